@@ -291,46 +291,6 @@ NOT_YET_UNIQUE: dict[str, int] = {
 }
 """Class names and how many classes still have them. It only gets shorter."""
 
-NOT_YET_NOUNS: set[str] = {
-    "cli/commands/new_command:AnswerOptions.made",
-    "cli/commands/new_command:RandomizerOptions.chosen",
-    "cli/commands/new_command:RandomizerOptions.made",
-    "cli/commands/decode_command:DecoderOptions.made",
-    "cli/reading/domain_options:DomainOptions.meant",
-    "cli/commands/release_command:MechanismOptions.made",
-    "client/outbox:OutgoingBatch.part",
-    "client/collector_address:Sent",
-    "decoders/empirical_bayes/low_rank_model:Atoms.kept",
-    "decoders/empirical_bayes/low_rank_model:Columns.kept",
-    "decoders/empirical_bayes/low_rank_model:LowRankModel.others",
-    "decoders/logs/exhaustive_scan:PrefixExtension.kept",
-    "decoders/releases/label_shares:CountedShares.known",
-    "decoders/releases/prefix_estimate:PrefixEstimate.given",
-    "decoders/releases/prefix_estimate:PrefixEstimate.known",
-    "documents:shown",
-    "engines/arrow/inputs:shown",
-    "engines/arrow/table_reader:Table.held",
-    "engines/arrow/table_reader:Table.shown",
-    "mechanisms/interactive_sites:Site.part",
-    "mechanisms/prefix_sums:BlendedStrategy.held",
-    "mechanisms/private_bounds:PrivateBounds.found",
-    "planning/registry:Registry.made",
-    "privacy/ledger:LedgerEntry.drawn",
-    "protocol/release:Part",
-    "results/picture:Curves.found",
-    "results/picture:Shape.found",
-    "results/series_change:Shift.shown",
-    "service/collector:Collector.asked",
-    "service/decoding_orders:Made",
-    "service/upload_path:SecondLook.taken",
-    "service/storage/driver:Transaction.known",
-    "service/storage/postgres_driver:PostgresTransaction.known",
-    "service/storage/sqlite_driver:SqliteTransaction.known",
-    "survey/privacy_statement:Asked",
-    "survey/watch:WatchedChange.seen",
-}
-"""Public names that are still such a word. It only gets shorter."""
-
 NOT_YET_ALONE: set[str] = {
     "cli/reading/options",
     "decoders/empirical_bayes/mixture_prior",
@@ -374,7 +334,6 @@ def nouns(sources: list[Source]) -> list[str]:
         for source in sources
         for name, node in _public(source)
         if name.rpartition(".")[2].lower() in EMPTY_WORDS
-        and f"{source.name}:{name}" not in NOT_YET_NOUNS
     ]
 
 
@@ -509,8 +468,6 @@ def test_the_lists_of_what_is_not_yet_right_only_get_shorter() -> None:
         if isinstance(node, ast.ClassDef)
     )
     assert {name: classes[name] for name in NOT_YET_UNIQUE} == NOT_YET_UNIQUE
-    public = {f"{source.name}:{name}" for source in EVERYTHING for name, _ in _public(source)}
-    assert public >= NOT_YET_NOUNS
     alone = {source.name for source in EVERYTHING if '\n"""The same' in source.text}
     assert alone >= NOT_YET_ALONE
 

@@ -211,6 +211,6 @@ def test_no_rows_have_no_steps_and_no_bounds() -> None:
     assert count_steps([]).people == 0
     for values in ([], [5], ["x", True]):
         found = lw.private_bounds(values, neighbors="replace-one", epsilon=1, rng=lw.seeded(1))
-        assert not found.found
+        assert not found.has_bounds
     cells = [*OBJECTS, *TEXTS]
     check_each_row_alone(lambda some: count_steps(some).counts, cells, [3.5, 17, 12.5])

@@ -13,9 +13,9 @@ from lapwing.documents import (
     LARGEST,
     LARGEST_EXACT,
     canonical,
+    describe_value,
     require_plain,
     require_spelling,
-    shown,
     spelled_number,
 )
 from lapwing.errors import FormatError
@@ -40,7 +40,7 @@ PLAIN = [
 ]
 
 
-@pytest.mark.parametrize("document", PLAIN, ids=shown)
+@pytest.mark.parametrize("document", PLAIN, ids=describe_value)
 def test_plain_json_passes(document: Any) -> None:
     require_plain(document, name="it")
     require_spelling(document, document, name="it")
@@ -65,7 +65,7 @@ def test_plain_json_passes(document: Any) -> None:
         (nested(DEEPEST + 1), "levels"),
         (nested(100_000), "levels"),
     ],
-    ids=lambda value: shown(value)[:30],
+    ids=lambda value: describe_value(value)[:30],
 )
 def test_what_is_no_plain_json_is_refused(document: Any, says: str) -> None:
     with pytest.raises(FormatError, match=says) as caught:
@@ -76,7 +76,7 @@ def test_what_is_no_plain_json_is_refused(document: Any, says: str) -> None:
 ALIKE = [(1, 1.0), (0, -0.0), ([1, 2.0], [1.0, 2]), ({"a": 16}, {"a": 16.0}), ((1,), [1])]
 
 
-@pytest.mark.parametrize(("came", "written"), ALIKE, ids=shown)
+@pytest.mark.parametrize(("came", "written"), ALIKE, ids=describe_value)
 def test_numbers_have_one_spelling_whatever_their_type(came: Any, written: Any) -> None:
     """As in canonical JSON, whose bytes are the fingerprint's."""
     require_spelling(came, written, name="it")
@@ -102,7 +102,7 @@ APART = [
 ]
 
 
-@pytest.mark.parametrize(("came", "written"), APART, ids=shown)
+@pytest.mark.parametrize(("came", "written"), APART, ids=describe_value)
 def test_everything_else_is_another_spelling(came: Any, written: Any) -> None:
     for ours, theirs in ((came, written), (written, came)):
         with pytest.raises(FormatError, match="must be written"):
@@ -140,7 +140,7 @@ OTHERS = [
 ]
 
 
-@each("text", OTHERS, ids=lambda value: shown(value)[:20])
+@each("text", OTHERS, ids=lambda value: describe_value(value)[:20])
 def test_other_spellings_of_spelled_numbers_are_refused(text: Any) -> None:
     with pytest.raises(FormatError, match="it must be") as caught:
         spelled_number(text, name="it")

@@ -346,8 +346,8 @@ def require_spelling(document: Any, written: Any, *, name: str) -> None:
         place, came, wanted = found
         where = f"the {place.lstrip('.')} of {name}" if place else name
         raise FormatError(
-            f"{where} must be written {shown(wanted)}, got {shown(came)}; a document has one "
-            "spelling, so that its fingerprint is its own"
+            f"{where} must be written {describe_value(wanted)}, got {describe_value(came)}; a "
+            "document has one spelling, so that its fingerprint is its own"
         )
 
 
@@ -373,7 +373,7 @@ def _difference(came: Any, wanted: Any, place: str) -> tuple[str, Any, Any] | No
     return next((found for pair in pairs if (found := _difference(*pair)) is not None), None)
 
 
-def shown(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """Return how a message names a value of a document: short, and of plain characters."""
     if isinstance(value, Mapping):
         return f"an object of {len(value)} keys"
@@ -405,11 +405,11 @@ def spelled_number(text: Any, *, name: str) -> Fraction:
     """
     readable = isinstance(text, str) and len(text) <= _LONGEST_EXACT and _EXACT.fullmatch(text)
     if not readable:
-        raise FormatError(f"{name} must be a text such as '3' or '1/3', got {shown(text)}")
+        raise FormatError(f"{name} must be a text such as '3' or '1/3', got {describe_value(text)}")
     try:
         number = Fraction(text)
     except ZeroDivisionError:
-        raise FormatError(f"{name} must be a quotient, got {shown(text)}") from None
+        raise FormatError(f"{name} must be a quotient, got {describe_value(text)}") from None
     require_spelling(text, str(number), name=name)
     if number and not 1 / LARGEST_EXACT <= number <= LARGEST_EXACT:
         raise FormatError(f"{name} must be 0 or between 1e-100 and 1e100, got another number")

@@ -141,17 +141,17 @@ def test_no_option_is_declared_twice(name: str, part: str | None) -> None:
 
 def test_an_interval_whose_bins_nobody_names_gets_those_that_suit() -> None:
     with pytest.raises(ArgumentError, match="add --bins"):
-        DomainOptions(low="0", high="8").meant(bins=None)
+        DomainOptions(low="0", high="8").domain_and_note(bins=None)
     with pytest.raises(ArgumentError, match="needs --low and --high; add --high"):
-        DomainOptions(low="0").meant(bins=16)
-    domain, note = DomainOptions(low="0", high="8").meant(bins=16)
+        DomainOptions(low="0").domain_and_note(bins=16)
+    domain, note = DomainOptions(low="0", high="8").domain_and_note(bins=16)
     assert (domain.size, note) == (16, "The interval is cut into 16 bins of width 0.5.")
-    domain, note = DomainOptions(low="0", high="8", bins=4).meant(bins=16)
+    domain, note = DomainOptions(low="0", high="8", bins=4).domain_and_note(bins=16)
     assert (domain.size, note) == (4, "")
-    domain, note = DomainOptions(categories="a,b").meant(bins=16)
+    domain, note = DomainOptions(categories="a,b").domain_and_note(bins=16)
     assert (domain.size, note) == (2, "")
     with pytest.raises(ArgumentError, match="needs one domain"):
-        DomainOptions(categories="a,b", high="8").meant(bins=None)
+        DomainOptions(categories="a,b", high="8").domain_and_note(bins=None)
 
 
 # Commands: short, with few parameters of their own

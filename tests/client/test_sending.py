@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lapwing import Categories, Interval, SquareWave, Survey
-from lapwing.client import Device, Patience, Sent
+from lapwing.client import Device, Patience, SendResult
 from lapwing.errors import ArgumentError, CollectorError
 from lapwing.protocol.messages.batch import Batch
 from lapwing.randomizers import OptimizedUnaryEncoding
@@ -43,11 +43,11 @@ def answered(folder: Path, *epochs: str, survey: Survey = AGE) -> Device:
 
 def test_what_waits_is_sent_once(tmp_path: Path, collector: SmallCollector) -> None:
     device = answered(tmp_path, "1", "2", "3")
-    assert device.send(collector.url) == Sent(3, 0, 0)
+    assert device.send(collector.url) == SendResult(3, 0, 0)
     assert {batch.state for batch in device.batches()} == {"stored"}
     assert {batch.attempts for batch in device.batches()} == {1}
     assert sorted(asked.epoch for asked in collector.uploads) == ["1", "2", "3"]
-    assert device.send(collector.url) == Sent(0, 0, 0) and len(collector.uploads) == 3
+    assert device.send(collector.url) == SendResult(0, 0, 0) and len(collector.uploads) == 3
     again = device.answer(AGE, 1, epoch="1")
     assert again.state == "stored" and again.charged is None
     for asked in collector.uploads:
@@ -98,7 +98,7 @@ def test_a_lost_answer_and_a_new_program(tmp_path: Path, collector: SmallCollect
     assert (made.stored, made.refused, made.waiting) == (0, 0, 1)
     device = Device.open(tmp_path, epsilon_cap=4, budget=20)
     device.answer(BITS, 8, epoch="1")
-    assert device.send(collector.url) == Sent(1, 0, 0)
+    assert device.send(collector.url) == SendResult(1, 0, 0)
     assert len({(asked.path, asked.body) for asked in collector.uploads}) == 1
 
 
@@ -123,7 +123,7 @@ def test_tries_are_bounded(tmp_path: Path, collector: SmallCollector) -> None:
     device = answered(tmp_path, "1", "2")
     collector.replies += [Reply(503, "not-ready")] * 100
     made = device.send(collector.url, patience=clock.patience(4))
-    assert made == Sent(0, 0, 2, ("503 (not-ready)",))
+    assert made == SendResult(0, 0, 2, ("503 (not-ready)",))
     # The whole collector is not ready: the second batch is not tried in vain.
     assert len(collector.uploads) == 4 and len(clock.pauses) == 3
     assert {asked.epoch for asked in collector.uploads} == {"1", "2"}
@@ -217,7 +217,7 @@ def test_what_is_refused_is_dropped_and_says_why(
     assert made.problems == (reason,)
     (refused,) = [batch for batch in device.batches() if batch.state == "refused"]
     assert refused.reason == reason and len(collector.uploads) == 2
-    assert device.send(collector.url) == Sent(0, 0, 0)
+    assert device.send(collector.url) == SendResult(0, 0, 0)
     # It stays paid, and is not made anew.
     assert device.answer(AGE, 1, epoch=refused.epoch).state == "refused"
     assert len(device.ledger.entries) == 2
@@ -265,7 +265,7 @@ def test_answers_go_to_the_collector_that_asked(tmp_path: Path, collector: Small
     collector.publish(AGE)
     device = Device.open(tmp_path, epsilon_cap=4, budget=20)
     device.answer(device.fetch(collector.url, AGE.fingerprint), 42, epoch="1")
-    assert device.send("http://127.0.0.1:1", patience=Patience(1)) == Sent(0, 0, 1)
+    assert device.send("http://127.0.0.1:1", patience=Patience(1)) == SendResult(0, 0, 1)
     assert device.send(collector.url + "/").stored == 1
 
 

@@ -23,7 +23,7 @@ from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import WORD, seeded
 from lapwing.protocol.channels.laws import Multinomial
-from lapwing.survey.privacy_statement import Asked
+from lapwing.survey.privacy_statement import Participation
 from lapwing.testing.randomizer_contract import (
     check_channel,
     check_document,
@@ -87,7 +87,7 @@ def test_the_attribute_epsilon_is_the_promise_of_a_published_form(
     assert made.epsilon == Fraction(str(accepted)) != made.design_epsilon == Fraction(str(epsilon))
     # What a person pays, what the survey says and what it is stored as.
     survey = Survey("page", made)
-    assert Asked(survey, rounds=3).cost.epsilon == 3 * made.epsilon
+    assert Participation(survey, rounds=3).cost.epsilon == 3 * made.epsilon
     assert survey.guarantee.epsilon == made.epsilon
     document = survey.to_document()["randomizer"]
     assert document["epsilon"] == str(epsilon) and document["accept_epsilon"] == str(accepted)

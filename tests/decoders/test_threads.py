@@ -51,7 +51,7 @@ def _decoded(decoder: Any, channel: Channel, observed: Any) -> bytes:
 
 
 def _estimated(release: Release) -> bytes:
-    estimate = prefix_estimate(release.channel, release).given(-1, release.total)
+    estimate = prefix_estimate(release.channel, release).condition(-1, release.total)
     return estimate.sums.tobytes() + estimate.column(1).tobytes()
 
 

@@ -168,12 +168,12 @@ class TestRounds:
 
         summaries = months(2)
         first, ledger = begun(path, summaries[0])
-        assert ledger.read().entries[0].drawn == 1
+        assert ledger.read().entries[0].drawn_rounds == 1
         with pytest.raises(RuntimeError):
             first.mechanism.following(
                 first, summaries[:1], summaries[1], ledger=ledger, rng=Broken()
             )
-        assert ledger.read().entries[0].drawn == 2
+        assert ledger.read().entries[0].drawn_rounds == 2
         with pytest.raises(BudgetError, match="second time"):
             first.mechanism.following(first, summaries[:1], summaries[1], ledger=ledger)
 
@@ -184,7 +184,7 @@ class TestRounds:
         for earlier, counts in (([], summaries[1]), (summaries[:1], other)):
             with pytest.raises(MismatchError):
                 first.mechanism.following(first, earlier, counts, ledger=ledger)
-        assert ledger.read().entries[0].drawn == 1
+        assert ledger.read().entries[0].drawn_rounds == 1
 
     def test_only_the_ledger_that_paid(self, path, tmp_path):
         summaries = months(2)

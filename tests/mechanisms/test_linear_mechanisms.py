@@ -21,7 +21,7 @@ from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.protocol.release import Part, Release
+from lapwing.protocol.release import Release, ReleasePart
 from lapwing.survey.publication import release
 from tests.false_alarms import accepts, moments_tail
 from tests.mistaken import mistaken
@@ -272,6 +272,6 @@ def test_every_linear_mechanism_has_a_row():
 
 def test_a_part_must_be_whole():
     with pytest.raises(FormatError):
-        Part.from_document({"identifier": "00"})
+        ReleasePart.from_document({"identifier": "00"})
     with pytest.raises(ArgumentError, match="whole numbers"):
         Release(PrefixSums(), DOMAIN, np.array([0.5]), mistaken([None]))

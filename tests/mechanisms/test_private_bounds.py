@@ -109,7 +109,7 @@ def test_bounds_of_several_scales(made, low, high, given_as) -> None:
     if given_as != "delta":
         promise = {"neighbors": given_as, "epsilon": "0.5"}
     found = private_bounds(values, **promise, rng=seeded(4))
-    assert found.found and (found.low, found.high) == (low, high)
+    assert found.has_bounds and (found.low, found.high) == (low, high)
     Interval(found.low, found.high, bins=8)  # they make a domain
 
 
@@ -117,7 +117,7 @@ def test_too_few_rows_give_a_clear_answer_that_is_paid_for(tmp_path) -> None:
     file = Ledger.open(tmp_path / "budget.json")
     Ledger(Guarantee(Fraction(1), Fraction(0), "replace-one", "central")).save(file.path)
     found = private_bounds([1.0, 2.0, 3.0], **MOVED, ledger=file, rng=seeded(1))
-    assert not found.found and found.low is found.high is None
+    assert not found.has_bounds and found.low is found.high is None
     assert found.loss.epsilon == Fraction(1, 2) == found.guarantee.epsilon
     entry = file.read().entries[0]
     assert (entry.name, entry.state, entry.cost) == ("bounds", "released", found.loss)
@@ -134,7 +134,7 @@ def test_too_few_rows_give_a_clear_answer_that_is_paid_for(tmp_path) -> None:
 def test_empty_steps_are_taken_as_rarely_as_it_says(delta: str) -> None:
     nobody = ExactCounts(SCALES, np.zeros(SCALES.size, dtype=np.int64))
     alarms = sum(
-        private_bounds(nobody, **MOVED, delta=delta, confidence=0.8, rng=seeded(seed)).found
+        private_bounds(nobody, **MOVED, delta=delta, confidence=0.8, rng=seeded(seed)).has_bounds
         for seed in range(500)
     )
     # Up to 0.2 by the union bound; P(any) is 1 - (1 - each)^165, at least .18.

@@ -120,7 +120,7 @@ def test_a_nan_buys_nothing() -> None:
         lambda: LedgerEntry("a", central(1), state=mistaken("paid")),
         lambda: LedgerEntry("a", central(1), release=mistaken(3)),
         lambda: LedgerEntry("a", central(1), rounds=0),
-        lambda: LedgerEntry("a", central(1), rounds=2, drawn=3),
+        lambda: LedgerEntry("a", central(1), rounds=2, drawn_rounds=3),
         lambda: LedgerEntry("a", central(1), rounds=True),
         lambda: LedgerEntry("a", central(1), rounds=mistaken(2.0)),
         lambda: Ledger(mistaken(1)),

@@ -225,7 +225,9 @@ def test_rounds_are_drawn_in_order_and_once() -> None:
     ledger = IN_ROUNDS
     for after in (1, 2):
         before, ledger = ledger, ledger.next_round("x", after=after, loss=LOSS)
-        assert before.entries[0].drawn == after and ledger.entries[0].drawn == after + 1
+        assert (
+            before.entries[0].drawn_rounds == after and ledger.entries[0].drawn_rounds == after + 1
+        )
         assert ledger.spent == promise(1)
         for wrong in (0, after, after + 2):
             with pytest.raises(BudgetError, match="a second time"):
@@ -245,12 +247,12 @@ def test_rounds_are_those_of_a_payment() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"rounds": 1, "drawn": 1},
-        {"rounds": 3, "drawn": 4},
-        {"rounds": 3, "drawn": 0},
+        {"rounds": 1, "drawn_rounds": 1},
+        {"rounds": 3, "drawn_rounds": 4},
+        {"rounds": 3, "drawn_rounds": 0},
         {"rounds": 3.0},
         {"rounds": True},
-        {"drawn": None},
+        {"drawn_rounds": None},
         {"rounds": 10**6},
     ],
 )
@@ -259,7 +261,7 @@ def test_damaged_rounds_are_refused(change: dict[str, Any]) -> None:
     document["entries"][0] |= change
     with pytest.raises(FormatError):
         Ledger.from_document(document)
-    for key in ("rounds", "drawn"):
+    for key in ("rounds", "drawn_rounds"):
         document = IN_ROUNDS.to_document()
         del document["entries"][0][key]
         with pytest.raises(FormatError):

@@ -24,7 +24,7 @@ def of_counts(domain: Any, tails: str, *, known: bool = True) -> lw.Distribution
     """Return a release in which every symbol is held by equally many."""
     size = domain.size
     counts = np.full(size, PEOPLE // size)
-    shares = CountedShares.of(counts, PEOPLE, (DEVIATION * PEOPLE) ** 2, known=known)
+    shares = CountedShares.of(counts, PEOPLE, (DEVIATION * PEOPLE) ** 2, total_is_known=known)
     law = shares.uncertainty(PEOPLE, tails)  # type: ignore[arg-type]
     return lw.Distribution(domain, np.full(size, 1 / size), PEOPLE, uncertainty=law)
 

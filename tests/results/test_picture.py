@@ -33,7 +33,7 @@ def test_a_density_holds_all_mass_in_bins_and_at_points() -> None:
     assert shape.edges.tolist() == [0, 1, 2, 4] and shape.points.tolist() == [1, 4]
     assert shape.shares.tolist() == [0.2, 0.4]
     assert np.dot(shape.heights, np.diff(shape.edges)) + shape.shares.sum() == pytest.approx(1)
-    assert not shape.found.size and made._density_picture().label == "density, per unit"
+    assert not shape.atoms.size and made._density_picture().label == "density, per unit"
 
 
 @pytest.mark.parametrize("spike", [0.2, 0.01])
@@ -48,7 +48,7 @@ def test_a_found_atom_is_drawn_as_high_as_its_share_says(spike: float) -> None:
     made = Distribution(Interval(0, 32, bins=32), mass, uncertainty=error_law)
     truth = Distribution(made.domain, seen)
     estimate, known = made._density_picture(truth=truth).shapes
-    assert estimate.found.tolist() == known.found.tolist() == [5.5, 20.5]
+    assert estimate.atoms.tolist() == known.atoms.tolist() == [5.5, 20.5]
     assert estimate.excess.tolist() == [atom.share for atom in made.atoms]
     assert estimate.excess == pytest.approx([0.1, 0.2]) and known.excess == pytest.approx(
         [0.1, 0.2]
@@ -98,7 +98,7 @@ def test_the_line_of_a_cdf_steps_at_atoms() -> None:
     assert line.x.tolist() == [0, 1, 1, 1, 1, 2, 2, 4, 4, 4]
     expected = [0, 0.1, 0.1, 0.3, 0.3, 0.4, 0.4, 0.6, 0.6, 1]
     assert line.y == pytest.approx(expected)
-    assert made.bands == () and made.found is None and not made.stepped
+    assert made.bands == () and made.atoms is None and not made.stepped
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ def test_a_batch_that_two_collectors_store_at_one_moment_is_counted_once(
     one, other = PostgresStore(address), PostgresStore(address)
     publish(one)
     sent = upload([1])
-    known = PostgresTransaction.known
+    known = PostgresTransaction.stored_digests
     meanwhile: list[Verdict] = []
 
     def late(self: PostgresTransaction, epoch: int, ids: list[bytes]) -> dict[bytes, bytes]:

@@ -19,7 +19,7 @@ from lapwing.protocol.messages.batch import Batch
 from lapwing.protocol.messages.tally import Tally
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answers import difference_answer, result_answer
-from lapwing.service.decoding_orders import Key, Made, Material, Missing, Order
+from lapwing.service.decoding_orders import DecodingAnswer, Key, Material, Missing, Order
 from lapwing.service.decoding_process import DecodingFailedError, DecodingProcess
 from lapwing.service.settings import Settings
 from tests.service.one_collector import Site, batch_of, labels_survey, problem, site
@@ -315,7 +315,7 @@ def test_the_process_asks_for_what_it_lacks_and_keeps_what_it_decoded() -> None:
         assert process.ask(order, {}) == Missing((order.key,))
         material = {order.key: Material(NUMBERS.to_json().encode(), tally)}
         made = process.ask(order, material)
-        assert isinstance(made, Made) and made.content["kind"] == "numbers"
+        assert isinstance(made, DecodingAnswer) and made.content["kind"] == "numbers"
         assert process.ask(order._replace(level=0.5), {}) != Missing((order.key,))
     finally:
         process.stop()

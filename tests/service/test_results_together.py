@@ -15,7 +15,7 @@ from lapwing.protocol.messages.batch import Batch
 from lapwing.service.analyst_routes import MOST_TOGETHER, _together
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.decoding import Kept, carried_out
-from lapwing.service.decoding_orders import Made, Missing, Order
+from lapwing.service.decoding_orders import DecodingAnswer, Missing, Order
 from lapwing.service.problem_answers import ProblemError
 from tests.service.one_collector import Site, problem, site
 
@@ -156,12 +156,12 @@ class InThisProcess:
         self.kept: Kept = OrderedDict()
         self.orders: list[Order] = []
 
-    def ask(self, order: Order, materials: Any) -> Missing | Made:
+    def ask(self, order: Order, materials: Any) -> Missing | DecodingAnswer:
         self.orders.append(order)
         found = carried_out(order, materials, self.kept, most=16)
         if self.forgetful:
             self.kept.clear()
-        return found if isinstance(found, Missing) else Made(found, ())
+        return found if isinstance(found, Missing) else DecodingAnswer(found, ())
 
     def stop(self) -> None:
         """There is nothing to end."""

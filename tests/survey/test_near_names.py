@@ -32,7 +32,7 @@ def test_a_public_name(given: str, near: str) -> None:
 )
 def test_a_name_in_a_table(table: object, given: str, near: str) -> None:
     with pytest.raises(ArgumentError, match=rf"did you mean {near}\?"):
-        table.made(given)  # type: ignore[attr-defined]
+        table.resolve(given)  # type: ignore[attr-defined]
 
 
 def test_a_release_takes_the_name_of_a_mechanism() -> None:
@@ -61,6 +61,6 @@ def test_what_is_no_mechanism_is_refused_before_anything_is_paid(
 
 def test_a_class_whose_knobs_must_be_said_says_so() -> None:
     with pytest.raises(ArgumentError, match=r"pass CompressiveEstimate\(\.\.\.\)|one of"):
-        DECODERS.made("compressive-estimate")
-    assert DECODERS.made("least-squares") == lw.LeastSquares()
-    assert isinstance(DECODERS.made(lw.LeastSquares()), lw.LeastSquares)
+        DECODERS.resolve("compressive-estimate")
+    assert DECODERS.resolve("least-squares") == lw.LeastSquares()
+    assert isinstance(DECODERS.resolve(lw.LeastSquares()), lw.LeastSquares)

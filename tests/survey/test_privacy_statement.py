@@ -6,7 +6,12 @@ import pytest
 
 from lapwing import Categories, Guarantee, Interval, Rappor, SquareWave, Survey
 from lapwing.errors import ArgumentError, BudgetError
-from lapwing.survey.privacy_statement import Asked, person_ledger, statement, statement_markdown
+from lapwing.survey.privacy_statement import (
+    Participation,
+    person_ledger,
+    statement,
+    statement_markdown,
+)
 
 AGE = Survey("age", SquareWave(Interval(0, 100, bins=10), "0.5"))
 
@@ -18,29 +23,29 @@ def budget(epsilon):
 
 
 def test_fresh_reports_add_and_those_with_a_lifetime_end():
-    assert Asked(AGE, 7).cost.epsilon == Fraction(7, 2)
-    costs = [Asked(PAGE, rounds).cost.epsilon for rounds in (1, 2, 5, 100, 10_000)]
+    assert Participation(AGE, 7).cost.epsilon == Fraction(7, 2)
+    costs = [Participation(PAGE, rounds).cost.epsilon for rounds in (1, 2, 5, 100, 10_000)]
     assert costs == sorted(costs) and costs[0] <= 1 < costs[2] and costs[-1] <= 2
 
 
 def test_a_person_has_one_budget():
-    asked = [Asked(AGE, 2), Asked(PAGE, 9)]
+    asked = [Participation(AGE, 2), Participation(PAGE, 9)]
     ledger = person_ledger(asked, budget(3))
-    assert ledger.spent.epsilon == 1 + Asked(PAGE, 9).cost.epsilon <= 3
+    assert ledger.spent.epsilon == 1 + Participation(PAGE, 9).cost.epsilon <= 3
     with pytest.raises(BudgetError, match="nothing was spent"):
-        person_ledger([*asked, Asked(Survey("more", AGE.randomizer), 2)], budget(3))
+        person_ledger([*asked, Participation(Survey("more", AGE.randomizer), 2)], budget(3))
 
 
 def test_refusals():
     with pytest.raises(ArgumentError, match="named twice"):
-        person_ledger([Asked(AGE), Asked(AGE)], budget(3))
+        person_ledger([Participation(AGE), Participation(AGE)], budget(3))
     for rounds in (0, 10_001, True, 1.5):
         with pytest.raises(ArgumentError, match="rounds"):
-            Asked(AGE, rounds)
+            Participation(AGE, rounds)
 
 
 def test_the_statement_says_what_the_ledger_says():
-    asked = [Asked(AGE, 2), Asked(PAGE, 3)]
+    asked = [Participation(AGE, 2), Participation(PAGE, 3)]
     ledger = person_ledger(asked, budget(4))
     found = statement(asked, ledger)
     assert Fraction(found["spent"]["epsilon"]) == ledger.spent.epsilon

@@ -19,7 +19,12 @@ from lapwing import (
 )
 from lapwing.documents import fingerprint
 from lapwing.errors import ArgumentError, FormatError, WeakAnswerWarning
-from lapwing.survey.privacy_statement import Asked, person_ledger, statement, statement_markdown
+from lapwing.survey.privacy_statement import (
+    Participation,
+    person_ledger,
+    statement,
+    statement_markdown,
+)
 
 COLORS = RandomizedResponse(Categories(["red", "green", "blue"]), "0.5")
 PLAIN = Survey("color", COLORS)
@@ -138,14 +143,17 @@ def test_what_a_device_keeps_and_what_all_of_it_costs() -> None:
 def test_a_remembered_report_is_charged_once() -> None:
     half = Guarantee("0.5", 0, "replace-one", "local")
     for rounds in (1, 2, 10_000):
-        assert Asked(KEPT, rounds).cost == half and Asked(KEPT, rounds).cost.lifetime is None
-    assert Asked(PLAIN, 3).cost.epsilon == Fraction(3, 2)
-    ledger = person_ledger([Asked(KEPT, 52)], half)
-    found = statement([Asked(KEPT, 52)], ledger)
+        assert (
+            Participation(KEPT, rounds).cost == half
+            and Participation(KEPT, rounds).cost.lifetime is None
+        )
+    assert Participation(PLAIN, 3).cost.epsilon == Fraction(3, 2)
+    ledger = person_ledger([Participation(KEPT, 52)], half)
+    found = statement([Participation(KEPT, 52)], ledger)
     assert found["surveys"][0]["epsilon"] == "0.5"
-    text = statement_markdown([Asked(KEPT, 52)], ledger)
+    text = statement_markdown([Participation(KEPT, 52)], ledger)
     assert "keeps the report: color" in text and "permanent draw" not in text
-    fresh = statement_markdown([Asked(PLAIN)], person_ledger([Asked(PLAIN)], half))
+    fresh = statement_markdown([Participation(PLAIN)], person_ledger([Participation(PLAIN)], half))
     assert "keeps the report" not in fresh
 
 

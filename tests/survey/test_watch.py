@@ -32,7 +32,7 @@ def test_a_change_is_reported_once_with_its_week_size_and_place(seen: Any) -> No
     watch, noticed, _ = seen
     reported = [found.change for found in noticed if found.change is not None]
     (change,) = reported
-    assert change.week == "6" and change.seen in ("6", "7")
+    assert change.week == "6" and change.detection_week in ("6", "7")
     true = np.abs(np.cumsum(AFTER - BEFORE)).max()
     assert change.shift.low <= true <= change.shift.high
     assert change.shift.fewer and "fewer up to" in change.shift.in_words(DOMAIN)
@@ -40,7 +40,7 @@ def test_a_change_is_reported_once_with_its_week_size_and_place(seen: Any) -> No
     # It starts anew: what was seen before a report never counts again.
     after = noticed[[found.change for found in noticed].index(change) + 1]
     assert after.evidence == 0.0
-    assert watch.since == int(change.seen)
+    assert watch.since == int(change.detection_week)
     # A week counts at its own look, from the second on.
     assert noticed[0].evidence == 0.0 != noticed[1].evidence
     assert after.needed == pytest.approx(noticed[0].needed + np.log(3))

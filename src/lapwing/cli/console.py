@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from lapwing.cli.option_groups import option
 from lapwing.documents import replacing
-from lapwing.engines.arrow.inputs import STDIN, shown
+from lapwing.engines.arrow.inputs import STDIN, input_name
 from lapwing.errors import ArgumentError, LapwingWarning
 
 if TYPE_CHECKING:
@@ -344,7 +344,7 @@ def check_distinct(paths: Sequence[Path], *, what: str, allow_equal: bool) -> No
     sizes: dict[int, list[Path]] = {}
     for path in paths:
         if path.resolve() in seen:
-            raise ArgumentError(f"{shown(path)} is named twice; its {what} would count twice")
+            raise ArgumentError(f"{input_name(path)} is named twice; its {what} would count twice")
         seen.add(path.resolve())
         if path != STDIN and path.is_file():  # what is absent is told by whoever opens it
             sizes.setdefault(path.stat().st_size, []).append(path)
@@ -363,7 +363,8 @@ def _check_contents(paths: Sequence[Path], *, what: str) -> None:
             digest = hashlib.file_digest(stream, "sha256").digest()
         if digest in seen:
             raise ArgumentError(
-                f"{shown(path)} is a copy of {shown(seen[digest])}; its {what} would count twice. "
+                f"{input_name(path)} is a copy of {input_name(seen[digest])}; its {what} would "
+                "count twice. "
                 "Leave it out; or, where they are of different people and equal by chance, say "
                 "--allow-equal"
             )

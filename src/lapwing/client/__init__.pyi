@@ -1,6 +1,6 @@
 from .collector_address import CollectorAddress as CollectorAddress
 from .collector_address import Epoch as Epoch
-from .collector_address import Sent as Sent
+from .collector_address import SendResult as SendResult
 from .device import Answer as Answer
 from .device import Device as Device
 from .gateway import Gateway as Gateway

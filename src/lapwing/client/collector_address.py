@@ -334,7 +334,7 @@ def _epoch(row: Any) -> Epoch:
 
 
 @dataclass(frozen=True)
-class Sent:
+class SendResult:
     """What one call to send came to.
 
     Parameters
@@ -409,7 +409,7 @@ class _Call:
         return _Failure(parcel.id, pause, said.everywhere)
 
 
-def send(outbox: Outbox, collector: CollectorAddress | str, patience: Patience) -> Sent:
+def send(outbox: Outbox, collector: CollectorAddress | str, patience: Patience) -> SendResult:
     """Send every batch that waits for a collector.
 
     Answers of 200 and 201 that confirm the batch settle it, and so do those of 4xx, which refuse
@@ -424,13 +424,13 @@ def send(outbox: Outbox, collector: CollectorAddress | str, patience: Patience) 
 
     Returns
     -------
-    Sent
+    SendResult
         Failures of the network are told there, and raise nothing.
     """
     address = CollectorAddress.of(collector)
     due = outbox.due(address.url, now=patience.clock())
     if not due:
-        return Sent(0, 0, outbox.waiting())
+        return SendResult(0, 0, outbox.waiting())
     left = patience.together
     with address.connected() as connection:
         call = _Call(outbox, connection, patience)
@@ -444,4 +444,4 @@ def send(outbox: Outbox, collector: CollectorAddress | str, patience: Patience) 
                 break
             left -= pause
             patience.wait(pause)
-    return Sent(call.stored, call.refused, outbox.waiting(), tuple(call.reasons))
+    return SendResult(call.stored, call.refused, outbox.waiting(), tuple(call.reasons))

@@ -12,7 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from lapwing.client.collector_address import EPOCH, CollectorAddress, Sent, check_fingerprint, send
+from lapwing.client.collector_address import (
+    EPOCH,
+    CollectorAddress,
+    SendResult,
+    check_fingerprint,
+    send,
+)
 from lapwing.client.device_file import DeviceFile
 from lapwing.client.outbox import Outbox, OutgoingBatch, Patience, State, insert, of_pile
 from lapwing.documents import parse
@@ -252,7 +258,9 @@ class Device:
             )
         return Answer(batch, epoch, "waiting", cost)
 
-    def send(self, collector: CollectorAddress | str, *, patience: Patience | None = None) -> Sent:
+    def send(
+        self, collector: CollectorAddress | str, *, patience: Patience | None = None
+    ) -> SendResult:
         """Send what waits for a collector; see :func:`lapwing.client.collector_address.send`.
 
         Parameters
@@ -263,7 +271,7 @@ class Device:
 
         Returns
         -------
-        Sent
+        SendResult
         """
         return send(Outbox(self.file), collector, patience or Patience())
 

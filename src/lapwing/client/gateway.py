@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lapwing.client.collector_address import CollectorAddress, Sent, send
+from lapwing.client.collector_address import CollectorAddress, SendResult, send
 from lapwing.client.device import check_epoch, segment_number
 from lapwing.client.device_file import DeviceFile
 from lapwing.client.outbox import Outbox, OutgoingBatch, Patience, insert, of_pile
@@ -130,7 +130,9 @@ class Gateway:
             )
         return [batch for batch, _ in found]
 
-    def send(self, collector: CollectorAddress | str, *, patience: Patience | None = None) -> Sent:
+    def send(
+        self, collector: CollectorAddress | str, *, patience: Patience | None = None
+    ) -> SendResult:
         """Send what waits; see :func:`lapwing.client.collector_address.send`."""
         return send(Outbox(self.file), collector, patience or Patience())
 
@@ -145,7 +147,7 @@ def send_reports(
     collector: CollectorAddress | str,
     segment: str | None = None,
     patience: Patience | None = None,
-) -> Sent:
+) -> SendResult:
     """Store a pile of reports in a gateway and send it, with all that waits there.
 
     May be called again, with the same reports and name, until nothing waits: no report is counted
@@ -163,7 +165,7 @@ def send_reports(
 
     Returns
     -------
-    Sent
+    SendResult
     """
     gateway.put(survey, reports, epoch=epoch, pile=pile, segment=segment)
     return gateway.send(collector, patience=patience)

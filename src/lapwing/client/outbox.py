@@ -81,7 +81,7 @@ class OutgoingBatch:
     survey : str
         Fingerprint of the survey.
     epoch : str
-    part : int
+    position : int
         Which of several batches of one pile of reports it is, from 0.
     reports : int
     state : {"waiting", "stored", "refused"}
@@ -95,7 +95,7 @@ class OutgoingBatch:
     id: str
     survey: str
     epoch: str
-    part: int
+    position: int
     reports: int
     state: State
     attempts: int
@@ -140,7 +140,7 @@ def insert(
     token : str, optional
         That lets its sender in.
     """
-    said = (batch.id, batch.survey, batch.epoch, pile, batch.part, batch.reports)
+    said = (batch.id, batch.survey, batch.epoch, pile, batch.position, batch.reports)
     connection.execute(
         "INSERT INTO batch (id, survey, epoch, pile, part, reports, digest, body, token, collector,"
         " state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting')",

@@ -25,7 +25,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.protocol.release import LARGEST_ANSWER, Mechanism, Part, Release
+from lapwing.protocol.release import LARGEST_ANSWER, Mechanism, Release, ReleasePart
 
 
 class Site(Protocol):
@@ -42,7 +42,7 @@ class Site(Protocol):
         ...
 
     @property
-    def part(self) -> Part:
+    def release_part(self) -> ReleasePart:
         """The public record of the site's noise, promise and people."""
         ...
 
@@ -146,9 +146,9 @@ def check_sites(sites: Sequence[Site], kind: type[Mechanism]) -> tuple[Domain, i
         raise MismatchError(f"these sites answer for {first.mechanism.name}, not for {kind.name}")
     if any(site.mechanism != first.mechanism or site.domain != first.domain for site in sites):
         raise MismatchError("all sites must have the same mechanism and the same domain")
-    if len({site.part.identifier for site in sites}) < len(sites):
+    if len({site.release_part.identifier for site in sites}) < len(sites):
         raise MismatchError("a site is there twice; it would count its people twice")
-    return first.domain, max(1, sum(site.part.people or 0 for site in sites))
+    return first.domain, max(1, sum(site.release_part.people or 0 for site in sites))
 
 
 def sum_of_answers(answers: Sequence[int]) -> int:
@@ -226,7 +226,7 @@ class QuantileSite(InteractiveSite):
         self.mechanism = mechanism
         with ExitStack() as paying:
             identifier = pay_site(paying, promise, loss, ledger=ledger, name=name)
-            self.part = part_of(
+            self.release_part = part_of(
                 noise, promise, sensitivity, summary.people, source=source, identifier=identifier
             )
             self._noise: list[int] = noise.draw(mechanism.steps, source).tolist()
@@ -304,7 +304,7 @@ def quantiles_of_sites(sites: Sequence[QuantileAnswers]) -> Release:
         asked.append(place)
         answers.append(sum_of_answers([site.below(place) for site in sites]))
     return Release(
-        mechanism, domain, np.array(answers, dtype=np.int64), [site.part for site in sites]
+        mechanism, domain, np.array(answers, dtype=np.int64), [site.release_part for site in sites]
     )
 
 
@@ -365,7 +365,7 @@ class PursuitSite(InteractiveSite):
         self.mechanism = mechanism
         with ExitStack() as paying:
             identifier = pay_site(paying, promise, self._plan.loss, ledger=ledger, name=name)
-            self.part = Part(
+            self.release_part = ReleasePart(
                 identifier, promise, self._plan.record, self._plan.loss, summary.people
             )
         self._people = summary.people
@@ -503,9 +503,9 @@ def pursuit_of_sites(sites: Sequence[PursuitAnswers]) -> Release:
     for _ in range(mechanism.terms):
         votes = np.zeros(atoms, dtype=np.int64)
         for site in sites:
-            votes[site.vote(chosen, answers, people)] += max(1, site.part.people or 0)
+            votes[site.vote(chosen, answers, people)] += max(1, site.release_part.people or 0)
         atom = int(np.argmax(votes))
         answers.append(sum_of_answers([site.product(atom) for site in sites]))
         chosen.append(atom)
-    parts = [site.part for site in sites]
+    parts = [site.release_part for site in sites]
     return Release(mechanism, domain, np.array(answers, dtype=np.int64), parts, {"atoms": chosen})

@@ -20,7 +20,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.protocol.release import Mechanism, Part, Release
+from lapwing.protocol.release import Mechanism, Release, ReleasePart
 
 if TYPE_CHECKING:  # so that completion does not stumble over the words of a property
     from lapwing.privacy.integer_noise import Kind
@@ -62,12 +62,12 @@ def part_of(
     *,
     source: RandomSource,
     identifier: str | None = None,
-) -> Part:
+) -> ReleasePart:
     """Return the record of one drawing of noise, under a fresh identifier if none is given."""
     drawn = source.words(2).astype("<u8").tobytes().hex()
     identifier = drawn if identifier is None else identifier
     shown = people if promise.neighbors == "replace-one" else None
-    return Part(identifier, promise, noise, noise.loss(sensitivity), shown)
+    return ReleasePart(identifier, promise, noise, noise.loss(sensitivity), shown)
 
 
 def least_noise(
@@ -91,11 +91,11 @@ def least_noise(
     return calibrated(promise, sensitivity, kind=kind), sensitivity
 
 
-def check_part(part: Part, loss: PrivacyLoss) -> None:
+def check_part(release_part: ReleasePart, loss: PrivacyLoss) -> None:
     """Raise PrivacyError unless a part has the loss of its noise and keeps its promise."""
-    if part.loss != loss:
+    if release_part.loss != loss:
         raise PrivacyError("the loss of a part is not that of its noise; do not trust it")
-    if not part.promise.allows(part.loss):
+    if not release_part.promise.allows(release_part.loss):
         raise PrivacyError("a part has less noise than its promise needs; do not trust it")
 
 

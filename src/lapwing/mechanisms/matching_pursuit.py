@@ -35,7 +35,7 @@ from lapwing.privacy.sampling.discrete_laplace import exponential_coin
 from lapwing.privacy.sampling.randomness import RandomSource, iterate, scalar_below
 from lapwing.protocol.domains.domain import Domain, check_ordered
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.protocol.release import Mechanism, Part, Release
+from lapwing.protocol.release import Mechanism, Release, ReleasePart
 from lapwing.results.distribution import Distribution
 
 
@@ -380,7 +380,7 @@ class MatchingPursuit(Mechanism):
         plan = self.plan(summary.domain, promise)
         exact = dictionary.products @ summary.counts
         drawn = source.words(2).astype("<u8").tobytes().hex()
-        part = Part(identifier or drawn, promise, plan.record, plan.loss, summary.people)
+        part = ReleasePart(identifier or drawn, promise, plan.record, plan.loss, summary.people)
         chosen, answers = pursue(
             exact, dictionary, terms=self.terms, plan=plan, source=source, again=self.again
         )

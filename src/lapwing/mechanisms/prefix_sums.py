@@ -43,7 +43,7 @@ class BlendedStrategy:
 
     Parameters
     ----------
-    held : int
+    bins : int
         Present symbols, at least 64.
     size : int
         All symbols; a missing one counts as the upper end in the smooth rows.
@@ -51,14 +51,14 @@ class BlendedStrategy:
         Part of the squared sensitivity that the smooth rows have, in 1..80.
     """
 
-    held: int
+    bins: int
     size: int
     percent: int
 
     @property
     def rows(self) -> Whole:
         """The smooth rows: int64 [24, size]."""
-        return _rows(self.held, self.size, self.percent)
+        return _rows(self.bins, self.size, self.percent)
 
     @property
     def operator(self) -> BlendedSums:
@@ -77,14 +77,14 @@ class BlendedStrategy:
 
     def sensitivity(self, neighbors: Neighbors) -> Sensitivity:
         """Return the largest norms over all pairs of symbols, exactly. O(size^2)."""
-        return _blended_sensitivity(self.held, self.size, self.percent, neighbors)
+        return _blended_sensitivity(self.bins, self.size, self.percent, neighbors)
 
 
 @memoized(most=16)
-def _rows(held: int, size: int, percent: int) -> Whole:
-    steps = legendre_tails(FUNCTIONS, (2 * np.arange(held) + 1) / held - 1)
+def _rows(bins: int, size: int, percent: int) -> Whole:
+    steps = legendre_tails(FUNCTIONS, (2 * np.arange(bins) + 1) / bins - 1)
     # What all symbols have in common tells nothing.
-    shaped = _noise_shape() @ np.hstack([steps, np.zeros((FUNCTIONS, size - held))])
+    shaped = _noise_shape() @ np.hstack([steps, np.zeros((FUNCTIONS, size - bins))])
     shaped -= (shaped.max(axis=1, keepdims=True) + shaped.min(axis=1, keepdims=True)) / 2
     apart = math.sqrt(_first_apart(size) * percent / (100 - percent)) / _WIDEST
     rows: Whole = np.rint(shaped * (apart / _ROUGH)).astype(np.int64) * _ROUGH
@@ -130,8 +130,8 @@ def _column_distances(size: int, lag: int) -> tuple[Whole, Whole]:
 
 
 @memoized(most=16)
-def _blended_sensitivity(held: int, size: int, percent: int, neighbors: Neighbors) -> Sensitivity:
-    rows = _rows(held, size, percent)
+def _blended_sensitivity(bins: int, size: int, percent: int, neighbors: Neighbors) -> Sensitivity:
+    rows = _rows(bins, size, percent)
     if neighbors == "add-or-remove-one":
         f = coefficients(size)
         squares, sums = np.cumsum(f * f)[::-1], np.cumsum(f)[::-1]

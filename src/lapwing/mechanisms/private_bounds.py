@@ -58,7 +58,7 @@ class PrivateBounds:
     release: Release
 
     @property
-    def found(self) -> bool:
+    def has_bounds(self) -> bool:
         """Whether there are bounds."""
         return self.low is not None
 

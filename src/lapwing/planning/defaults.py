@@ -87,7 +87,7 @@ def named_decoder(randomizer: Randomizer) -> Any:
             f"{randomizer.name} is decoded by {name!r}, which is not registered; "
             f"{_remedy(randomizer)}, or pass decoder="
         )
-    return DECODERS.made(name)
+    return DECODERS.resolve(name)
 
 
 def _remedy(randomizer: Randomizer) -> str:

@@ -306,7 +306,7 @@ def _conditioned(
     for index in known:
         column = estimate.column(index)
         drawn -= np.outer(column / column[index], drawn[index])
-        estimate = estimate.given(index, 0.0)
+        estimate = estimate.condition(index, 0.0)
     variances -= (estimate.removed**2).sum(axis=1)
     return np.sqrt(np.maximum(variances, 0.0)), drawn
 

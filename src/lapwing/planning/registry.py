@@ -57,7 +57,7 @@ class Registry(Mapping[str, type[Any]]):
         protocol = _found(self.protocol)
         return {name for name in {*vars(protocol), *protocol.__annotations__} if name[0] != "_"}
 
-    def made(self, given: Any) -> Any:
+    def resolve(self, given: Any) -> Any:
         """Return what is given, or what its name stands for, with the knobs that it has by itself.
 
         Parameters

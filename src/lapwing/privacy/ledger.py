@@ -71,7 +71,7 @@ class LedgerEntry:
         Identifier of the output.
     rounds : int
         Drawings of noise that it pays for, in 1..10,000.
-    drawn : int
+    drawn_rounds : int
         How many of them were begun: marked before their noise is drawn, so none is drawn twice.
 
     Raises
@@ -88,7 +88,7 @@ class LedgerEntry:
     state: State = "released"
     release: str | None = None
     rounds: int = 1
-    drawn: int = 1
+    drawn_rounds: int = 1
 
     def __post_init__(self) -> None:
         """Check that it is a payment, and that its loss is that of its guarantee."""
@@ -98,7 +98,7 @@ class LedgerEntry:
         if self.state not in ("reserved", "released"):
             raise ArgumentError("the state of an entry must be 'reserved' or 'released'")
         check_whole_field(self, "rounds", low=1, high=MOST_ROUNDS)
-        check_whole_field(self, "drawn", low=1, high=self.rounds)
+        check_whole_field(self, "drawn_rounds", low=1, high=self.rounds)
         if self.loss is not None:
             if not isinstance(self.loss, PrivacyLoss):
                 raise ArgumentError("the loss of an entry must be a PrivacyLoss, or left out")
@@ -304,16 +304,17 @@ class Ledger:
             raise BudgetError(
                 "this ledger did not pay for rounds of this release; name the one that did"
             )
-        if found[0].drawn != after:
+        if found[0].drawn_rounds != after:
             raise BudgetError(
-                f"{found[0].drawn} round(s) of this release were drawn and {after} are given; no "
+                f"{found[0].drawn_rounds} round(s) of this release were drawn and {after} are "
+                "given; no "
                 "round may be drawn a second time, because the noise of two averages out. Go on "
                 "from the last release; if it was lost, the rounds end here"
             )
-        if found[0].drawn == found[0].rounds:
+        if found[0].drawn_rounds == found[0].rounds:
             raise BudgetError(f"all {found[0].rounds} rounds that were paid for have been drawn")
         entries = tuple(
-            replace(entry, drawn=entry.drawn + 1) if entry is found[0] else entry
+            replace(entry, drawn_rounds=entry.drawn_rounds + 1) if entry is found[0] else entry
             for entry in self.entries
         )
         return replace(self, entries=entries)
@@ -394,7 +395,11 @@ class Ledger:
                     "loss": None if entry.loss is None else entry.loss.to_document(),
                     "state": entry.state,
                     "release": entry.release,
-                    **({"rounds": entry.rounds, "drawn": entry.drawn} if entry.rounds > 1 else {}),
+                    **(
+                        {"rounds": entry.rounds, "drawn_rounds": entry.drawn_rounds}
+                        if entry.rounds > 1
+                        else {}
+                    ),
                 }
                 for entry in self.entries
             ],
@@ -435,7 +440,7 @@ def _entry(document: Any, version: int) -> LedgerEntry:
     keys = {"name", "guarantee"} | ({"loss", "state", "release"} if version > 1 else set())
     in_rounds = version > 1 and isinstance(document, dict) and "rounds" in document
     if in_rounds:
-        keys |= {"rounds", "drawn"}
+        keys |= {"rounds", "drawn_rounds"}
     if not isinstance(document, dict) or set(document) != keys:
         raise FormatError(f"every entry of a ledger must have exactly: {', '.join(sorted(keys))}")
     if in_rounds and document["rounds"] == 1:
@@ -449,7 +454,7 @@ def _entry(document: Any, version: int) -> LedgerEntry:
             document.get("state", "released"),
             document.get("release"),
             document.get("rounds", 1),
-            document.get("drawn", 1),
+            document.get("drawn_rounds", 1),
         )
     except (ArgumentError, PrivacyError) as error:
         raise FormatError(f"an entry of the ledger cannot be used: {error}") from None

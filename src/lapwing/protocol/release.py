@@ -153,7 +153,7 @@ class Mechanism(ABC):
 
 
 @dataclass(frozen=True)
-class Part:
+class ReleasePart:
     """One drawing of noise: one site, or one round.
 
     Parameters
@@ -186,7 +186,7 @@ class Part:
         }
 
     @classmethod
-    def from_document(cls, document: Any) -> Part:
+    def from_document(cls, document: Any) -> ReleasePart:
         """Return the part that :meth:`to_document` wrote; FormatError when it is none."""
         names = {"identifier", "promise", "noise", "loss", "people"}
         require(document, names, name="a part of a release")
@@ -214,7 +214,7 @@ class Release(Summed, Stored):
     domain : Domain
     answers : numpy.ndarray
         int64 [answers of the mechanism], exact answers plus the noise of all parts.
-    parts : sequence of Part
+    parts : sequence of ReleasePart
     choices : dict
         What the mechanism chose privately on its way (adaptive ones only); JSON values.
     """
@@ -222,7 +222,7 @@ class Release(Summed, Stored):
     mechanism: Mechanism
     domain: Domain
     answers: NDArray[np.int64]
-    parts: Sequence[Part]
+    parts: Sequence[ReleasePart]
     choices: dict[str, Any] = field(default_factory=dict)
 
     kind: ClassVar[Kind] = "release"
@@ -396,7 +396,7 @@ class Release(Summed, Stored):
                 mechanism,
                 domain,
                 np.array(answers, dtype=np.int64),
-                [Part.from_document(part) for part in parts],
+                [ReleasePart.from_document(part) for part in parts],
                 choices,
             )
             mechanism.verify(found)

@@ -467,7 +467,7 @@ class Distribution(Stored):
         known = None if truth is None else truth.cumulative
         curve = self.cumulative
         found, _ = found_bins(self.atoms, curve.left, curve.right)
-        return Curves.of_cdf(self.domain, curve, shown, found=found, truth=known, title=title)
+        return Curves.of_cdf(self.domain, curve, shown, atom_bins=found, truth=known, title=title)
 
     def _density_picture(self, *, truth: Distribution | None = None) -> Densities:
         """Return the density as plain data; DomainError for categories."""
@@ -476,7 +476,7 @@ class Distribution(Stored):
         curve = self.cumulative
         found, shares = found_bins(self.atoms, curve.left, curve.right)
         return Densities.of_cdf(
-            self.domain, curve, found=found, shares=shares, truth=known, title=title
+            self.domain, curve, atom_bins=found, shares=shares, truth=known, title=title
         )
 
     def _pictures(

@@ -139,7 +139,7 @@ class Curves:
         The last on top; :class:`Outline` is how they are filled.
     stepped : bool
         Whether bands step where the lines do: for whole numbers and lone atoms.
-    found : numpy.ndarray, optional
+    atoms : numpy.ndarray, optional
         float64 [found atoms]: the middles of the bins in which atoms were found.
     signed : bool
         Whether heights may be negative, as those of a difference.
@@ -156,7 +156,7 @@ class Curves:
     label: str = "P(value ≤ x)"
     bands: tuple[Band | DifferenceBand, ...] = ()
     stepped: bool = False
-    found: Vector | None = None
+    atoms: Vector | None = None
     signed: bool = False
     title: str | None = None
 
@@ -167,11 +167,11 @@ class Curves:
         curve: Cumulative,
         band: Band | None,
         *,
-        found: NDArray[np.int64],
+        atom_bins: NDArray[np.int64],
         truth: Cumulative | None,
         title: str | None,
     ) -> Curves:
-        """Return the picture of one CDF; `found`: the bins in which atoms were found."""
+        """Return the picture of one CDF; `atom_bins`: the bins in which atoms were found."""
         axis = Axis.of_domain(domain)
         known = () if truth is None else (Line.of_cdf(truth, "truth"),)
         return cls(
@@ -179,7 +179,7 @@ class Curves:
             (*known, Line.of_cdf(curve)),
             bands=() if band is None else (band,),
             stepped=axis.whole,
-            found=(curve.left + curve.right)[found] / 2 if found.size else None,
+            atoms=(curve.left + curve.right)[atom_bins] / 2 if atom_bins.size else None,
             title=title,
         )
 
@@ -224,7 +224,7 @@ class Shape:
         float64 [bins + 1] and [bins]; both empty where no bin has a width.
     points, shares : numpy.ndarray
         float64 [atoms] each: declared atoms, or whole numbers.
-    found, excess : numpy.ndarray
+    atoms, excess : numpy.ndarray
         float64 [found atoms] each: the middles of their bins, and the shares that are reported of
         them (of a truth, what their bins hold beyond what is around them). In `heights` such a bin
         has what the bins around it suggest.
@@ -235,7 +235,7 @@ class Shape:
     heights: Vector
     points: Vector
     shares: Vector
-    found: Vector
+    atoms: Vector
     excess: Vector
     role: Role
 
@@ -243,13 +243,13 @@ class Shape:
     def of_cdf(
         cls,
         curve: Cumulative,
-        found: NDArray[np.int64],
+        atom_bins: NDArray[np.int64],
         shares: Vector | None,
         *,
         axis: Axis,
         circular: bool,
     ) -> Shape:
-        """Return the density of a CDF; `found`: the bins in which atoms were found.
+        """Return the density of a CDF; `atom_bins`: the bins in which atoms were found.
 
         With their `shares` it is that of an estimate, whose curve may be too smooth to show them;
         without, that of the truth.
@@ -258,17 +258,17 @@ class Shape:
         wide = width > 0
         mass = curve.mass
         excess = mass[:0]
-        if found.size:
-            usual = expected_mass(mass, curve.left, curve.right, found, circular=circular)
-            excess = mass[found] - usual if shares is None else shares
+        if atom_bins.size:
+            usual = expected_mass(mass, curve.left, curve.right, atom_bins, circular=circular)
+            excess = mass[atom_bins] - usual if shares is None else shares
             mass = mass.copy()
-            mass[found] = usual
+            mass[atom_bins] = usual
         return cls(
             np.append(curve.left[wide], curve.right[wide][-1:]),
             mass[wide] / axis.lengths(curve.left, curve.right)[wide],
             curve.left[~wide],
             curve.mass[~wide],
-            (curve.left + curve.right)[found] / 2,
+            (curve.left + curve.right)[atom_bins] / 2,
             excess,
             "truth" if shares is None else "estimate",
         )
@@ -304,19 +304,19 @@ class Densities:
         domain: Domain,
         curve: Cumulative,
         *,
-        found: NDArray[np.int64],
+        atom_bins: NDArray[np.int64],
         shares: Vector,
         truth: Cumulative | None,
         title: str | None,
     ) -> Densities:
         """Return the picture of one density.
 
-        `found` and `shares`: the bins in which atoms were found, and what is reported of these.
+        `atom_bins` and `shares`: the bins in which atoms were found, and what is reported of these.
         """
         axis, circular = Axis.of_domain(domain), domain.circular
-        shapes = [Shape.of_cdf(curve, found, shares, axis=axis, circular=circular)]
+        shapes = [Shape.of_cdf(curve, atom_bins, shares, axis=axis, circular=circular)]
         if truth is not None:
-            there = found if truth.mass.size == curve.mass.size else found[:0]
+            there = atom_bins if truth.mass.size == curve.mass.size else atom_bins[:0]
             shapes.append(Shape.of_cdf(truth, there, None, axis=axis, circular=circular))
         return cls(axis, tuple(shapes), title)
 

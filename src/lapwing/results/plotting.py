@@ -293,16 +293,16 @@ def _draw_curves(picture: Curves, ax: Any) -> None:
         ax.set_ylim(0, 1.01)
     for line in picture.lines:
         ax.plot(line.x, line.y, label=plain(line.name), **_LINES[line.role])
-    if picture.found is not None:
+    if picture.atoms is not None:
         # At the foot, where marks hide no curve however many there are.
         foot = {"transform": ax.get_xaxis_transform(), "clip_on": False, "markersize": 9}
-        at = np.full(picture.found.size, 0.02)
+        at = np.full(picture.atoms.size, 0.02)
         label = "bin with a found atom"
-        ax.plot(picture.found, at, "|", color="black", label=label, zorder=4, **foot)
+        ax.plot(picture.atoms, at, "|", color="black", label=label, zorder=4, **foot)
     ax.set_ylabel(plain(picture.label))
     _dress(ax, picture.axis)
     # Above the marks at the foot.
-    place = {"loc": "lower right", "bbox_to_anchor": (1, 0.0 if picture.found is None else 0.05)}
+    place = {"loc": "lower right", "bbox_to_anchor": (1, 0.0 if picture.atoms is None else 0.05)}
     ax.legend(frameon=False, **({"loc": "best"} if picture.signed else place))
 
 
@@ -344,7 +344,7 @@ def _draw_shape(shape: Shape, ax: Any, *, length: float, top: float) -> None:
         ax.stairs(shape.heights, shape.edges, color=ESTIMATE, linewidth=0.8)
     for places, shares, kind in (
         (shape.points, shape.shares, "atom"),
-        (shape.found, shape.excess, "found atom"),
+        (shape.atoms, shape.excess, "found atom"),
     ):
         if not places.size:
             continue

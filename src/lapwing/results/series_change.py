@@ -58,7 +58,7 @@ class Shift:
         )
 
     @property
-    def shown(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether the band of the whole difference leaves zero."""
         return self.low > 0
 

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from lapwing.documents import shown
+from lapwing.documents import describe_value
 from lapwing.service.device_routes import allow_other_pages, show_survey
 from lapwing.service.problem_answers import DeskProblem, ProblemError
 from lapwing.service.requests import (
@@ -126,7 +126,7 @@ async def make_token(request: Request) -> Response:
     if role not in ("admin", "analyst"):
         raise ProblemError(
             DeskProblem.MALFORMED_REQUEST,
-            f'role must be "admin" or "analyst", got {shown(role)}',
+            f'role must be "admin" or "analyst", got {describe_value(role)}',
         )
     if not isinstance(label, str) or len(label) > LONGEST_LABEL or not label.isprintable():
         raise ProblemError(

@@ -93,7 +93,7 @@ class Collector:
             counters=self.counters,
             log=log,
             retry_seconds=settings.retry_seconds,
-            look=SecondLook(partial(self.asked, self.catalog.load)) if self._shared else None,
+            look=SecondLook(partial(self.ask_store, self.catalog.load)) if self._shared else None,
         )
         self._beside: asyncio.Task[None] | None = None
         self._trouble: str | None = None
@@ -127,9 +127,9 @@ class Collector:
         self.log.tick()
         self._ticks += 1
         if self._shared and self._ticks % TICKS_APART == 0:
-            await self.asked(self._look_again)
+            await self.ask_store(self._look_again)
         await self.life.tick()
-        await self.asked(partial(self.refusals.store, self.store))
+        await self.ask_store(partial(self.refusals.store, self.store))
 
     def _look_again(self) -> None:
         """Read what another collector of the same database may have changed."""
@@ -173,7 +173,7 @@ class Collector:
         """Whether it can store, as far as it knows."""
         return self._trouble is None
 
-    async def asked(self, work: Callable[[], Found]) -> Found:
+    async def ask_store(self, work: Callable[[], Found]) -> Found:
         """Return what the store answers, asked in a thread; a ProblemError when it cannot."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self.readers, work)
@@ -182,7 +182,7 @@ class Collector:
 
     async def add_token(self, token: AccessToken) -> None:
         """Let a token open a role, from now on and after a restart."""
-        await self.asked(partial(self.store.add_access_token, token))
+        await self.ask_store(partial(self.store.add_access_token, token))
         self.roles.add(token.digest, token.role)
         self.log.write("token made", role=token.role)
 

@@ -65,7 +65,7 @@ class Missing(NamedTuple):
     keys: tuple[Key, ...]
 
 
-class Made(NamedTuple):
+class DecodingAnswer(NamedTuple):
     """An answer: a document, table or picture; and what was warned of."""
 
     content: Any
@@ -85,4 +85,4 @@ class Defect(NamedTuple):
     place: str
 
 
-Answer = Missing | Made | RefusedOrder | Defect
+Answer = Missing | DecodingAnswer | RefusedOrder | Defect

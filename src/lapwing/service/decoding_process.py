@@ -23,9 +23,9 @@ from typing import Any
 from lapwing.errors import LapwingError, LapwingWarning
 from lapwing.service.decoding_orders import (
     Answer,
+    DecodingAnswer,
     Defect,
     Key,
-    Made,
     Material,
     Missing,
     Order,
@@ -148,7 +148,11 @@ def _answer(order: Order, materials: Mapping[Key, Material], kept: Any) -> Answe
             warnings.simplefilter("always")
             found = carried_out(order, materials, kept, most=_KEPT)
         said = [str(each.message) for each in caught if issubclass(each.category, LapwingWarning)]
-        return found if isinstance(found, Missing) else Made(found, tuple(dict.fromkeys(said)))
+        return (
+            found
+            if isinstance(found, Missing)
+            else DecodingAnswer(found, tuple(dict.fromkeys(said)))
+        )
     except LapwingError as error:
         return RefusedOrder(str(error))
     except Exception as error:

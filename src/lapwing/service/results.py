@@ -21,10 +21,10 @@ from lapwing.results.answer_documents import PROBABILITIES
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.counters import Counters
 from lapwing.service.decoding_orders import (
+    DecodingAnswer,
     Defect,
     Form,
     Key,
-    Made,
     Material,
     Missing,
     Order,
@@ -105,8 +105,8 @@ class Results:
         ]
         self._askers = ThreadPoolExecutor(settings.decoders, thread_name_prefix="lapwing-asker")
         self._most = settings.kept_results
-        self._kept: OrderedDict[Order, Made] = OrderedDict()
-        self._asked: dict[Order, asyncio.Task[Made]] = {}
+        self._kept: OrderedDict[Order, DecodingAnswer] = OrderedDict()
+        self._asked: dict[Order, asyncio.Task[DecodingAnswer]] = {}
 
     def start(self) -> None:
         """Start the processes; they get ready while the collector receives already."""
@@ -186,7 +186,9 @@ class Results:
         except (StoreError, NotStoredError) as error:
             raise problem_of(error, retry_seconds=self._retry) from None
 
-    async def _made(self, kept: KeptSurvey, question: Question, form: Wanted) -> tuple[Order, Made]:
+    async def _made(
+        self, kept: KeptSurvey, question: Question, form: Wanted
+    ) -> tuple[Order, DecodingAnswer]:
         order = await self._order(kept, question, form)
         made = self._kept.get(order)
         if made is not None:
@@ -202,7 +204,7 @@ class Results:
         # One who goes away does not end it for the others.
         return order, await asyncio.shield(task)
 
-    def _finished(self, order: Order, task: asyncio.Task[Made]) -> None:
+    def _finished(self, order: Order, task: asyncio.Task[DecodingAnswer]) -> None:
         self._asked.pop(order, None)
         if task.cancelled() or task.exception() is not None:
             return
@@ -289,7 +291,7 @@ class Results:
             raise _too_few(least) if by_segment[segment] < least else _beside_few(least)
         return Key(fingerprint, epoch, segment, by_segment[segment], number)
 
-    async def _decoded(self, surveys: Mapping[str, KeptSurvey], order: Order) -> Made:
+    async def _decoded(self, surveys: Mapping[str, KeptSurvey], order: Order) -> DecodingAnswer:
         started = time.perf_counter()
         loop = asyncio.get_running_loop()
         materials: dict[Key, Material] = {}
@@ -305,7 +307,7 @@ class Results:
                     retry_after=self._retry,
                 ) from None
             match found:
-                case Made():
+                case DecodingAnswer():
                     self._counters.decoding.add(time.perf_counter() - started)
                     return found
                 # Twice, where what it kept of one went while the other was read.

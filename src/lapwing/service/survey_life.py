@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
 
-from lapwing.documents import canonical, nearest, quoted, shown
+from lapwing.documents import canonical, describe_value, nearest, quoted
 from lapwing.errors import (
     ArgumentError,
     FormatError,
@@ -82,7 +82,7 @@ def to_timestamp(text: object, *, name: str) -> int | None:
     if moment is None or moment.tzinfo is None:
         raise ArgumentError(
             f'{name} must be a time such as "2026-12-01T00:00:00Z", or null for by hand; got '
-            f"{shown(text)}"
+            f"{describe_value(text)}"
         )
     try:
         seconds = int(moment.timestamp())
@@ -452,7 +452,7 @@ def _stored(fingerprint: str, document: Mapping[str, Any]) -> StoredSurvey:
     if upload not in ("open", "tokens"):
         raise ProblemError(
             DeskProblem.MALFORMED_REQUEST,
-            f'upload must be "open" or "tokens", got {shown(upload)}',
+            f'upload must be "open" or "tokens", got {describe_value(upload)}',
         )
     days = document.get("retention_days")
     if days is not None:
@@ -465,7 +465,7 @@ def _whole(value: Any, name: str, low: int, high: int) -> int:
     if type(value) is not int or not low <= value <= high:
         raise ProblemError(
             DeskProblem.MALFORMED_REQUEST,
-            f"{name} must be a whole number in {low}..{high}, got {shown(value)}",
+            f"{name} must be a whole number in {low}..{high}, got {describe_value(value)}",
         )
     return value
 

@@ -53,12 +53,12 @@ async def state_document(collector: Collector, kept: KeptSurvey) -> dict[str, An
     """
     fingerprint, store = kept.stored.fingerprint, collector.store
     # What was refused a moment ago is part of it.
-    await collector.asked(partial(collector.refusals.store, store))
-    totals = await collector.asked(partial(store.totals, fingerprint))
-    refused = await collector.asked(partial(store.refused, fingerprint))
+    await collector.ask_store(partial(collector.refusals.store, store))
+    totals = await collector.ask_store(partial(store.totals, fingerprint))
+    refused = await collector.ask_store(partial(store.refused, fingerprint))
     tokens = None
     if kept.invited_only:
-        tokens = await collector.asked(partial(store.upload_tokens, fingerprint))
+        tokens = await collector.ask_store(partial(store.upload_tokens, fingerprint))
     minimum = kept.stored.minimum
     counts: dict[str, Counter[str]] = {}
     for each in totals:

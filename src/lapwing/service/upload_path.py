@@ -45,7 +45,7 @@ class SecondLook:
         self._next: asyncio.Task[None] | None = None
         self._begun = -LOOKS_APART
 
-    async def taken(self) -> None:
+    async def wait_for_look(self) -> None:
         """Return after a look that began when this was called, or later.
 
         Raises
@@ -253,7 +253,7 @@ class UploadPath:
         except ProblemError as problem:
             if self._look is None or problem.problem is Problem.CLOSED:
                 raise
-            await self._look.taken()
+            await self._look.wait_for_look()
             kept = self._place(address)
         try:
             batch_id = bytes.fromhex(address.id) if len(address.id) == 32 else b""

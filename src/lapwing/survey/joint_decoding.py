@@ -99,7 +99,7 @@ def decode_together(
     channel, counts = merged[0] if len(merged) == 1 else joined(merged)
     chosen: Any
     if decoder is not None:
-        chosen = DECODERS.made(decoder)
+        chosen = DECODERS.resolve(decoder)
     elif len(merged) == 1:
         chosen = recommended_decoder(there[0][0].randomizer)
     else:

@@ -17,7 +17,7 @@ from lapwing.survey.survey import Survey
 
 
 @dataclass(frozen=True)
-class Asked:
+class Participation:
     """A survey that a person answers, and how often.
 
     Parameters
@@ -53,12 +53,12 @@ class Asked:
         return Guarantee(one.epsilon * self.rounds, one.delta * self.rounds, "replace-one", "local")
 
 
-def person_ledger(asked: Sequence[Asked], budget: Guarantee) -> Ledger:
+def person_ledger(asked: Sequence[Participation], budget: Guarantee) -> Ledger:
     """Return the ledger of one person who answers all of them.
 
     Parameters
     ----------
-    asked : sequence of Asked
+    asked : sequence of Participation
         Each survey once.
     budget : Guarantee
         The most that one person may spend, declared before anybody is asked.
@@ -76,7 +76,7 @@ def person_ledger(asked: Sequence[Asked], budget: Guarantee) -> Ledger:
     >>> from lapwing.randomizers.numerical.square_wave import SquareWave
     >>> wave = Survey("age", SquareWave(Interval(0, 100, bins=10), "0.5"))
     >>> budget = Guarantee(Fraction(4), Fraction(0), "replace-one", "local")
-    >>> person_ledger([Asked(wave, rounds=6)], budget).spent.epsilon
+    >>> person_ledger([Participation(wave, rounds=6)], budget).spent.epsilon
     Fraction(3, 1)
     """
     ledger = Ledger(budget)
@@ -90,7 +90,7 @@ def person_ledger(asked: Sequence[Asked], budget: Guarantee) -> Ledger:
     return ledger
 
 
-def statement(asked: Sequence[Asked], ledger: Ledger) -> dict[str, Any]:
+def statement(asked: Sequence[Participation], ledger: Ledger) -> dict[str, Any]:
     """Return the privacy statement as JSON values: what is asked, and what it can tell at most."""
     spent = ledger.spent
     assert spent is not None
@@ -114,7 +114,7 @@ def statement(asked: Sequence[Asked], ledger: Ledger) -> dict[str, Any]:
     }
 
 
-def _lifetime(one: Asked) -> dict[str, str]:
+def _lifetime(one: Participation) -> dict[str, str]:
     lifetime = one.survey.guarantee.lifetime
     return {} if lifetime is None else {"epsilon_of_a_lifetime": epsilon_text(lifetime)}
 
@@ -123,7 +123,7 @@ def _factor(epsilon: Fraction) -> float | None:
     return math.exp(epsilon) if epsilon < 700 else None
 
 
-def _sentences(asked: Sequence[Asked], ledger: Ledger) -> list[str]:
+def _sentences(asked: Sequence[Participation], ledger: Ledger) -> list[str]:
     spent = ledger.spent
     assert spent is not None
     factor = _factor(spent.epsilon)
@@ -163,7 +163,7 @@ def _sentences(asked: Sequence[Asked], ledger: Ledger) -> list[str]:
     return told
 
 
-def statement_markdown(asked: Sequence[Asked], ledger: Ledger) -> str:
+def statement_markdown(asked: Sequence[Participation], ledger: Ledger) -> str:
     """Return the privacy statement in plain words, as Markdown."""
     rows = "\n".join(
         f"| {one.survey.name} | {one.rounds} | {float(one.survey.guarantee.epsilon):g} | "

@@ -243,7 +243,9 @@ def planned_release(
 ) -> PlannedRelease:
     """Return a release to be made of a curator's domain; errors as of :func:`checked_loss`."""
     chosen: Mechanism = (
-        recommended_mechanism(domain, promise) if mechanism is None else MECHANISMS.made(mechanism)
+        recommended_mechanism(domain, promise)
+        if mechanism is None
+        else MECHANISMS.resolve(mechanism)
     )
     return PlannedRelease(chosen, promise, checked_loss(chosen, domain, promise))
 

@@ -309,7 +309,7 @@ def _shares(week: ReadWeek) -> UnbiasedShares | None:
     release = week.observed
     people = release.total
     counted = CountedShares.of(
-        release.answers, people, law.variance, known=release.people is not None
+        release.answers, people, law.variance, total_is_known=release.people is not None
     )
     # About the population: the draw of the people adds to the noise.
     empty = np.full(counted.center.size, counted.deviation**2)

@@ -318,7 +318,7 @@ class Survey(Stored):
         channel = channel_for(self.randomizer, tally, bins=bins)
         chosen: Decoder | SearchDecoder
         if decoder is not None:
-            chosen = DECODERS.made(decoder)
+            chosen = DECODERS.resolve(decoder)
             check_reads(chosen)
         elif scanned_long(self.randomizer, tally.kind):
             raise ArgumentError(

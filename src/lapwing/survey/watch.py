@@ -83,7 +83,7 @@ class WatchedChange:
     ----------
     week : str
         The week in which it most probably began.
-    seen : str
+    detection_week : str
         The week at whose look it was reported.
     evidence : float
         Logarithm of the evidence.
@@ -92,7 +92,7 @@ class WatchedChange:
     """
 
     week: str
-    seen: str
+    detection_week: str
     evidence: float
     shift: Shift
 
@@ -100,7 +100,7 @@ class WatchedChange:
         """Return the JSON form."""
         return {
             "week": self.week,
-            "seen": self.seen,
+            "detection_week": self.detection_week,
             "evidence": self.evidence,
             "shift": self.shift.to_document(),
         }
@@ -108,8 +108,8 @@ class WatchedChange:
     @classmethod
     def from_document(cls, document: Any) -> WatchedChange:
         """Return the change that :meth:`to_document` wrote; FormatError when it is none."""
-        require(document, {"week", "seen", "evidence", "shift"}, name="a reported change")
-        texts = document["week"], document["seen"]
+        require(document, {"week", "detection_week", "evidence", "shift"}, name="a reported change")
+        texts = document["week"], document["detection_week"]
         if not all(isinstance(text, str) for text in texts) or not _number(document["evidence"]):
             raise FormatError("a reported change must hold two weeks and its evidence")
         shift = Shift.from_document(document["shift"])
@@ -183,7 +183,7 @@ class Watch(Stored):
     >>> for week, people in enumerate([before, before, before, after]):
     ...     tally = simulate(survey.randomizer, people, rng=week)
     ...     watch, noticed = watch.look((survey, tally), name=f"W{week + 1}")
-    >>> noticed.change.week, noticed.change.seen
+    >>> noticed.change.week, noticed.change.detection_week
     ('W4', 'W4')
     """
 

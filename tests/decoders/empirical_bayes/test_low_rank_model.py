@@ -131,7 +131,7 @@ def test_a_heavy_cell_is_explained_before_the_next_is_looked_for(problem: Proble
     found = search.heavy(problem.posterior, problem.score, least=4.0, limit=3)
     assert found.count >= 2
     # After the first, all is as if it had been among the columns from the beginning.
-    first = found.kept(np.array([0]))
+    first = found.subset(np.array([0]))
     columns = problem.columns.joined(Columns.of(first.columns(allowed), problem.likelihood))
     variance = np.append(problem.variance, first.variance)
     posterior = LowRankPosterior.of(columns, problem.score, variance)

@@ -55,7 +55,7 @@ def test_heavy_values_are_found_with_honest_intervals() -> None:
         assert low < HEAVY[value] < high
     assert found.searched == 64 * 2**6 and found.reports == 30_000
     # Few kept prefixes are enough for heavy values, and compare fewer.
-    one = PrefixExtension(kept=2).decode(HASHING.log_channel, LOG)
+    one = PrefixExtension(survivors=2).decode(HASHING.log_channel, LOG)
     assert one.values == list(HEAVY) and one.threshold < found.threshold
 
 
@@ -71,7 +71,7 @@ def test_errors_have_the_stated_deviation() -> None:
     """Over 60 populations: about all people, though a third of them answered for whole values."""
     errors = []
     for seed in range(60):
-        found = PrefixExtension(kept=4).decode(
+        found = PrefixExtension(survivors=4).decode(
             HASHING.log_channel, HASHING.tally(_reports(6000, seed=seed))
         )
         place = found.values.index(7)
@@ -143,8 +143,8 @@ def test_illegal_domains_and_knobs_are_refused() -> None:
     with pytest.raises(DomainError, match="without an order"):
         PrefixHashing(Integers(0, 7), 1)
     for kept in (0, True, 2.0, 2**16 + 1):
-        with pytest.raises(ArgumentError, match="kept"):
-            PrefixExtension(kept=mistaken(kept))
+        with pytest.raises(ArgumentError, match="survivors"):
+            PrefixExtension(survivors=mistaken(kept))
 
 
 LABELS = [f"label {number}" for number in range(31)] + [7]

@@ -68,7 +68,9 @@ def test_the_covariance_is_that_of_the_estimates(promise: Any) -> None:
             lw.protocol.ExactCounts(domain, held), promise, rng=lw.seeded(seed)
         )
         known = release.people is not None
-        shares = CountedShares.of(release.answers, release.total, release.variance, known=known)
+        shares = CountedShares.of(
+            release.answers, release.total, release.variance, total_is_known=known
+        )
         centers.append(shares.center)
     exact = CountedShares(held / held.sum(), np.sqrt(release.variance) / 4000, known)
     errors = (np.array(centers) - held / held.sum())[:, :4]
@@ -132,19 +134,19 @@ def test_other_releases_are_refused() -> None:
 
 
 def test_what_the_counts_miss_the_people_by_is_taken_from_all_alike() -> None:
-    shares = CountedShares.of([60, 30, 0], 100, 4.0, known=True)
+    shares = CountedShares.of([60, 30, 0], 100, 4.0, total_is_known=True)
     assert shares.center == pytest.approx([190 / 300, 100 / 300, 10 / 300])
     assert shares.deviation == 0.02
-    hidden = CountedShares.of([60, 30, 0], 90, 4.0, known=False)
+    hidden = CountedShares.of([60, 30, 0], 90, 4.0, total_is_known=False)
     assert hidden.center == pytest.approx([2 / 3, 1 / 3, 0])
 
 
 def test_the_sum_of_all_counts_must_be_known_to_divide_by_it() -> None:
     # 100 counts of variance 4, so their sum has a deviation of 20: 8 of these are 160 people.
     for people, known in ((150, False), (170, True)):
-        shares = CountedShares.of(np.full(100, people / 100), people, 4.0, known=False)
+        shares = CountedShares.of(np.full(100, people / 100), people, 4.0, total_is_known=False)
         assert (shares.uncertainty(people, "normal") is not None) == known
-    assert CountedShares.of([1.0], 1, 4.0, known=True).uncertainty(1, "normal") is not None
+    assert CountedShares.of([1.0], 1, 4.0, total_is_known=True).uncertainty(1, "normal") is not None
 
 
 def test_one_site_with_laplace_noise_makes_tails_of_the_sum() -> None:

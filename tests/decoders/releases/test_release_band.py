@@ -31,7 +31,7 @@ def law_and_truth(bins, promise, *, missing):
     result = StepPursuit(smooth=False).decode(release.channel, release)
     estimate = prefix_estimate(release.channel, release)
     if release.people is not None:
-        estimate = estimate.given(-1, release.people)
+        estimate = estimate.condition(-1, release.people)
     # The error of S_k / S_p: that of S_k - F S_p, over S_p, by the covariance of the sums.
     heights = np.cumsum(held.counts[:bins]) / held.counts[:bins].sum()
     own = estimate.root.squared_row_sums() - (estimate.removed**2).sum(axis=1)

@@ -66,7 +66,7 @@ class TestEstimate:
         columns = np.column_stack([estimate.column(i) for i in range(25)])
         assert np.allclose(columns, expected, rtol=1e-4, atol=1e-5 * expected.max())
         # What is known takes its part out: the formula of a conditional normal law.
-        given = estimate.given(-1, 20_000).given(10, 5_000)
+        given = estimate.condition(-1, 20_000).condition(10, 5_000)
         assert given.sums[24] == 20_000 and given.sums[10] == pytest.approx(5_000)
         known = [24, 10]
         inner = np.linalg.inv(expected[np.ix_(known, known)])

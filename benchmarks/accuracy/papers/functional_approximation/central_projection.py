@@ -184,7 +184,7 @@ def _raw(method: str, release: Release) -> Vector:
     operator = channel.blocks[0].operator
     if isinstance(operator, CurveAnswers):
         return np.asarray(operator.start + operator.curve @ (release.answers / release.total))
-    sums = prefix_estimate(channel, release).given(-1, release.total).sums / release.total
+    sums = prefix_estimate(channel, release).condition(-1, release.total).sums / release.total
     return np.asarray(sums[: release.domain.left.size])
 
 

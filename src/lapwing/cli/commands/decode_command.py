@@ -142,7 +142,7 @@ class DecoderOptions:
         default=False,
     )
 
-    def made(
+    def build_decoder(
         self, survey: Survey, tally: Tally, out: Output, *, output: Path | None
     ) -> Decoder | SearchDecoder | None:
         """Return the decoder that the options mean; None for that which suits the randomizer.
@@ -280,7 +280,7 @@ def decode(
     pairs = _pairs(files, segment)
     survey, tally = pairs[0]
     if len(pairs) == 1:
-        decoder = decoding.made(survey, tally, out, output=output)
+        decoder = decoding.build_decoder(survey, tally, out, output=output)
         with out.listening():
             result: Any = survey.decode(tally, decoder=decoder)
         head = {"survey": survey.name, "fingerprint": survey.fingerprint}

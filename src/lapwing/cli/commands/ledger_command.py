@@ -95,7 +95,7 @@ def ledger_tables(name: str, held: Ledger) -> list[Table]:
 def _state(entry: LedgerEntry) -> str:
     if entry.rounds == 1:
         return entry.state
-    return f"{entry.state}, {entry.drawn} of {entry.rounds} rounds"
+    return f"{entry.state}, {entry.drawn_rounds} of {entry.rounds} rounds"
 
 
 def _reason(held: Ledger) -> str | None:

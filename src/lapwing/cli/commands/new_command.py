@@ -53,7 +53,7 @@ class RandomizerOptions:
     settings: Settings = None
 
     @property
-    def chosen(self) -> bool:
+    def is_recommended(self) -> bool:
         """Whether nobody names the randomizer."""
         return self.randomizer == RECOMMENDED
 
@@ -67,14 +67,14 @@ class RandomizerOptions:
             )
         if self.epsilon is None:
             raise ArgumentError("missing option '--epsilon': the privacy parameter of one report")
-        if self.chosen and self.settings:
+        if self.is_recommended and self.settings:
             raise ArgumentError(f"--set belongs to a randomizer; name it instead of {RECOMMENDED}")
-        if not self.chosen and self.users is not None:
+        if not self.is_recommended and self.users is not None:
             raise ArgumentError(f"--users goes with --randomizer {RECOMMENDED}")
 
-    def made(self, domain: Domain, *, like: Vector | None = None) -> Randomizer:
+    def build_randomizer(self, domain: Domain, *, like: Vector | None = None) -> Randomizer:
         """Return the randomizer that the options mean, for a column like this one if given."""
-        if not self.chosen:
+        if not self.is_recommended:
             made = RANDOMIZERS[self.randomizer]
             settings = self.settings or ()
             named: Randomizer = make_with_knobs(made, domain, self.epsilon, settings=settings)
@@ -114,7 +114,7 @@ class AnswerOptions:
         default=False,
     )
 
-    def made(self, randomizer: Randomizer) -> Survey:
+    def build_survey(self, randomizer: Randomizer) -> Survey:
         """Return the survey that the options mean."""
         if self.name is None:
             raise ArgumentError("missing option '--name': what the survey asks")
@@ -183,11 +183,11 @@ def _write_survey(
     out: Output,
 ) -> None:
     chosen.check()
-    if known.like is not None and not chosen.chosen:
+    if known.like is not None and not chosen.is_recommended:
         raise ArgumentError(f"--like goes with --randomizer {RECOMMENDED}")
-    bins = recommended_bins(chosen.epsilon or "") if chosen.chosen else None
-    domain, note = asked.meant(bins=bins)
-    survey = answers.made(chosen.made(domain, like=known.masses(domain, out)))
+    bins = recommended_bins(chosen.epsilon or "") if chosen.is_recommended else None
+    domain, note = asked.domain_and_note(bins=bins)
+    survey = answers.build_survey(chosen.build_randomizer(domain, like=known.masses(domain, out)))
     write_text(output, survey.to_json())
     document = {"command": "new", "output": str(output), "survey": survey.to_document()}
     rows, tables, randomizer = described(survey), [], survey.randomizer
@@ -210,7 +210,7 @@ def _write_domain(
     """Write a domain; an interval without --bins keeps its number of bins open."""
     if rest != (AnswerOptions(), RandomizerOptions(), LikeOptions()):
         raise ArgumentError("--domain-only takes the options of a domain, --segment and no others")
-    domain, note = asked.meant(bins=BINS_FOR_ATOMS)
+    domain, note = asked.domain_and_note(bins=BINS_FOR_ATOMS)
     if segments:
         domain = Segmented(domain, segments)
     text = domain_document_text(domain, bins=not note)

@@ -78,7 +78,7 @@ class MechanismOptions:
     )
     settings: Settings = None
 
-    def made(self) -> Mechanism | None:
+    def build_mechanism(self) -> Mechanism | None:
         """Return the mechanism that is named; None for that which suits the promise."""
         if self.mechanism is None:
             if self.settings:
@@ -179,7 +179,7 @@ def release(
     domain, note = asked.curated(bins=bins) if stored is None else (stored.domain, "")
     texts_of(asked.texts, domain), decimal_of(asked.decimal, domain)
     # Everything that can be refused is refused before the data are read or anything is paid.
-    planned = planned_release(domain, promise, chosen.made())
+    planned = planned_release(domain, promise, chosen.build_mechanism())
     name = payment.name or (output.name if output else "dry run")
     file = payment.checked(name, planned)
     if kind.users is not None:

@@ -20,7 +20,7 @@ from lapwing.cli.option_groups import option
 from lapwing.cli.reading.options import AllowEqual, Force, LongJobOptions, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.engines.arrow.dataset_tables import every_file
-from lapwing.engines.arrow.inputs import STDIN, shown
+from lapwing.engines.arrow.inputs import STDIN, input_name
 from lapwing.engines.arrow.report_count import ReportCount
 from lapwing.engines.arrow.report_tally import tally as count_files
 from lapwing.engines.arrow.saved_progress import finished
@@ -94,7 +94,7 @@ def tally(
     threads, progress = work.workers(), work.progress(output)
     counted = _counted(paths, survey, counting, threads, progress, out)
     if counted.total == 0:
-        names = ", ".join(shown(Path(path)) for path in reports)
+        names = ", ".join(input_name(Path(path)) for path in reports)
         raise TallyError(f"there must be at least one report to count, there is none in {names}")
     _warn(counted.refused, out)
     if counting.by is None:

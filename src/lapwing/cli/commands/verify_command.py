@@ -21,7 +21,7 @@ from lapwing.privacy.sampling.randomness import WORD
 from lapwing.privacy.shuffle_amplification import amplified
 from lapwing.protocol.randomizer import hexadecimal, thresholds_of
 from lapwing.results.answer_text import count_text, percent
-from lapwing.survey.privacy_statement import Asked, person_ledger, statement_markdown
+from lapwing.survey.privacy_statement import Participation, person_ledger, statement_markdown
 from lapwing.survey.privacy_statement import statement as in_words
 from lapwing.survey.survey import Survey
 
@@ -96,8 +96,8 @@ class PersonOptions:
         """Add what a person spends, and write the statement, if that was asked."""
         if self.budget is None:
             return
-        others = [Asked(read_survey(path)) for path in self.also or []]
-        asked = [Asked(survey, self.rounds), *others]
+        others = [Participation(read_survey(path)) for path in self.also or []]
+        asked = [Participation(survey, self.rounds), *others]
         most = Guarantee(exact_epsilon(self.budget), Fraction(0), "replace-one", "local")
         held = person_ledger(asked, most)
         document["person"] = told = in_words(asked, held)
@@ -181,7 +181,9 @@ def _repeats(survey: Survey) -> list[dict[str, Any]]:
     # Reports made afresh add up; those that share randomness cost what a person is charged.
     lasting = survey.answers != "fresh"
     return [
-        _repeat(times, float(Asked(survey, times).cost.epsilon) if lasting else times * epsilon)
+        _repeat(
+            times, float(Participation(survey, times).cost.epsilon) if lasting else times * epsilon
+        )
         for times in REPEATS
     ]
 

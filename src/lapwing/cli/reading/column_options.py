@@ -151,7 +151,7 @@ def population(
     total = np.zeros(domain.size, dtype=np.int64)
     first, everybody = 0, 0.0
     for batch in table.batches([value_column, count_column]):
-        with at_rows(table.shown, first):
+        with at_rows(table.label, first):
             values = values_of(
                 batch.column(0),
                 domain,
@@ -167,7 +167,7 @@ def population(
             np.add.at(total, domain.index(values), people)
         first += batch.num_rows
     if total.sum() == 0:
-        raise DomainError(f"{table.shown} must hold at least one person, it holds none")
+        raise DomainError(f"{table.label} must hold at least one person, it holds none")
     return total
 
 
@@ -178,10 +178,10 @@ def _columns(table: Table, columns: tuple[str | None, str]) -> tuple[str, str]:
     if value_column is None:
         others = [name for name in table.names if name != count_column]
         if not others:
-            raise ArgumentError(f"{table.shown} has no column of values beside {count_column!r}")
+            raise ArgumentError(f"{table.label} has no column of values beside {count_column!r}")
         if len(others) != 1:
             raise ArgumentError(
-                f"--column must name one of the columns of {table.shown}: {', '.join(others)}"
+                f"--column must name one of the columns of {table.label}: {', '.join(others)}"
             )
         value_column = others[0]
     value_column = table.column(value_column, option="--column", beside=count_column)

@@ -149,7 +149,7 @@ class DomainOptions(DomainFile):
         "Missing values: refuse (default), or count them: bin, of categories: category.", "WHAT"
     )
 
-    def meant(self, *, bins: int | None) -> tuple[Domain, str]:
+    def domain_and_note(self, *, bins: int | None) -> tuple[Domain, str]:
         """Return the domain that is meant, and a sentence about bins that nobody named.
 
         Parameters

@@ -249,4 +249,4 @@ def _narrow(found: LowRankAnswer, width: int) -> Atoms:
     atoms = found.model.atoms
     narrow = np.flatnonzero(atoms.stop - atoms.start < width)
     surest = narrow[np.argsort(-atoms.variance[narrow], kind="stable")]
-    return atoms.kept(surest[:_SPLITS])
+    return atoms.subset(surest[:_SPLITS])

@@ -60,10 +60,10 @@ class LowRankModel:
     @property
     def variance(self) -> Vector:
         """Prior variances of all amplitudes: float64 [columns]."""
-        return np.concatenate([self.waves, self.others])
+        return np.concatenate([self.waves, self.extra_variances])
 
     @property
-    def others(self) -> Vector:
+    def extra_variances(self) -> Vector:
         """Prior variances of what is not a wave."""
         return np.concatenate([np.full(self.apart, FREE), self.atoms.variance])
 
@@ -74,12 +74,12 @@ class LowRankModel:
     def spectrum(self, score: Vector) -> Spectrum:
         """Return the spectrum of the waves that the reports support, the rest as it is."""
         information, at_zero = self.columns.information, self.columns.value.T @ score
-        return averaged_spectrum(information, at_zero, self.frequency, self.others)
+        return averaged_spectrum(information, at_zero, self.frequency, self.extra_variances)
 
     def refined(self, score: Vector) -> LowRankModel:
         """Return the model with its spectrum adapted by half-octaves."""
         information, at_zero = self.columns.information, self.columns.value.T @ score
-        waves = refined(self.waves, information, at_zero, self.frequency, self.others)
+        waves = refined(self.waves, information, at_zero, self.frequency, self.extra_variances)
         return replace(self, waves=waves)
 
     def extended(self, atoms: Atoms, likelihood: Likelihood, allowed: Members) -> LowRankModel:
@@ -109,8 +109,8 @@ class LowRankModel:
         keep = amplitude**2 >= weak * spread
         return replace(
             self,
-            columns=self.columns.kept(np.concatenate([np.ones(fixed, dtype=np.bool_), keep])),
-            atoms=replace(self.atoms, variance=variance).kept(keep),
+            columns=self.columns.subset(np.concatenate([np.ones(fixed, dtype=np.bool_), keep])),
+            atoms=replace(self.atoms, variance=variance).subset(keep),
         )
 
 
@@ -148,7 +148,7 @@ class Columns:
             np.block([[self.information, cross], [cross.T, more.information]]),
         )
 
-    def kept(self, keep: Members) -> Columns:
+    def subset(self, keep: Members) -> Columns:
         """Return some of the columns."""
         return Columns(
             self.value[:, keep], self.curved[:, keep], self.information[np.ix_(keep, keep)]
@@ -189,7 +189,7 @@ class Atoms:
             np.concatenate([self.variance, more.variance]),
         )
 
-    def kept(self, keep: Members | Whole) -> Atoms:
+    def subset(self, keep: Members | Whole) -> Atoms:
         """Return some of them."""
         return Atoms(self.start[keep], self.stop[keep], self.variance[keep])
 

@@ -471,7 +471,7 @@ class Candidates:
         )
 
 
-KEPT_LIMIT = 2**16
+SURVIVOR_LIMIT = 2**16
 
 
 @dataclass(frozen=True)
@@ -480,7 +480,7 @@ class PrefixExtension:
 
     Parameters
     ----------
-    kept : int
+    survivors : int
         Prefixes that are extended, in 1..65536.
     expected_false : float
         How many values that nobody holds may be listed on average, in (0, 1000].
@@ -501,7 +501,7 @@ class PrefixExtension:
     """
 
     _: KW_ONLY
-    kept: int = 64
+    survivors: int = 64
     expected_false: float = 0.05
 
     name: ClassVar[str] = "prefix-extension"
@@ -509,8 +509,8 @@ class PrefixExtension:
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        if type(self.kept) is not int or not 1 <= self.kept <= KEPT_LIMIT:
-            raise ArgumentError(f"kept must be in 1..{KEPT_LIMIT}, got {self.kept!r}")
+        if type(self.survivors) is not int or not 1 <= self.survivors <= SURVIVOR_LIMIT:
+            raise ArgumentError(f"survivors must be in 1..{SURVIVOR_LIMIT}, got {self.survivors!r}")
         check_expected_false(self.expected_false)
 
     def decode(self, channel: PrefixChannel, tally: TallyLog) -> HeavyHitters:
@@ -540,7 +540,7 @@ class PrefixExtension:
                 supports = part.counts(log).blocks[0]
                 candidates = np.arange(supports.size)
             else:
-                best = np.sort(_largest(supports, self.kept))
+                best = np.sort(_largest(supports, self.survivors))
                 more = part.hash.key_bits - length
                 candidates = (candidates[best, None] << more | np.arange(2**more)).ravel()
                 supports = part.supports(log, candidates)

@@ -90,7 +90,7 @@ class LabelShares:
         tails = tails_of(release)
         known = release.people is not None
         people = release.total
-        found = CountedShares.of(release.answers, people, law.variance, known=known)
+        found = CountedShares.of(release.answers, people, law.variance, total_is_known=known)
         sparse = channel.domain.size >= MANY if self.sparse is None else self.sparse
         mass = found.sparse(tails) if sparse else simplex(found.center)
         provenance = decoder_document(self) | {"sparse": sparse}
@@ -124,28 +124,30 @@ class CountedShares:
         float64 [labels]; of either sign, their sum is one.
     deviation : float
         Of the noise in one count, as a share of the people.
-    known : bool
+    total_is_known : bool
         Whether the number of people is, and not only the sum of the counts.
     """
 
     center: Vector
     deviation: float
-    known: bool
+    total_is_known: bool
 
     @classmethod
-    def of(cls, answers: Any, people: int, variance: float, *, known: bool) -> CountedShares:
+    def of(
+        cls, answers: Any, people: int, variance: float, *, total_is_known: bool
+    ) -> CountedShares:
         """Return the shares of noisy counts, all of one variance."""
         counts = np.asarray(answers, dtype=np.float64)
         missed = (people - float(counts.sum())) / counts.size
         # A sum that is too small to be divided by was set to 1 person.
-        return cls((counts + missed) / people, float(np.sqrt(variance)) / people, known)
+        return cls((counts + missed) / people, float(np.sqrt(variance)) / people, total_is_known)
 
     @property
     def noise(self) -> Covariance:
         """The covariance of the errors: float64 parts of [labels, labels]."""
         size, one = self.center.size, self.deviation**2
         even = np.full((size, 1), 1 / np.sqrt(size))
-        if self.known:
+        if self.total_is_known:
             return Covariance(np.full(size, one), even, np.array([-one]))
         # (I - s 1')(I - 1 s') = I + size (s - 1/size)(s - 1/size)' - 11' / size
         uneven = (self._plug_in - 1 / size)[:, None]
@@ -164,7 +166,7 @@ class CountedShares:
     def uncertainty(self, people: int, tails: Tails) -> Uncertainty | None:
         """Return the error law; None where the people are too few to be divided by."""
         size = self.center.size
-        if not self.known and KNOWN_WELL * self.deviation * np.sqrt(size) > 1:
+        if not self.total_is_known and KNOWN_WELL * self.deviation * np.sqrt(size) > 1:
             return None
         zeros = np.zeros(size)
         laplace = self.deviation**2 if tails == "laplace" else 0.0
@@ -209,7 +211,7 @@ def segment_shares(
     found = {}
     for segment, counts in zip([*table.segments, None], answers, strict=True):
         people = max(1, sum(counts.tolist()))
-        shares = CountedShares.of(counts, people, noise.variance, known=False)
+        shares = CountedShares.of(counts, people, noise.variance, total_is_known=False)
         found[segment] = Distribution(
             inner,
             shares.sparse(tails) if sparse else simplex(shares.center),

@@ -60,30 +60,32 @@ class PrefixEstimate:
         Shape [symbols, answers].
     variance : float
         Of the noise in each answer.
-    known : tuple of int
+    exact_indices : tuple of int
         The prefix sums whose values are known, in the order in which they came to be.
     """
 
     sums: Vector
     root: Operator
     variance: float
-    known: tuple[int, ...] = ()
+    exact_indices: tuple[int, ...] = ()
 
     @property
     def removed(self) -> Matrix:
         """What the known values have taken out: float64 [symbols, known]."""
-        return removed_columns(self.root, self.known)
+        return removed_columns(self.root, self.exact_indices)
 
     def column(self, index: int) -> Vector:
         """Return one column of the covariance, in units of `variance`: float64 [symbols]."""
-        return _column(self.root, self.known, index % self.sums.size)
+        return _column(self.root, self.exact_indices, index % self.sums.size)
 
-    def given(self, index: int, value: float) -> PrefixEstimate:
+    def condition(self, index: int, value: float) -> PrefixEstimate:
         """Return the estimate when one prefix sum is known."""
         column = self.column(index)
         sums: Vector = self.sums - (self.sums[index] - value) * column / column[index]
         sums[index] = value
-        return PrefixEstimate(sums, self.root, self.variance, (*self.known, index % self.sums.size))
+        return PrefixEstimate(
+            sums, self.root, self.variance, (*self.exact_indices, index % self.sums.size)
+        )
 
     def deviation(self, index: int) -> float:
         """Return the standard deviation of one prefix sum."""
@@ -103,11 +105,11 @@ def _column(root: Operator, known: tuple[int, ...], index: int) -> Vector:
 
 
 @memoized(most=8)
-def removed_columns(root: Operator, known: tuple[int, ...]) -> Matrix:
+def removed_columns(root: Operator, exact_indices: tuple[int, ...]) -> Matrix:
     """Return what known prefix sums take out of the covariance: float64 [symbols, known]."""
-    if not known:
+    if not exact_indices:
         return read_only(np.zeros((root.shape[0], 0)))
-    *before, last = known
+    *before, last = exact_indices
     column = _column(root, tuple(before), last)
     taken = (column / np.sqrt(column[last]))[:, None]
     return read_only(np.hstack([removed_columns(root, tuple(before)), taken]))

@@ -253,7 +253,7 @@ class StepPursuit:
         people = release.total
         whole = estimate
         if release.people is not None:
-            whole = estimate.given(-1, people)
+            whole = estimate.condition(-1, people)
         else:
             people = max(1, round(float(estimate.sums[-1])))
         domain = channel.domain
@@ -267,7 +267,7 @@ class StepPursuit:
             if missing < _NOTICED * whole.deviation(held - 1):
                 missing = 0.0
             present = max(people - missing, 1.0)
-        inner = whole.given(held - 1, present)
+        inner = whole.condition(held - 1, present)
         curve, jumps = self._curve(inner, held, present)
         mass = np.zeros(domain.size)
         mass[:held] = np.diff(curve, prepend=0.0) * present / people
@@ -296,7 +296,7 @@ class StepPursuit:
         heights = estimate.sums[: held - 1] / people
         jumps: list[int] = []
         if self.smooth and held > 2:
-            unit = _wave_noise(estimate.root, estimate.known, held)
+            unit = _wave_noise(estimate.root, estimate.exact_indices, held)
             noise = unit * estimate.variance / people**2
             sampling = held / (np.pi**2 * np.arange(1, held) ** 2 * people)
             found = pursue(sine_transform(heights - line), noise=noise, sampling=sampling)
@@ -311,7 +311,7 @@ class StepPursuit:
     ) -> Uncertainty:
         # About the people themselves nothing depends on the decoded mass.
         center = np.diff(estimate.sums, prepend=0.0) / people
-        factor, remainder = _columns(estimate.root, estimate.known)
+        factor, remainder = _columns(estimate.root, estimate.exact_indices)
         scale = np.sqrt(estimate.variance) / people
         noise = Covariance(np.zeros(center.size), factor * scale, np.ones(factor.shape[1]))
         return Uncertainty(

@@ -121,7 +121,7 @@ class ColumnValues:
                 yield first, part.column(0), part.column(1) if self.by is not None else None
                 first += part.num_rows
         if first == 0 and not self.curator:
-            raise DomainError(f"{self.table.shown} must hold at least one row, it holds none")
+            raise DomainError(f"{self.table.label} must hold at least one row, it holds none")
         if first == 0:
             self.check_type()
 
@@ -137,12 +137,12 @@ class ColumnValues:
     def _labels(self, named: Any, first: int) -> list[str | None]:
         if named is None:
             return []
-        with at_rows(self.table.shown, first):
+        with at_rows(self.table.label, first):
             return labels_of(named, column=self.by or "")
 
     def _read(self, part: Any, first: int) -> NDArray[Any]:
         """Return the values of some rows, of which so many stand before them."""
-        with at_rows(self.table.shown, first):
+        with at_rows(self.table.label, first):
             return values_of(
                 part,
                 self.domain,
@@ -203,7 +203,7 @@ class ColumnValues:
     ) -> tuple[int, Any]:
         labels = self._labels(named, first)
         values = self._read(part, first)
-        with at_rows(self.table.shown, first):
+        with at_rows(self.table.label, first):
             result = work(values)
         return len(part), result if self.by is None else (result, labels)
 

@@ -51,7 +51,7 @@ def _damage(message: str, path: Path, *, header: bool, decimal: Decimal | None) 
     reason = _reason(message, path, header=header)
     if decimal is None and "as many fields" in reason:
         reason += "; where its numbers have decimal commas, say --decimal ,"
-    return FormatError(f"{shown(path)} {reason}")
+    return FormatError(f"{input_name(path)} {reason}")
 
 
 def _reason(message: str, path: Path, *, header: bool) -> str:
@@ -72,7 +72,7 @@ def _reason(message: str, path: Path, *, header: bool) -> str:
 STDIN = Path("-")
 
 
-def shown(path: Path) -> str:
+def input_name(path: Path) -> str:
     """Return how messages name an input."""
     return "standard input" if path == STDIN else path.name
 

@@ -30,7 +30,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.engines.arrow.inputs import STDIN, pyarrow_or_error, reading, shown
+from lapwing.engines.arrow.inputs import STDIN, input_name, pyarrow_or_error, reading
 from lapwing.engines.arrow.table_reader import Table
 from lapwing.errors import (
     ArgumentError,
@@ -244,22 +244,22 @@ def read_reports(path: Path, survey: Survey) -> Iterator[Reports]:
 def _check(path: Path, survey: Survey, *, of_survey: str | None, of_randomizer: str) -> None:
     if of_survey not in (None, survey.fingerprint):
         raise MismatchError(
-            f"{shown(path)} holds reports of survey {of_survey[:12]}, this one is "
+            f"{input_name(path)} holds reports of survey {of_survey[:12]}, this one is "
             f"{survey.fingerprint[:12]}; use the survey file that asked for them"
         )
     if of_randomizer != survey.randomizer.fingerprint:
         raise MismatchError(
-            f"{shown(path)} holds reports of randomizer {of_randomizer[:12]}, this survey's is "
-            f"{survey.randomizer.fingerprint[:12]}; they cannot be counted"
+            f"{input_name(path)} holds reports of randomizer {of_randomizer[:12]}, this survey's "
+            f"is {survey.randomizer.fingerprint[:12]}; they cannot be counted"
         )
 
 
 def _read_compact(stream: IO[bytes], path: Path, survey: Survey) -> Iterator[Reports]:
-    header = read_header(stream, name=shown(path))
+    header = read_header(stream, name=input_name(path))
     _check(path, survey, of_survey=header.survey, of_randomizer=header.randomizer)
     if header.width != survey.randomizer.report_width:
         raise FormatError(
-            f"{shown(path)} must hold reports of {survey.randomizer.report_width} bytes, its "
+            f"{input_name(path)} must hold reports of {survey.randomizer.report_width} bytes, its "
             f"header says {header.width}"
         )
     named = Path("standard input") if path == STDIN else path

@@ -17,7 +17,7 @@ from typing import Any
 from lapwing.documents import canonical, parse
 from lapwing.engines.arrow.column_values import at_rows
 from lapwing.engines.arrow.dataset_tables import COMPACT, files_of, tables_of
-from lapwing.engines.arrow.inputs import STDIN, pyarrow_or_error, shown
+from lapwing.engines.arrow.inputs import STDIN, input_name, pyarrow_or_error
 from lapwing.engines.arrow.ordered_work import in_order, threads_or_all
 from lapwing.engines.arrow.report_count import (
     FileCount,
@@ -73,7 +73,7 @@ class ReportSource:
     @property
     def name(self) -> str:
         """How messages name it."""
-        return shown(self.table) if isinstance(self.table, Path) else self.table.shown
+        return input_name(self.table) if isinstance(self.table, Path) else self.table.label
 
     @property
     def file(self) -> Path | None:
@@ -181,7 +181,7 @@ def _of_file(
         if by is not None:
             raise ArgumentError(
                 f"--by needs reports in a table that has labels, .parquet, .arrow or .csv, "
-                f"{shown(path)} is none; write it with: lapwing randomize --by"
+                f"{input_name(path)} is none; write it with: lapwing randomize --by"
             )
         if path != STDIN:
             with path.open("rb"):  # an error of the system before any work is done

@@ -30,9 +30,9 @@ from lapwing.engines.arrow.inputs import (
     PARQUET,
     STDIN,
     StreamFromItsStart,
+    input_name,
     pyarrow_or_error,
     reading,
-    shown,
     start_of_input,
 )
 from lapwing.engines.arrow.text_columns import NULL_TEXTS
@@ -184,7 +184,7 @@ class Table:
         What was read of standard input, which gives its rows once; None of a file.
     skip : int
         Lines of a CSV before all others.
-    held : HeldRows, optional
+    source : HeldRows, optional
         Rows that are no Parquet and no CSV; then the path only lends its name.
     constant : mapping
         Columns that are the same in every row: what the folders of a partitioned data set say.
@@ -204,15 +204,15 @@ class Table:
     decimal: Decimal | None = None
     start: bytes | None = None
     skip: int = 0
-    held: HeldRows | None = None
+    source: HeldRows | None = None
     constant: Mapping[str, str] = field(default_factory=dict)
     metadata: Mapping[str, str] = field(default_factory=dict)
     is_file: bool = True
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """How messages name the file."""
-        return shown(self.path)
+        return input_name(self.path)
 
     def decimal_mark(self) -> Decimal:
         """Return what stands before the fraction of a number.
@@ -224,7 +224,7 @@ class Table:
         """
         if self.decimal is None and not self.typed and self.delimiter == ";":
             raise FormatError(
-                f"{self.shown} has semicolons between its fields, so its numbers may have decimal "
+                f"{self.label} has semicolons between its fields, so its numbers may have decimal "
                 "commas; say which: --decimal , where one and a half is 1,5; --decimal . where it "
                 "is 1.5"
             )
@@ -264,7 +264,7 @@ class Table:
 
         Row groups of Parquet, some together; of another table its whole, which None stands for.
         """
-        whole = not self.typed or self.held is not None
+        whole = not self.typed or self.source is not None
         return [(0, None)] if whole else list(self._row_groups(PART_ROWS))
 
     def parts(
@@ -284,12 +284,12 @@ class Table:
             Least rows of a part, but for the last; None: one part.
         """
         stored = [name for name in columns if name not in self.constant]
-        if self.typed and self.held is None:
+        if self.typed and self.source is None:
             for first, groups in self._row_groups(together):
                 yield first, partial(self._read_groups, list(columns), stored, groups, rows)
             return
         first = 0
-        source = self._csv(stored) if self.held is None else self.held.batches(stored)
+        source = self._csv(stored) if self.source is None else self.source.batches(stored)
         for batch in self._whole(source, list(columns)):
             for start in range(0, batch.num_rows, rows):
                 yield first + start, partial(iter, [batch.slice(start, rows)])
@@ -333,8 +333,8 @@ class Table:
         """The pyarrow.Schema of what is stored; None of a CSV."""
         if not self.typed:
             return None
-        if self.held is not None:
-            return self.held.schema
+        if self.source is not None:
+            return self.source.schema
         with reading(self.path):
             return parquet_file(self.path).schema_arrow
 
@@ -421,13 +421,13 @@ class Table:
             if proved:
                 commas = not self.header and self.delimiter == ","
                 raise ArgumentError(
-                    f"{option} must name one of the columns of {self.shown}: {self._listed()}"
+                    f"{option} must name one of the columns of {self.label}: {self._listed()}"
                     + ("; or, where its numbers have decimal commas, say --decimal ," * commas)
                 )
             some = len(self.names)
             which = "the column of labels in" if some == 1 else f"one of the {some} columns of"
             raise ArgumentError(
-                f"{option} must name {which} {self.shown}, as its first line does; {_NO_HEADER}"
+                f"{option} must name {which} {self.label}, as its first line does; {_NO_HEADER}"
             )
         if self.rows == 0 and not self.header and name.isdecimal():
             return name  # nobody stands in the file, so nothing says how many columns it has
@@ -435,15 +435,15 @@ class Table:
             if not proved:
                 self._check_header()
                 raise ArgumentError(
-                    f"{self.shown} has no column {name!r} in its first line; check the name. "
+                    f"{self.label} has no column {name!r} in its first line; check the name. "
                     f"It is not shown what stands there, as it may be values: {_NO_HEADER}"
                 )
             raise ArgumentError(
-                f"{self.shown} has no column {name!r}{nearest(name, self.names)}; "
+                f"{self.label} has no column {name!r}{nearest(name, self.names)}; "
                 f"it has: {self._listed()}"
             )
         if self.names.count(name) > 1:
-            raise FormatError(f"{self.shown} has two columns named {name!r}; rename one")
+            raise FormatError(f"{self.label} has two columns named {name!r}; rename one")
         return name
 
     def _listed(self) -> str:
@@ -457,7 +457,7 @@ class Table:
         csv_header = self.header and not self.typed
         if csv_header and any(_looks_like_a_value(name) for name in self.names):
             raise FormatError(
-                f"the first line of {self.shown} must name the columns, it looks like values; "
+                f"the first line of {self.label} must name the columns, it looks like values; "
                 f"add a header line, or name the column with --column; {_NO_HEADER}"
             )
 
@@ -518,7 +518,7 @@ def held_table(
     said = texts_of_metadata(held.schema)
     names, rows = tuple(held.schema.names), getattr(held, "rows", None)
     return Table(
-        path, names, rows, True, decimal=decimal, held=held, metadata=said, is_file=is_file
+        path, names, rows, True, decimal=decimal, source=held, metadata=said, is_file=is_file
     )
 
 
@@ -551,13 +551,13 @@ def csv_table(path: Path, start: bytes, *, header: bool, decimal: Decimal | None
         rows = None if start else 0
         return Table(path, ("1",), rows, typed=False, header=False, decimal=decimal)
     if line is None:
-        raise FormatError(f"{shown(path)} is empty; a CSV starts with a line of column names")
+        raise FormatError(f"{input_name(path)} is empty; a CSV starts with a line of column names")
     try:
         first = line.decode("utf-8-sig").rstrip("\r")
     except UnicodeDecodeError:
-        raise FormatError(f"{shown(path)} must be UTF-8 text, it is not; convert it") from None
+        raise FormatError(f"{input_name(path)} must be UTF-8 text, it is not; convert it") from None
     if not first.replace("\t", "").isprintable():
-        raise FormatError(f"{shown(path)} must be a table of texts, it is something else")
+        raise FormatError(f"{input_name(path)} must be a table of texts, it is something else")
     delimiter = _delimiter(first, header=header, decimal=decimal)
     names = next(csv.reader([first], delimiter=delimiter))
     alone = len(names) == 1

@@ -524,7 +524,7 @@ def randomize(
     schema = report_schema(survey, by=by)
     empty = next((one for one in columns if one.table.rows == 0), None)
     if empty is not None:
-        raise DomainError(f"{empty.table.shown} must hold at least one row, it holds none")
+        raise DomainError(f"{empty.table.label} must hold at least one row, it holds none")
     units = [(number, *piece) for number, one in enumerate(columns) for piece in one.table.pieces()]
     with new_folder(Path(output)) as folder:
         made: int = run(

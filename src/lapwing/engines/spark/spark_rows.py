@@ -82,7 +82,7 @@ def typed_table(df: Any, name: str) -> Table:
     """Return the columns of a data frame as a table without its rows."""
     arrow = pyarrow_or_error()
     schema = arrow.schema([(field.name, _arrow_type(field.dataType)) for field in df.schema.fields])
-    return Table(Path(name), tuple(schema.names), None, True, held=_NoRows(schema), is_file=False)
+    return Table(Path(name), tuple(schema.names), None, True, source=_NoRows(schema), is_file=False)
 
 
 @dataclass(frozen=True)

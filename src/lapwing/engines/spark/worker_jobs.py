@@ -86,7 +86,7 @@ def _table(given: Given, batches: Batches) -> Table | None:
     names = tuple(batch.schema.names)
     held = _Handed(batch.schema, whole())
     name = Path(f"partition {partition()}")
-    return Table(name, names, None, given["typed"], held=held, is_file=False)
+    return Table(name, names, None, given["typed"], source=held, is_file=False)
 
 
 @cache

@@ -32,7 +32,7 @@ class Transaction(Protocol):
         """Run a statement for each of some rows of arguments."""
         ...
 
-    def known(self, epoch: int, ids: Collection[bytes]) -> dict[bytes, bytes]:
+    def stored_digests(self, epoch: int, ids: Collection[bytes]) -> dict[bytes, bytes]:
         """Return the digests of those batches of an epoch that are there."""
         ...
 

@@ -71,7 +71,7 @@ class PostgresTransaction:
         """Run a statement for each of some rows of arguments."""
         self._driver.wait(self._connection.executemany(_numbered(statement), list(rows)))
 
-    def known(self, epoch: int, ids: Collection[bytes]) -> dict[bytes, bytes]:
+    def stored_digests(self, epoch: int, ids: Collection[bytes]) -> dict[bytes, bytes]:
         """Return the digests of those batches of an epoch that are there."""
         found = self.rows(
             "SELECT id, digest FROM ledger WHERE epoch = ?1 AND id = ANY(?2::bytea[])",

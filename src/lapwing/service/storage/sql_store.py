@@ -465,7 +465,7 @@ class Store:
                     key: self._met(transaction, *key)
                     for key in dict.fromkeys([(upload.survey, upload.epoch) for upload in uploads])
                 },
-                known=transaction.known,
+                known=transaction.stored_digests,
                 token=lambda survey, digest: self._token(transaction, survey, digest),
                 counting=lambda survey: self._counting(transaction, survey),
             )

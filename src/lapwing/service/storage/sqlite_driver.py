@@ -98,7 +98,7 @@ class SqliteTransaction:
         """Run a statement for each of some rows of arguments."""
         self._connection.executemany(statement, rows)
 
-    def known(self, epoch: int, ids: Collection[bytes]) -> dict[bytes, bytes]:
+    def stored_digests(self, epoch: int, ids: Collection[bytes]) -> dict[bytes, bytes]:
         """Return the digests of those batches of an epoch that are there."""
         found: dict[bytes, bytes] = {}
         listed = list(ids)
