@@ -6,7 +6,9 @@ Nothing that a document names is imported for it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -23,14 +25,19 @@ class Registry(Mapping[str, type[Any]]):
         What they are, for messages.
     protocol : str
         "module:class" of what each of them must have.
-    homes : mapping of str to str
-        Name to "module:class" of ours.
+    folder : str
+        The module that offers ours.
+    classes : str
+        Their names, with blanks between. A document writes SquareWave as "square-wave".
     """
 
-    def __init__(self, kind: str, protocol: str, homes: Mapping[str, str]) -> None:
+    def __init__(self, kind: str, protocol: str, folder: str, classes: str) -> None:
         self.kind = kind
         self.protocol = protocol
-        self._homes = dict(homes)
+        self._homes = {
+            re.sub(r"\B([A-Z])", r"-\1", name).lower(): f"{folder}:{name}"
+            for name in classes.split()
+        }
         self._registered: dict[str, type[Any]] = {}
 
     def __getitem__(self, name: str) -> type[Any]:
@@ -117,6 +124,7 @@ def place_of(made: type[Any]) -> str:
     return f"{made.__module__}.{made.__qualname__}"
 
 
+@cache
 def _found(place: str) -> type[Any]:
     module, _, name = place.partition(":")
     found: type[Any] = getattr(import_module(module), name)
@@ -126,36 +134,15 @@ def _found(place: str) -> type[Any]:
 RANDOMIZERS = Registry(
     "randomizer",
     "lapwing.protocol.randomizer:Randomizer",
-    {
-        "randomized-response": (
-            "lapwing.randomizers.categorical.randomized_response:RandomizedResponse"
-        ),
-        "square-wave": "lapwing.randomizers.numerical.square_wave:SquareWave",
-        "unary-encoding": "lapwing.randomizers.categorical.unary_encoding:UnaryEncoding",
-        "optimized-unary-encoding": (
-            "lapwing.randomizers.categorical.unary_encoding:OptimizedUnaryEncoding"
-        ),
-        "subset-selection": "lapwing.randomizers.categorical.subset_selection:SubsetSelection",
-        "affine-subset-selection": (
-            "lapwing.randomizers.categorical.affine_subset_selection:AffineSubsetSelection"
-        ),
-        "hadamard-response": "lapwing.randomizers.categorical.hadamard_response:HadamardResponse",
-        "compressive-privatization": (
-            "lapwing.randomizers.categorical.compressive_privatization:CompressivePrivatization"
-        ),
-        "rappor": "lapwing.randomizers.categorical.rappor:Rappor",
-        "local-hashing": "lapwing.randomizers.categorical.local_hashing:LocalHashing",
-        "linear-hashing": "lapwing.randomizers.categorical.linear_hashing:LinearHashing",
-        "prefix-hashing": "lapwing.randomizers.categorical.prefix_hashing:PrefixHashing",
-        "multiscale-wave": "lapwing.randomizers.numerical.multiscale_wave:MultiscaleWave",
-        "general-wave": "lapwing.randomizers.numerical.general_wave:GeneralWave",
-        "piecewise": "lapwing.randomizers.numerical.piecewise:Piecewise",
-        "hierarchical": "lapwing.randomizers.numerical.hierarchical:Hierarchical",
-        "haar-hadamard": "lapwing.randomizers.numerical.haar_hadamard:HaarHadamard",
-        "wavelet": "lapwing.randomizers.numerical.wavelet:Wavelet",
-    },
+    "lapwing.randomizers",
+    """
+    RandomizedResponse SquareWave UnaryEncoding OptimizedUnaryEncoding SubsetSelection
+    AffineSubsetSelection HadamardResponse CompressivePrivatization Rappor LocalHashing
+    LinearHashing PrefixHashing MultiscaleWave GeneralWave Piecewise Hierarchical HaarHadamard
+    Wavelet
+    """,
 )
-"""Every randomizer that a document may name. Adding one of ours is adding a row.
+"""Every randomizer that a document may name. Adding one of ours is adding a word.
 
 StochasticRounding is not among them: its two outputs say the mean and nothing else, and a survey
 is decoded to a distribution.
@@ -164,46 +151,24 @@ is decoded to a distribution.
 DECODERS = Registry(
     "decoder",
     "lapwing.decoders.decoder:Decoder",
-    {
-        "expectation-maximization": (
-            "lapwing.decoders.likelihood.expectation_maximization:ExpectationMaximization"
-        ),
-        "least-squares": "lapwing.decoders.unbiased.least_squares:LeastSquares",
-        "mixture-prior": "lapwing.decoders.empirical_bayes.mixture_prior:MixturePrior",
-        "normalization": "lapwing.decoders.unbiased.normalization:Normalization",
-        "threshold": "lapwing.decoders.unbiased.threshold:Threshold",
-        "penalized-likelihood": (
-            "lapwing.decoders.likelihood.penalized_likelihood:PenalizedLikelihood"
-        ),
-        "sparse-recovery": "lapwing.decoders.structured.sparse_recovery:SparseRecovery",
-        "compressive-estimate": ("lapwing.decoders.structured.sparse_recovery:CompressiveEstimate"),
-        "spectral-prior": "lapwing.decoders.empirical_bayes.spectral_prior:SpectralPrior",
-        "tree-consistency": "lapwing.decoders.structured.tree_consistency:TreeConsistency",
-        "wavelet-clip": "lapwing.decoders.structured.wavelet_clip:WaveletClip",
-        "wiener": "lapwing.decoders.deconvolution.wiener:Wiener",
-        "gaussian-smoothing": ("lapwing.decoders.deconvolution.wiener:GaussianSmoothing"),
-        "binomial-smoothing": ("lapwing.decoders.deconvolution.wiener:BinomialSmoothing"),
-        "heavy-hitter-selection": ("lapwing.decoders.unbiased.threshold:HeavyHitterSelection"),
-        "exhaustive-scan": "lapwing.decoders.logs.exhaustive_scan:ExhaustiveScan",
-        "candidates": "lapwing.decoders.logs.exhaustive_scan:Candidates",
-        "prefix-extension": "lapwing.decoders.logs.exhaustive_scan:PrefixExtension",
-    },
+    "lapwing.decoders",
+    """
+    ExpectationMaximization LeastSquares MixturePrior Normalization Threshold
+    PenalizedLikelihood SparseRecovery CompressiveEstimate SpectralPrior TreeConsistency
+    WaveletClip Wiener GaussianSmoothing BinomialSmoothing HeavyHitterSelection ExhaustiveScan
+    Candidates PrefixExtension
+    """,
 )
 """Every decoder that a document or a command may name."""
 
 MECHANISMS = Registry(
     "mechanism",
     "lapwing.protocol.release:Mechanism",
-    {
-        "prefix-sums": "lapwing.mechanisms.prefix_sums:PrefixSums",
-        "sum-tree": "lapwing.mechanisms.sum_tree:SumTree",
-        "histogram-query": "lapwing.mechanisms.histogram_query:HistogramQuery",
-        "label-counts": "lapwing.mechanisms.label_counts:LabelCounts",
-        "polynomial-projection": "lapwing.mechanisms.polynomial_projection:PolynomialProjection",
-        "adaptive-quantiles": "lapwing.mechanisms.adaptive_quantiles:AdaptiveQuantiles",
-        "matching-pursuit": "lapwing.mechanisms.matching_pursuit:MatchingPursuit",
-        "running-prefix-sums": "lapwing.mechanisms.continual_prefix_sums:RunningPrefixSums",
-    },
+    "lapwing.mechanisms",
+    """
+    PrefixSums SumTree HistogramQuery LabelCounts PolynomialProjection AdaptiveQuantiles
+    MatchingPursuit RunningPrefixSums
+    """,
 )
 """Every mechanism that a document or a command may name."""
 

@@ -39,7 +39,8 @@ class RandomizerOptions:
 
     randomizer: str = option(
         f"{RECOMMENDED} (default), the best for --users people, with the bins that suit epsilon "
-        f"unless --bins says otherwise; or one of {', '.join(RANDOMIZERS)}.",
+        "unless --bins says otherwise; or the name of one, such as square-wave. Another word lists "
+        "all names.",
         "NAME",
         default=RECOMMENDED,
     )
