@@ -29,7 +29,7 @@ import math
 import numpy as np
 from scipy import stats
 
-from lapwing.testing.report_law import LEVEL, REPORTS_PER_VALUE, multinomial_tail
+from lapwing.testing.randomizer_contract import LEVEL, REPORTS_PER_VALUE, multinomial_tail
 
 __all__ = [
     "LEVEL",

@@ -31,7 +31,7 @@ from lapwing.protocol.messages.group_tallies import GroupTallies
 from lapwing.protocol.messages.reports import read_blocks, read_header, write_blocks
 from lapwing.protocol.messages.tally import Tally, TallyLog
 from lapwing.protocol.release import Release
-from lapwing.randomizers.categorical.rappor_memory import Memory
+from lapwing.randomizers.categorical.rappor import Memory
 from tests.damaged_documents import (
     at_most,
     damaged_bytes,

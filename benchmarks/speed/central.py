@@ -13,9 +13,8 @@ import lapwing as lw
 from benchmarks.markdown import seconds, table, timed
 from benchmarks.timing import alternate, memory_beyond
 from lapwing.privacy.gaussian_dp import scale_up
-from lapwing.privacy.sampling.discrete_laplace import discrete_laplace
+from lapwing.privacy.integer_noise import discrete_laplace, rounded_normal
 from lapwing.privacy.sampling.randomness import seeded
-from lapwing.privacy.sampling.rounded_normal import rounded_normal
 
 TITLE = "The central model"
 FULL: dict[str, Any] = {

@@ -14,8 +14,13 @@ from lapwing.errors import LapwingError
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.survey.survey import RANDOMIZERS
-from lapwing.testing.exact_law import NotFollowed, TooMany, exact_law, exact_ratio
-from lapwing.testing.randomizer_contract import inputs_of
+from lapwing.testing.randomizer_contract import (
+    NotFollowed,
+    TooMany,
+    exact_law,
+    exact_ratio,
+    inputs_of,
+)
 from tests.adversary.knobs import instances
 from tests.adversary.sampled import worst_report
 

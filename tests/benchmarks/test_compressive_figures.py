@@ -26,7 +26,7 @@ from benchmarks.accuracy.papers.compressive.compressive_claims import (
 )
 from benchmarks.accuracy.papers.sparse_populations import POPULATIONS, drawn
 from benchmarks.verdicts import CONTRADICTED, HOLDS
-from lapwing.randomizers.categorical.compressive_matrix import recommended_outputs
+from lapwing.randomizers.categorical.compressive_privatization import recommended_outputs
 
 REPEATS = 12
 SYMBOLS, OUTPUTS, PEOPLE = 200, 60, 400_000

@@ -38,7 +38,7 @@ from lapwing.errors import (
 )
 from lapwing.protocol.messages.batch import Batch
 from lapwing.randomizers import OptimizedUnaryEncoding
-from lapwing.randomizers.categorical.rappor_memory import Memory
+from lapwing.randomizers.categorical.rappor import Memory
 from tests.cli.running import environment
 
 AGE = Survey("age", SquareWave(Interval(0, 100, bins=10, outside="refuse"), "0.5"))

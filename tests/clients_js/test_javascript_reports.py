@@ -11,8 +11,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.protocol.messages.reports import Reports
-from lapwing.testing.exact_law import exact_law
-from lapwing.testing.report_law import multinomial_tail
+from lapwing.testing.randomizer_contract import exact_law, multinomial_tail
 from tests.clients_js.programs import ask
 from tests.clients_js.surveys import cases, plain, survey_text
 from tests.contracts.registered import at_epsilon

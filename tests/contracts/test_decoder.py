@@ -26,8 +26,10 @@ from lapwing.testing.decoder_contract import (
     check_refusals,
     check_result,
     check_truth,
+    noiseless,
+    sampled,
+    truth,
 )
-from lapwing.testing.example_tallies import noiseless, sampled, truth
 from tests.contracts.covering import covering
 from tests.contracts.registered_decoders import (
     CHANNELS,

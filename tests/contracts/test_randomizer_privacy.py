@@ -1,7 +1,7 @@
 """The promise of every randomizer, from the exact probabilities of every report.
 
-The table of probabilities comes from `from_words` itself (:mod:`lapwing.testing.exact_law`) in
-fractions; `test_randomizer_reports.py` shows that `randomize` has the same law.
+The table of probabilities comes from `from_words` itself
+(:mod:`lapwing.testing.randomizer_contract`) in fractions; `test_randomizer_reports.py` shows that `randomize` has the same law.
 """
 
 from __future__ import annotations

@@ -13,8 +13,7 @@ from lapwing.privacy.sampling import randomness
 from lapwing.privacy.sampling.randomness import Keystream, iterate, seeded
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.randomizer import CHUNK
-from lapwing.testing.exact_law import exact_law
-from lapwing.testing.report_law import report_tail
+from lapwing.testing.randomizer_contract import exact_law, report_tail
 from tests.contracts.registered import RandomizerCase, at_epsilon, randomizer_cases
 from tests.false_alarms import REPORTS_PER_VALUE, accepts
 

@@ -18,7 +18,7 @@ from lapwing.planning.simulation import simulate
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.testing.exact_law import exact_law
+from lapwing.testing.randomizer_contract import exact_law
 from tests.contracts.registered import DOMAINS, RandomizerCase, randomizer_cases
 from tests.false_alarms import (
     PEOPLE,

@@ -22,8 +22,7 @@ from lapwing.documents import canonical
 from lapwing.planning.registry import RANDOMIZERS as KNOWN
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.reports import Reports
-from lapwing.testing.exact_law import exact_law
-from lapwing.testing.report_law import report_tail
+from lapwing.testing.randomizer_contract import exact_law, report_tail
 from tests.contracts.covering import covering
 from tests.contracts.registered import DOMAINS, RANDOMIZERS, RandomizerCase
 from tests.false_alarms import accepts

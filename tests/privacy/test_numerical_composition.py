@@ -14,8 +14,7 @@ from lapwing import Guarantee, Ledger
 from lapwing.errors import BudgetError, FormatError, MissingExtraError, PrivacyError
 from lapwing.privacy.gaussian_dp import delta_above
 from lapwing.privacy.integer_noise import Noise, Sensitivity
-from lapwing.privacy.numerical_composition import tight_epsilon
-from lapwing.privacy.privacy_loss import PrivacyLoss
+from lapwing.privacy.privacy_loss import PrivacyLoss, tight_epsilon
 
 distributions = pytest.importorskip(
     "dp_accounting.pld.privacy_loss_distribution", reason="dp-accounting is not installed"

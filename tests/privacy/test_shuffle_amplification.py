@@ -27,7 +27,7 @@ from lapwing.privacy.shuffle_amplification import (
     flagged_delta,
 )
 from lapwing.randomizers import HadamardResponse, OptimizedUnaryEncoding, UnaryEncoding
-from lapwing.testing.exact_law import exact_law
+from lapwing.testing.randomizer_contract import exact_law
 from tests.mistaken import mistaken
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)

@@ -16,7 +16,7 @@ from benchmarks.accuracy.papers.wavelet import wavelet_methods
 from benchmarks.markdown import listed, table, uncertain
 from benchmarks.signed_decoder import SignedDecoder
 from benchmarks.summaries import mean_and_error
-from lapwing.randomizers.numerical.binning import least_variance_randomizer
+from lapwing.randomizers.numerical.hierarchical import least_variance_randomizer
 
 TITLE = "The default against the best of the papers' methods"
 FULL: dict[str, Any] = {

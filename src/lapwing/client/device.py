@@ -28,8 +28,7 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Ledger
 from lapwing.protocol.messages.batch import NO_SEGMENT, Batch
 from lapwing.protocol.messages.reports import Reports
-from lapwing.randomizers.categorical.rappor import Rappor
-from lapwing.randomizers.categorical.rappor_memory import Memory
+from lapwing.randomizers.categorical.rappor import Memory, Rappor
 from lapwing.survey.survey import Survey
 
 FILE = "device.lapwing"

@@ -28,10 +28,9 @@ from lapwing.linear.operators.sums import CurveAnswers
 from lapwing.mechanisms.linear_mechanism import check_part
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.gaussian_dp import scale_up
-from lapwing.privacy.integer_noise import Noise
+from lapwing.privacy.integer_noise import Noise, exponential_coin
 from lapwing.privacy.privacy_loss import PrivacyLoss, concentrated_epsilon
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.discrete_laplace import exponential_coin
 from lapwing.privacy.sampling.randomness import RandomSource, iterate, scalar_below
 from lapwing.protocol.domains.domain import Domain, check_ordered
 from lapwing.protocol.messages.exact_counts import ExactCounts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -15,9 +16,308 @@ from lapwing.errors import ArgumentError, FormatError, MissingExtraError, Privac
 from lapwing.privacy.gaussian_dp import noise_scale, scale_up
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.discrete_laplace import discrete_laplace, laplace_fraction
-from lapwing.privacy.sampling.randomness import RandomSource
-from lapwing.privacy.sampling.rounded_normal import normal_fraction, rounded_normal
+from lapwing.privacy.sampling.randomness import RandomSource, scalar_below
+
+
+class Words:
+    """A supply of random words, with the place up to which they are used.
+
+    Parameters
+    ----------
+    source : RandomSource
+    expected : int
+        About how many words will be used in all.
+    """
+
+    def __init__(self, source: RandomSource, *, expected: int) -> None:
+        self._source = source
+        self._chunk = max(1024, min(expected, 2**20))
+        self.held: NDArray[np.uint64] = source.words(self._chunk)
+        self.used = 0
+
+    def more(self) -> None:
+        """Drop the used words and append new ones."""
+        fresh = self._source.words(self._chunk)
+        self.held = np.concatenate([self.held[self.used :], fresh])
+        self.used = 0
+
+    def iterate(self) -> Iterator[int]:
+        """Yield the words one by one, from the first unused one on; each counts as used."""
+        while True:
+            if self.used == self.held.size:
+                self.more()
+            self.used += 1
+            yield int(self.held[self.used - 1])
+
+
+def drawn_from(
+    source: RandomSource,
+    count: int,
+    one: Callable[[Iterator[int], int, int], int],
+    parts: tuple[int, int],
+    *,
+    compiled: Callable[..., tuple[int, int]] | None,
+    each: int,
+    plenty: int,
+) -> NDArray[np.int64]:
+    """Return draws, each exactly as `one` makes it from the words in their order: int64 [count].
+
+    Parameters
+    ----------
+    source : RandomSource
+    count : int
+    one : callable
+        One draw from an iterator of words and the two parts: the definition.
+    parts : tuple of int
+        The two whole numbers that a scale is made of.
+    compiled : callable or None
+        The same for many draws: fills numbers from a place on, from words from a place on, and
+        returns how far it came in both. It stops before a draw that it cannot finish.
+    each : int
+        About how many words a draw uses.
+    plenty : int
+        Words that a draw practically never exceeds; with fewer left, the supply is extended.
+    """
+    words = Words(source, expected=each * count)
+    drawn = np.empty(count, dtype=np.int64)
+    done = 0
+    while done < count:
+        if compiled is not None:
+            done, words.used = compiled(*parts, words.held, words.used, drawn, done)
+            if done == count:
+                break
+            if words.held.size - words.used < plenty:
+                words.more()
+                continue
+        drawn[done] = one(words.iterate(), *parts)
+        done += 1
+    return drawn
+
+
+LARGEST_PART = 2**48
+"""Of a scale's numerator and denominator, so that compiled products fit a word."""
+
+_PLENTY = 4096
+
+
+def laplace_fraction(scale: Fraction) -> tuple[int, int]:
+    """Return numerator and denominator, or raise ArgumentError."""
+    if scale <= 0 or max(scale.numerator, scale.denominator) > LARGEST_PART:
+        # Not as a floating-point number, which those of a document may not fit.
+        size = scale.numerator.bit_length() - scale.denominator.bit_length()
+        raise ArgumentError(
+            "a noise scale must be a positive fraction with numerator and denominator of at most "
+            f"2^48, got about 2^{size}"
+        )
+    return scale.numerator, scale.denominator
+
+
+def discrete_laplace(
+    scale: Fraction, *, count: int, source: RandomSource, compiled: bool = True
+) -> NDArray[np.int64]:
+    """Return independent integers with ``P(k)`` proportional to ``exp(-|k| / scale)``, exactly.
+
+    Adding them to whole-number answers of L1 sensitivity D costs epsilon = D / scale, pure: for
+    whole numbers this noise is the better one (rounding a continuous Laplace variable gives the
+    same epsilon and more variance).
+
+    Parameters
+    ----------
+    scale : Fraction
+        Positive, numerator and denominator at most 2^48.
+    count : int
+        At least 0.
+    source : RandomSource
+        Secure, but in tests and simulation.
+    compiled : bool
+        True: compiled, with the same words for the same draws, bit for bit.
+
+    Returns
+    -------
+    numpy.ndarray
+        int64 [count].
+
+    Notes
+    -----
+    Source: Canonne, Kamath and Steinke 2020, algorithm 2. ``exp(-a / b)`` is the chance that a
+    run of coins of bias ``a / (b j)``, j = 1, 2, ..., first fails at an odd place. About 9 words
+    a draw.
+    """
+    parts = laplace_fraction(scale)
+    kernel: Any = None
+    if compiled:
+        from lapwing.privacy.sampling.noise_kernels import (
+            discrete_laplaces as kernel,  # imports numba
+        )
+    return drawn_from(
+        source, count, one_discrete_laplace, parts, compiled=kernel, each=10, plenty=_PLENTY
+    )
+
+
+def one_discrete_laplace(words: Iterator[int], numerator: int, denominator: int) -> int:
+    """Return one draw at scale numerator / denominator: the definition."""
+    while True:
+        place = scalar_below(words, numerator)
+        if not exponential_coin(words, place, numerator):
+            continue
+        turns = 0
+        while exponential_coin(words, 1, 1):
+            turns += 1
+        # place + numerator * turns is geometric with ratio exp(-1 / numerator).
+        value = (place + numerator * turns) // denominator
+        negative = next(words) >> 63
+        # Zero has two signs; one of them is drawn anew.
+        if negative and value == 0:
+            continue
+        return -value if negative else value
+
+
+def exponential_coin(words: Iterator[int], numerator: int, denominator: int) -> bool:
+    """Return True with probability ``exp(-numerator / denominator)``, for a ratio in [0, 1]."""
+    index = 1
+    while scalar_below(words, denominator * index) < numerator:
+        index += 1
+    return index % 2 == 1
+
+
+_DIGIT = 1 << 64
+
+LARGEST_SCALE = 2**52
+SMALLEST_SCALE = Fraction(1, 2**16)
+
+_PLENTY = 512
+"""Words that a draw practically never exceeds; with fewer left, the supply is extended first."""
+
+
+def normal_fraction(scale: Fraction) -> tuple[int, int]:
+    """Return (P, s) with ``scale = P / 2^s`` and P below 2^32, or raise ArgumentError."""
+    denominator = scale.denominator
+    if scale <= 0 or denominator & (denominator - 1):
+        raise ArgumentError("a noise scale must be positive, with a power of two as denominator")
+    if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
+        size = scale.numerator.bit_length() - scale.denominator.bit_length()
+        raise ArgumentError(f"a noise scale must be in [2^-16, 2^52], got about 2^{size}")
+    numerator, shift = scale.numerator, denominator.bit_length() - 1
+    while numerator % 2 == 0 and numerator >= 2**32:
+        numerator, shift = numerator // 2, shift - 1
+    if numerator >= 2**32:
+        raise ArgumentError("a noise scale must have at most 32 significant bits; use scale_up")
+    return numerator, shift
+
+
+def rounded_normal(
+    scale: Fraction, *, count: int, source: RandomSource, compiled: bool = True
+) -> NDArray[np.int64]:
+    """Return independent draws of ``round(scale * Z)``, Z standard normal, exactly so distributed.
+
+    Parameters
+    ----------
+    scale : Fraction
+        In [2^-16, 2^52], of at most 32 significant bits; see :func:`gaussian_dp.scale_up`.
+    count : int
+        At least 0.
+    source : RandomSource
+        Secure, but in tests and simulation.
+    compiled : bool
+        True: the common path of every draw is compiled. Both ways use the same words for the
+        same draws, bit for bit.
+
+    Returns
+    -------
+    numpy.ndarray
+        int64 [count].
+
+    Notes
+    -----
+    Algorithm N of Karney (2016) on uniform numbers whose 64-bit digits are drawn when a
+    comparison ties, followed by exact rounding; no floating-point number takes part. About 17.5
+    words a draw.
+
+    Cost: 0.7 us a draw compiled, 12 us in Python.
+    """
+    parts = normal_fraction(scale)
+    kernel: Any = None
+    if compiled:
+        from lapwing.privacy.sampling.noise_kernels import (
+            rounded_normals as kernel,  # imports numba
+        )
+    return drawn_from(
+        source, count, one_rounded_normal, parts, compiled=kernel, each=18, plenty=_PLENTY
+    )
+
+
+def one_rounded_normal(words: Iterator[int], numerator: int, shift: int) -> int:
+    """Return one draw of ``round(numerator / 2^shift * Z)``: the definition, and the rare cases.
+
+    Karney's steps: k has density ``e^(-k^2 / 2)`` (steps 1 and 2), x in [0, 1) completes it to
+    ``e^(-(k + x)^2 / 2)`` (steps 3 and 4), a sign follows.
+    """
+    while True:
+        k = 0
+        while _half(words):
+            k += 1
+        if not all(_half(words) for _ in range(k * (k - 1))):
+            continue
+        x = [next(words)]
+        if all(_bernoulli(k, x, words) for _ in range(k + 1)):
+            break
+    negative = next(words) >> 63
+    while True:
+        # The digits so far place x in [place, place + 1] / digits, and one step is `unit`.
+        digits = 1 << (64 * len(x))
+        unit = digits << shift if shift >= 0 else digits >> -shift
+        place = 0
+        for digit in x:
+            place = place * _DIGIT + digit
+        low = (2 * numerator * (k * digits + place) + unit) // (2 * unit)
+        # Half-open at the upper end: a boundary there is not reached.
+        high = (2 * numerator * (k * digits + place + 1) + unit - 1) // (2 * unit)
+        if low == high:
+            return -low if negative else low
+        x.append(next(words))
+
+
+def _half(words: Iterator[int]) -> bool:
+    """Return True with probability ``e^(-1/2)``: whether a run 1/2 > U > V > ... is even."""
+    last = [next(words)]
+    if last[0] >= 1 << 63:
+        return True
+    length = 1
+    while True:
+        following = [next(words)]
+        if not _less(following, last, words):
+            return length % 2 == 0
+        last, length = following, length + 1
+
+
+def _bernoulli(k: int, x: list[int], words: Iterator[int]) -> bool:
+    """Return True with probability ``exp(-x (2 k + x) / (2 k + 2))``."""
+    choices = 2 * k + 2
+    last, length = x, 0
+    while True:
+        following = [next(words)]
+        if not _less(following, last, words):
+            break
+        chosen = scalar_below(words, choices)
+        if chosen == choices - 1:
+            break
+        if chosen == choices - 2 and not _less([next(words)], x, words):
+            break
+        last, length = following, length + 1
+    return length % 2 == 0
+
+
+def _less(first: list[int], second: list[int], words: Iterator[int]) -> bool:
+    """Return whether a lazy uniform number is below another; digits are drawn while they tie."""
+    place = 0
+    while True:
+        for number in (first, second):
+            if len(number) == place:
+                number.append(next(words))
+        if first[place] != second[place]:
+            return first[place] < second[place]
+        place += 1
+
 
 Kind = Literal["normal", "laplace", "discrete-normal"]
 

@@ -29,8 +29,7 @@ from lapwing.errors import (
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.privacy.numerical_composition import tight_epsilon
-from lapwing.privacy.privacy_loss import PrivacyLoss
+from lapwing.privacy.privacy_loss import PrivacyLoss, tight_epsilon
 
 VERSION = 2
 
@@ -141,7 +140,7 @@ class Ledger:
     tight : bool
         True: what the exact sum refuses is composed numerically as well. This allows more where
         Gaussian noise is combined with pure epsilons; see
-        :func:`lapwing.privacy.numerical_composition.tight_epsilon`. Needs the extra "central".
+        :func:`lapwing.privacy.privacy_loss.tight_epsilon`. Needs the extra "central".
 
     Privacy
     -------

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 from lapwing.errors import MismatchError, PrivacyError, ReportError
 from lapwing.linear.operators.operator import dense
 from lapwing.privacy.exact_numbers import exponential_bounds
-from lapwing.privacy.sampling.randomness import iterate, seeded
+from lapwing.privacy.sampling.randomness import WORD, iterate, seeded
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.domains.domain_documents import build
 from lapwing.protocol.messages.reports import Reports
@@ -25,8 +27,199 @@ from lapwing.protocol.randomizer import (
     local_guarantee,
 )
 from lapwing.testing.claims import claim, claim_close, claim_refused
-from lapwing.testing.exact_law import exact_law, exact_ratio
-from lapwing.testing.report_law import LEVEL, REPORTS_PER_VALUE, report_tail
+
+RESULT_LIMIT = 2**12
+"""Of one bounded draw that are still listed."""
+
+
+class TooMany(AssertionError):
+    """A law of more reports than can be listed."""
+
+    def __init__(self) -> None:
+        super().__init__("the law has more reports than can be listed; take a smaller domain")
+
+
+class NotFollowed(AssertionError):
+    """A word was used in a way that cannot be followed: the law may be right, and is not known."""
+
+
+class _Path:
+    """One way through the branches: a script of choices, followed by first options."""
+
+    def __init__(self, script: list[int], shares: list[int]) -> None:
+        self.script = script
+        self.shares = shares
+        self.taken: list[tuple[int, int]] = []
+        self.probability = Fraction(1)
+
+    def choose(self, probabilities: list[Fraction]) -> int:
+        position = len(self.taken)
+        option = self.script[position] if position < len(self.script) else 0
+        self.taken.append((option, len(probabilities)))
+        self.probability *= probabilities[option]
+        return option
+
+    def following(self) -> list[int] | None:
+        """Return the script of the next way, in the order of an odometer."""
+        options = [option for option, _ in self.taken]
+        while options and options[-1] + 1 == self.taken[len(options) - 1][1]:
+            options.pop()
+        if not options:
+            return None
+        options[-1] += 1
+        return options
+
+
+class _Word:
+    """All words of an interval at once; comparing it with a limit splits it."""
+
+    def __init__(self, path: _Path) -> None:
+        self.path = path
+        self.low, self.high = 0, WORD
+        self.used = False
+
+    def _use(self) -> _Path:
+        claim(not self.used and (self.low, self.high) == (0, WORD), "a word is used twice")
+        self.used = True
+        return self.path
+
+    def __lt__(self, limit: int) -> bool:
+        claim(not self.used, "what a draw or a coin has used must not be compared")
+        if limit <= self.low or limit >= self.high:
+            return limit >= self.high
+        below = Fraction(limit - self.low, self.high - self.low)
+        if self.path.choose([below, 1 - below]) == 0:
+            self.high = limit
+            return True
+        self.low = limit
+        return False
+
+    def __mul__(self, bound: int) -> _Product:
+        return _Product(self._use(), bound)
+
+    def __rshift__(self, bits: int) -> int:
+        """Return the smallest or the largest coin of a group; each with half of its share."""
+        path = self._use()
+        whole = bits == 32 and sum(path.shares) == 2**32
+        claim(whole, "a public coin is the high half of a word, and its groups share 2^32")
+        option = path.choose([Fraction(share, 2**33) for share in path.shares for _ in range(2)])
+        group, largest = divmod(option, 2)
+        return sum(path.shares[: group + largest]) - largest
+
+
+class _Product:
+    """A word times a bound: low half, to be rejected or not, and high half, uniform if not."""
+
+    def __init__(self, path: _Path, bound: int) -> None:
+        self.path = path
+        self.bound = bound
+        self.checked = False
+
+    def __mod__(self, modulus: int) -> _Product:
+        claim(modulus == WORD, "a product must be taken modulo 2^64")
+        return self
+
+    def __ge__(self, excess: int) -> bool:
+        claim(excess == WORD % self.bound, "every result must be left with as many words")
+        self.checked = True
+        return True
+
+    def __rshift__(self, bits: int) -> int:
+        claim(bits == 64 and self.checked, "a draw must reject before it takes the high half")
+        if self.bound > RESULT_LIMIT:
+            raise TooMany
+        return self.path.choose([Fraction(1, self.bound)] * self.bound)
+
+
+def exact_law(
+    randomizer: Randomizer, value: int, *, most: int | None = None
+) -> dict[bytes, Fraction]:
+    """Return the probability of every report of an input, exactly.
+
+    TooMany when a draw has more results than can be listed, or there are more than `most` ways;
+    NotFollowed when a word is used for more than comparisons and :func:`scalar_below`.
+    """
+
+    def words(path: _Path) -> Iterator[_Word]:
+        while True:
+            yield _Word(path)
+
+    shares = [part.share for part in getattr(randomizer, "groups", ())]
+    law: dict[bytes, Fraction] = {}
+    script: list[int] | None = []
+    ways = 0
+    while script is not None:
+        ways += 1
+        if most is not None and ways > most:
+            raise TooMany
+        path = _Path(script, shares)
+        try:
+            report = randomizer.from_words(value, cast(Iterator[int], words(path)))
+        except TypeError as error:
+            raise NotFollowed(
+                "from_words may compare a word with a threshold, or give words to scalar_below; "
+                f"here it did something else with one: {error}"
+            ) from error
+        law[report] = law.get(report, Fraction(0)) + path.probability
+        script = path.following()
+    claim(sum(law.values()) == 1, "the chances of all reports must sum to 1")
+    return law
+
+
+def exact_ratio(laws: list[dict[bytes, Fraction]]) -> Fraction:
+    """Return the largest ratio of two values' probabilities of one report."""
+    reports = {report for law in laws for report in law}
+    chances = [[law.get(report, Fraction(0)) for law in laws] for report in reports]
+    claim(all(min(row) > 0 for row in chances), "some report gives a value away")
+    return max(max(row) / min(row) for row in chances)
+
+
+LEVEL = 1e-12
+"""False alarms of one comparison."""
+
+REPORTS_PER_VALUE = 200_000
+"""Reports of each value in a test of their law. Enough for 1.1 epsilon to be told from epsilon = 1:
+the divergence is at least .0011 nats a report, so the statistic is about 220 or more, against a
+threshold near 53 for 10 outputs, and 340 against 142 for the 64 of a symmetric unary encoding."""
+
+
+def multinomial_tail(counts: NDArray[Any], probabilities: NDArray[Any]) -> float:
+    """Return a bound of P(divergence >= that of the counts) under a multinomial law.
+
+    With n draws from k outputs, ``P(n KL(observed | law) >= g) <= e^-g (e g / (k - 1))^(k - 1)``
+    for g > k - 1, for every n (Agrawal 2020, theorem 1.2). A count where the law has probability
+    zero gives 0.
+    """
+    counts = np.asarray(counts, dtype=np.float64)
+    probabilities = np.asarray(probabilities, dtype=np.float64)
+    if counts.shape != probabilities.shape or not abs(probabilities.sum() - 1) < 1e-9:
+        raise AssertionError("a multinomial law needs a probability for each count, 1 in all")
+    if counts[probabilities == 0].any():
+        return 0.0
+    used = probabilities > 0
+    freedom = int(used.sum()) - 1
+    held = counts > 0
+    expected = counts.sum() * probabilities[held]
+    divergence = float(np.dot(counts[held], np.log(counts[held] / expected)))
+    if freedom == 0 or divergence <= freedom:
+        return 1.0
+    return math.exp(-divergence + freedom * math.log(math.e * divergence / freedom))
+
+
+def report_tail(reports: NDArray[np.uint8], law: dict[bytes, Fraction]) -> float:
+    """Return how far out the frequencies of reports, uint8 [n, width], are under a law."""
+    rows = np.ascontiguousarray(reports).view(f"V{reports.shape[1]}").ravel()
+    found: NDArray[Any]
+    if reports.shape[1] == 1:
+        found, counts = np.arange(256, dtype=np.uint8), np.bincount(reports[:, 0], minlength=256)
+    else:
+        found, counts = np.unique(rows, return_counts=True)
+    seen = dict(zip([report.tobytes() for report in found], counts.tolist(), strict=True))
+    keys = sorted({report for report, count in seen.items() if count} | set(law))
+    observed = np.array([seen.get(report, 0) for report in keys])
+    probabilities = np.array([float(law.get(report, 0)) for report in keys])
+    return multinomial_tail(observed, probabilities)
+
 
 Law = dict[bytes, Fraction]
 

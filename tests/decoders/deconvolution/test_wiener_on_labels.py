@@ -13,7 +13,7 @@ from lapwing.decoders.deconvolution.wiener import Method
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.randomizers import OptimizedUnaryEncoding
-from lapwing.testing.example_tallies import noiseless
+from lapwing.testing.decoder_contract import noiseless
 
 SIZE = 400
 

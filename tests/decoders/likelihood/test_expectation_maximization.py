@@ -24,7 +24,7 @@ from lapwing.planning.simulation import simulate
 from lapwing.protocol import Channel
 from lapwing.randomizers import OptimizedUnaryEncoding, UnaryEncoding
 from lapwing.tallies import CountTally
-from lapwing.testing.example_tallies import noiseless, sampled, truth
+from lapwing.testing.decoder_contract import noiseless, sampled, truth
 from tests.contracts.registered_decoders import mixed_channel
 
 DOMAIN = Interval(0, 1, bins=24)

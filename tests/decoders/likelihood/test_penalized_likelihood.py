@@ -19,7 +19,7 @@ from lapwing.planning.simulation import simulate
 from lapwing.protocol import Channel
 from lapwing.randomizers.categorical.unary_encoding import OptimizedUnaryEncoding
 from lapwing.tallies import CountTally
-from lapwing.testing.example_tallies import sampled, truth
+from lapwing.testing.decoder_contract import sampled, truth
 
 
 def objective(channel: Channel, tally: CountTally, mass: np.ndarray, roughness: float) -> float:

@@ -22,7 +22,7 @@ from lapwing.randomizers import OptimizedUnaryEncoding, UnaryEncoding
 from lapwing.randomizers.two_level import TwoLevel
 from lapwing.results import SignedEstimate
 from lapwing.tallies import CountTally
-from lapwing.testing.example_tallies import sampled, truth
+from lapwing.testing.decoder_contract import sampled, truth
 from tests.contracts.registered_decoders import CHANNELS
 from tests.false_alarms import DECODES, accepts, moments_tail
 from tests.rows import each

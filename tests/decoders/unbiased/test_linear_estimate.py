@@ -27,7 +27,7 @@ from lapwing.protocol import Channel
 from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.results.uncertainty import Band
 from lapwing.tallies import CountTally
-from lapwing.testing.example_tallies import sampled, truth
+from lapwing.testing.decoder_contract import sampled, truth
 from tests.contracts.registered_decoders import CHANNELS, mixed_channel
 from tests.decoders.band_choices import TARGETS
 from tests.false_alarms import (

@@ -16,7 +16,7 @@ from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.randomizers import HadamardResponse, OptimizedUnaryEncoding
 from lapwing.results import SignedEstimate
-from lapwing.testing.example_tallies import noiseless, truth
+from lapwing.testing.decoder_contract import noiseless, truth
 from tests.contracts.registered_decoders import CHANNELS
 from tests.false_alarms import accepts, binomial_tail
 from tests.mistaken import mistaken

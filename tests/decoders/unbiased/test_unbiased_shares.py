@@ -16,7 +16,7 @@ from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.protocol import Channel
 from lapwing.randomizers import HadamardResponse, OptimizedUnaryEncoding, UnaryEncoding
 from lapwing.randomizers.categorical.linear_hashing import LinearHashing
-from lapwing.testing.example_tallies import noiseless, truth
+from lapwing.testing.decoder_contract import noiseless, truth
 from tests.contracts.registered_decoders import CHANNELS
 from tests.false_alarms import DECODES, accepts, moments_tail
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lapwing.errors import ArgumentError
-from lapwing.privacy.sampling.discrete_laplace import (
+from lapwing.privacy.integer_noise import (
     discrete_laplace,
     exponential_coin,
     laplace_fraction,

@@ -8,14 +8,14 @@ import pytest
 from scipy import stats
 
 from lapwing.errors import ArgumentError
+from lapwing.privacy import integer_noise as module
 from lapwing.privacy.gaussian_dp import scale_up
-from lapwing.privacy.sampling import rounded_normal as module
-from lapwing.privacy.sampling.randomness import iterate, seeded
-from lapwing.privacy.sampling.rounded_normal import (
+from lapwing.privacy.integer_noise import (
     normal_fraction,
     one_rounded_normal,
     rounded_normal,
 )
+from lapwing.privacy.sampling.randomness import iterate, seeded
 from tests.false_alarms import accepts, multinomial_tail
 
 SCALES = [scale_up(scale) for scale in (0.01, 0.3, 1.0, 4.2247, 36.3, 8.06 * 2**20, 2.0**40)]

@@ -11,9 +11,9 @@ import pytest
 from lapwing import Categories, SubsetSelection
 from lapwing.errors import DomainError, TallyError
 from lapwing.randomizers import AffineSubsetSelection
-from lapwing.randomizers.categorical import affine_counts
-from lapwing.randomizers.categorical.affine_counts import AffineSets
-from lapwing.testing.exact_law import exact_law
+from lapwing.randomizers.categorical import affine_subset_selection as module
+from lapwing.randomizers.categorical.affine_subset_selection import AffineSets
+from lapwing.testing.randomizer_contract import exact_law
 from tests.false_alarms import accepts, moments_tail
 
 
@@ -74,7 +74,7 @@ def test_where_all_elements_are_symbols_the_block_is_that_of_uniform_sets() -> N
 def test_all_ways_to_count_agree(
     bits: int, members: int, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(affine_counts, "_AT_ONCE", at_once)
+    monkeypatch.setattr(module, "_AT_ONCE", at_once)
     family = AffineSets(bits, members)
     held = _held(family)
     for number in (0, 1, 30, 10_000):
@@ -86,8 +86,8 @@ def test_all_ways_to_count_agree(
 def test_both_ways_to_draw_have_the_moments_of_reports(
     each: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(affine_counts, "_PEOPLE_PER_PAIR", each)
-    monkeypatch.setattr(affine_counts, "_AT_ONCE", 16)
+    monkeypatch.setattr(module, "_PEOPLE_PER_PAIR", each)
+    monkeypatch.setattr(module, "_AT_ONCE", 16)
     randomizer = AffineSubsetSelection(Categories(7), 1, size=3)
     (block,) = randomizer.channel.blocks
     people = np.array([300, 0, 50, 100, 1, 0, 549])

@@ -27,8 +27,11 @@ from lapwing.linear.operators.operator import dense
 from lapwing.linear.operators.random_signs import unpacked
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.randomizers import HadamardResponse
-from lapwing.randomizers.categorical.compressive_matrix import best_weight, recommended_outputs
-from lapwing.testing.exact_law import exact_law
+from lapwing.randomizers.categorical.compressive_privatization import (
+    best_weight,
+    recommended_outputs,
+)
+from lapwing.testing.randomizer_contract import exact_law
 from tests.false_alarms import accepts, multinomial_tail
 from tests.rows import each
 

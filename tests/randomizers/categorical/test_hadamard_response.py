@@ -21,7 +21,7 @@ from lapwing.randomizers.categorical.hadamard_response import (
     spread_in_halves,
 )
 from lapwing.results.uncertainty import Uncertainty
-from lapwing.testing.exact_law import exact_law
+from lapwing.testing.randomizer_contract import exact_law
 from tests.false_alarms import DECODES, accepts, moments_tail
 
 

@@ -17,7 +17,7 @@ from lapwing.randomizers.categorical.linear_hashing import (
     least_variance_near,
 )
 from lapwing.tallies import TallyLog
-from lapwing.testing.exact_law import exact_law
+from lapwing.testing.randomizer_contract import exact_law
 from tests.false_alarms import accepts, binomial_tail
 from tests.mistaken import mistaken
 from tests.signed_decoder import unbiased

@@ -20,7 +20,7 @@ from lapwing.privacy.sampling.randomness import WORD, iterate, seeded
 from lapwing.protocol.messages.reports import Reports
 from lapwing.randomizers import LocalHashing
 from lapwing.randomizers.categorical.local_hashing import least_variance_size
-from lapwing.testing.exact_law import exact_law, exact_ratio
+from lapwing.testing.randomizer_contract import exact_law, exact_ratio
 from tests.false_alarms import REPORTS_PER_VALUE, accepts, binomial_tail, multinomial_tail
 from tests.mistaken import mistaken
 from tests.signed_decoder import unbiased

@@ -11,7 +11,7 @@ from lapwing import Categories, RandomizedResponse
 from lapwing.linear.operators.random_signs import ones_per_column, random_columns, unpacked
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import WORD
-from lapwing.randomizers.categorical.uneven_near_sets import (
+from lapwing.randomizers.categorical.compressive_privatization import (
     banded,
     probabilities,
     published,

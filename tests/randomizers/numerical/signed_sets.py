@@ -13,7 +13,7 @@ from lapwing.protocol.domains.integers import Integers
 from lapwing.randomizers.numerical.signed_subset_selection import (
     SignedSubsetSelection,
 )
-from lapwing.testing.exact_law import exact_law
+from lapwing.testing.randomizer_contract import exact_law
 
 
 def signed(coordinates: int, epsilon: float, size: int | None = None) -> SignedSubsetSelection:

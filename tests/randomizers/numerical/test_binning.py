@@ -10,7 +10,7 @@ from lapwing.distances import wasserstein
 from lapwing.errors import DomainError, PrivacyError
 from lapwing.linear.projections import simplex
 from lapwing.randomizers import OptimizedUnaryEncoding
-from lapwing.randomizers.numerical.binning import SIZES, binned
+from lapwing.randomizers.numerical.hierarchical import SIZES, binned
 from tests.mistaken import mistaken
 from tests.signed_decoder import unbiased
 

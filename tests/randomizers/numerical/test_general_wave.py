@@ -30,7 +30,7 @@ from lapwing.protocol.domains.domain_documents import build
 from lapwing.protocol.messages.reports import Reports
 from lapwing.randomizers.numerical.general_wave import GeneralWave
 from lapwing.results.cumulative import Cumulative
-from lapwing.testing.exact_law import exact_law
+from lapwing.testing.randomizer_contract import exact_law
 from tests.false_alarms import (
     PEOPLE,
     REPEATS,

@@ -33,7 +33,7 @@ from lapwing.randomizers.numerical.haar_hadamard import (
     SignedHadamard,
     spread_over_rows,
 )
-from lapwing.testing.exact_law import exact_law, exact_ratio
+from lapwing.testing.randomizer_contract import exact_law, exact_ratio
 from tests.false_alarms import (
     DECODES,
     PEOPLE,

@@ -22,9 +22,12 @@ from lapwing.protocol.domains.interval import Interval
 from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
 from lapwing.randomizers.categorical.unary_encoding import OptimizedUnaryEncoding
 from lapwing.randomizers.mixture import COIN
-from lapwing.randomizers.numerical.binning import least_variance_randomizer
-from lapwing.randomizers.numerical.hierarchical import Hierarchical, level_sizes
-from lapwing.testing.exact_law import exact_law, exact_ratio
+from lapwing.randomizers.numerical.hierarchical import (
+    Hierarchical,
+    least_variance_randomizer,
+    level_sizes,
+)
+from lapwing.testing.randomizer_contract import exact_law, exact_ratio
 from tests.false_alarms import REPORTS_PER_VALUE, accepts, multinomial_tail
 from tests.rows import each
 

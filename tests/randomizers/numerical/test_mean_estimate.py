@@ -33,7 +33,7 @@ from lapwing.randomizers.numerical.piecewise import Piecewise
 from lapwing.randomizers.numerical.stochastic_rounding import StochasticRounding
 from lapwing.results.distribution import Distribution
 from lapwing.tallies import CountTally
-from lapwing.testing.exact_law import exact_law, exact_ratio
+from lapwing.testing.randomizer_contract import exact_law, exact_ratio
 from tests.false_alarms import (
     DECODES,
     PEOPLE,

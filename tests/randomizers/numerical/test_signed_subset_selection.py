@@ -30,7 +30,7 @@ from lapwing.randomizers.numerical.signed_subset_selection import (
     optimal_members,
     summed_variance,
 )
-from lapwing.testing.exact_law import exact_law, exact_ratio
+from lapwing.testing.randomizer_contract import exact_law, exact_ratio
 from tests.false_alarms import (
     REPORTS_PER_VALUE,
     accepts,

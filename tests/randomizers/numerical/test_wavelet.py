@@ -30,7 +30,7 @@ from lapwing.randomizers.numerical.wavelet import (
     error_bound,
     paper_levels,
 )
-from lapwing.testing.exact_law import exact_law, exact_ratio
+from lapwing.testing.randomizer_contract import exact_law, exact_ratio
 from tests.false_alarms import accepts, multinomial_tail, two_sample_tail
 from tests.mistaken import mistaken
 from tests.signed_decoder import signed_estimate

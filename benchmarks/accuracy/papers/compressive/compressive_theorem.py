@@ -24,7 +24,7 @@ from benchmarks.accuracy.papers.sparse_populations import POPULATIONS, drawn, er
 from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import figure, table
 from benchmarks.signed_decoder import SignedDecoder
-from lapwing.randomizers.categorical.compressive_matrix import recommended_outputs
+from lapwing.randomizers.categorical.compressive_privatization import recommended_outputs
 from lapwing.randomizers.categorical.hadamard_response import published_blocks
 
 __all__ = ["FULL", "INDEX", "QUICK", "TITLE", "claims", "measure", "section"]

@@ -39,7 +39,7 @@ from benchmarks.markdown import table
 from benchmarks.signed_decoder import SignedDecoder
 from benchmarks.verdicts import Claim
 from lapwing.decoders.decoder import Decoder
-from lapwing.randomizers.numerical.binning import binned
+from lapwing.randomizers.numerical.hierarchical import binned
 from lapwing.randomizers.numerical.two_rounds import SquaredDeviation
 
 TITLE = "The square-wave paper: figures 2 to 4"

@@ -27,7 +27,7 @@ from benchmarks.accuracy.papers.figure_runs import Judge, Samples
 from benchmarks.accuracy.papers.wavelet.wave_buckets import InBuckets
 from benchmarks.signed_decoder import SignedDecoder
 from lapwing.errors import LapwingWarning
-from lapwing.randomizers.numerical.binning import binned, least_variance_randomizer
+from lapwing.randomizers.numerical.hierarchical import binned, least_variance_randomizer
 from lapwing.randomizers.numerical.wavelet import best_levels, paper_levels
 
 PEOPLE = {"taxi": 8_760_687, "acs_income": 2_308_374, "sf_benefits": 682_410}

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from lapwing.decoders.decoder import decoder_document, required
 from lapwing.documents import read, replacing, require, require_format
 from lapwing.errors import ArgumentError, DomainError, FormatError, MismatchError, TallyError
-from lapwing.protocol.channels.hashed_channel import LISTED, LinearChannel
-from lapwing.protocol.channels.prefix_channel import PrefixChannel
+from lapwing.protocol.channels.hashed_channel import LISTED, LinearChannel, PrefixChannel
 from lapwing.protocol.domains.domain import check_list
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import TallyLog

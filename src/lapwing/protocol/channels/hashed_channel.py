@@ -8,7 +8,7 @@ binomial number, and the unbiased share of a value is linear in its supports.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -271,3 +271,59 @@ class LinearChannel:
         while binom.sf(limit - 1, reports, self.outside) > level:
             limit += 1
         return limit
+
+
+@dataclass(frozen=True)
+class PrefixChannel:
+    """Groups of linear hashing, each on one length of prefix.
+
+    Parameters
+    ----------
+    domain : Domain
+        Of 2^L values.
+    parts : sequence of LinearChannel
+        One for each group, the shortest prefixes first; the last has all L bits.
+    fingerprint : str
+        Of the randomizer.
+    guarantee : Guarantee
+    """
+
+    domain: Domain
+    parts: Sequence[LinearChannel]
+    fingerprint: str
+    guarantee: Guarantee
+
+    def split(self, log: TallyLog) -> list[TallyLog]:
+        """Return the log of each group.
+
+        A report is the number of its group in the lowest byte, then the group's own report.
+
+        Raises
+        ------
+        UnsupportedChannelError
+            When it is no log.
+        MismatchError
+            When another randomizer made it.
+        TallyError
+            When a group has no reports, or one does not exist.
+        """
+        check_log(log, self.fingerprint)
+        group = log.codes & np.uint64(0xFF)
+        if int(group.max(initial=0)) >= len(self.parts):
+            raise TallyError("the log holds a report of a group that does not exist; it is damaged")
+        logs = []
+        for number, part in enumerate(self.parts):
+            own = log.codes[group == np.uint64(number)] >> np.uint64(8)
+            bits = part.hash.seed_bits + part.hash.hash_bits
+            logs.append(TallyLog([own], (bits + 7) // 8, part.fingerprint, log.survey))
+        return logs
+
+    def counts(self, log: TallyLog) -> CountTally:
+        """Return how many reports of each group support each prefix; errors as of a whole log."""
+        counted = [part.counts(own) for part, own in zip(self.parts, self.split(log), strict=True)]
+        return CountTally(
+            [part.blocks[0] for part in counted],
+            [part.total for part in counted],
+            self.fingerprint,
+            log.survey,
+        )

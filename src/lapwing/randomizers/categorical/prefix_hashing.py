@@ -13,7 +13,7 @@ from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.hadamard import is_power_of_two
 from lapwing.privacy.exact_numbers import ExactNumber
-from lapwing.protocol.channels.prefix_channel import PrefixChannel
+from lapwing.protocol.channels.hashed_channel import PrefixChannel
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.messages.tally import TallyLog
