@@ -375,7 +375,7 @@ def test_a_ledger_says_why_amounts_of_normal_noise_do_not_add_up(
     for _ in range(3):
         lw.release([1.0], lw.Interval(0, 1, bins=1024), ledger=file, rng=lw.seeded(1), **promise)
     shown = " ".join(done("ledger", "normal.json").out.split())
-    assert "epsilon = 0.8007" in shown and "mu 0.1925" in shown and "composes by squares" in shown
+    assert "epsilon = 0.8007" in shown and "mu is 0.1925" in shown and "by squares" in shown
     pure = lw.Ledger(budget).spend("pure", lw.Guarantee(1, 0, "replace-one", "central"))
     (tmp_path / "pure.json").write_text(json.dumps(pure.to_document()))
     assert "why" not in done("ledger", "pure.json").out

@@ -40,7 +40,7 @@ def test_a_backup_is_a_database(done: Program, lapwing: Program, database: Path)
     store = open_store(str(copy))
     assert [each.fingerprint for each in store.surveys()] == [SURVEY.fingerprint]
     store.close()
-    assert "there already" in lapwing("collector", "backup", "-o", copy).complaint
+    assert "already exists" in lapwing("collector", "backup", "-o", copy).complaint
     done("collector", "backup", "-o", copy, "--force", "-q")
     refused = lapwing("collector", "backup", "-o", database, "--force")
     assert refused.code == 2 and "must not be one of the inputs" in refused.complaint

@@ -247,7 +247,7 @@ def test_the_difference_shown_is_that_of_the_library(done: Program) -> None:
     assert same["target"] == "empirical"
     assert same["people"] == "same" and same["guarantee"]["epsilon"] == "8"
     shown = done("compare", "a.json", "bb.json").out
-    assert "a minus bb" in shown and "leaves zero" in shown
+    assert "a minus bb" in shown and "excludes zero" in shown
     assert "about the people who reported" in shown
     shown = done("compare", "a.json", "bb.json", "--people", "different").out
     assert "about the population they were drawn from" in shown
@@ -275,7 +275,7 @@ def test_equal_groups_are_not_said_to_differ(done: Program) -> None:
     decoded("a.json", [500, 500, 500, 500], domain)
     decoded("bb.json", [500, 500, 500, 500], domain)
     run = done("compare", "a.json", "bb.json", "-o", "d.png")
-    assert "holds zero everywhere" in run.out
+    assert "contains zero at every point" in run.out
     assert Path("d.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -78,7 +78,7 @@ def test_verify_shows_what_a_shuffler_adds(
         assert refused.code == 2
         assert refused.complaint.startswith("--shuffle-users and --delta belong together")
     refused = lapwing("verify", survey, "--shuffle-users", 100, "--delta", 2)
-    assert refused.code == 5 and refused.complaint.startswith("delta must be a number in [0, 1)")
+    assert refused.code == 5 and refused.complaint.startswith("--delta must be a number in [0, 1)")
 
 
 def test_recommendations_of_labels_within_limits(done: Program) -> None:

@@ -18,7 +18,7 @@ from tests.cli.running import Program
 
 LINE = lw.Interval(0, 48, bins=48)
 COUNTS = (4000 * np.exp(-(((np.arange(48) - 20) / 10) ** 2))).astype(np.int64)
-"""Smooth, so that its parts are not the usual ones at epsilon 4."""
+"""Smooth, so that its components are not the default mixture at epsilon 4."""
 
 ASK = ("--low", "0", "--high", "48", "--bins", "48", "--epsilon", "4")
 
@@ -61,13 +61,13 @@ def test_new_writes_the_survey_that_recommend_names(public: Path, done: Program)
     goal = (*ASK, "--users", "300000", "--like", "last.json")
     name = ("--name", "age", "--randomizer", "recommended")
     shown = done("new", "-o", "survey.json", *name, *goal).out
-    assert "chosen by last.json" in shown and "who is asked what" in shown
+    assert "chosen by last.json" in shown and "mixture components" in shown
     made = lw.Survey.load(public / "survey.json").randomizer
     found = lw.recommend(LINE, epsilon=4, users=300_000, like=COUNTS, repeats=1)
     assert made == found.randomizer != lw.MultiscaleWave(LINE, 4)
     assert isinstance(made, lw.MultiscaleWave) and made.components
     for kind, size, share in made.components:
-        assert f"{kind:<6}   {size:14g}   {100 * share:5.2f} %" in shown
+        assert f"{kind:<9}   {size:14g}   {100 * share:5.2f} %" in shown
     # Of a column without smoothness the parts stay, and both commands say so.
     spiky = np.where(np.arange(48) % 6 == 3, 10**5, 10)
     (public / "spiky.json").write_text(lw.Distribution.of_counts(spiky, LINE).to_json())
@@ -75,7 +75,7 @@ def test_new_writes_the_survey_that_recommend_names(public: Path, done: Program)
     found = lw.recommend(LINE, epsilon=4, users=3000, like=spiky, repeats=1)
     usual = found.randomizer == lw.MultiscaleWave(LINE, 4)
     for command in (("new", "-o", "other.json", *name), ("recommend",)):
-        assert ("the usual ones" in done(*command, *goal).out) is usual
+        assert ("the default mixture" in done(*command, *goal).out) is usual
 
 
 def test_of_labels_errors_are_of_that_population(tmp_path: Path, done: Program) -> None:

@@ -85,14 +85,14 @@ def test_it_says_whether_the_parts_are_the_usual_ones(epochs: Path, done: Progra
         "second.json",
         "--force",
     )
-    assert done(*again, "--json").document["usual"] is parts
-    assert ("the usual ones" in done(*again).out) is parts
+    assert done(*again, "--json").document["default_mixture"] is parts
+    assert ("the default mixture" in done(*again).out) is parts
     spiky = np.where(np.arange(16) == 3, 10**6, 10)
     write(epochs / "spiky.tally.json", lw.simulate(FIRST.randomizer, spiky, rng=3))
     done("decode", "first.json", "spiky.tally.json", "-o", "spiky.json")
     said = done(
         "new", "--after", "first.json", "spiky.json", "-o", "third.json", "--json"
-    ).document["usual"]
+    ).document["default_mixture"]
     third = lw.Survey.load(epochs / "third.json").randomizer
     assert said is (third == FIRST.randomizer)
     assert said is not parts  # both answers are seen

@@ -122,7 +122,7 @@ def test_a_release_by_segment_is_shown_by_segment(files: Path, done: Program) ->
         (("answer", "numbers.json", "--quantile", "0.5", "--csv", "x.txt"), "must end in .csv"),
         (
             ("answer", "numbers.json", "--quantile", "0.5", "--csv", "values.csv"),
-            "is there already",
+            "already exists",
         ),
         (("compare", "numbers.json", "--truth", "values.csv", "--csv", "values.csv"), "inputs"),
     ],

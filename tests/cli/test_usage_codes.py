@@ -21,10 +21,14 @@ RELATION = ("--neighbors", "replace-one")
         (2, "one of --epsilon, --mu and --rho, got none", RELATION),
         (2, "got epsilon and mu", (*RELATION, "--epsilon", "1", "--mu", "1")),
         (2, "did you mean replace-one?", ("--neighbors", "replace-on", "--epsilon", "1")),
-        (5, "mu must be a number in (0, 24], got -1", (*RELATION, "--mu", "-1")),
-        (5, "rho must be a number in (0, 24], got 0", (*RELATION, "--rho", "0")),
-        (5, "mu must be a number in (0, 24], got 'x'", (*RELATION, "--mu", "x")),
-        (5, "epsilon must be a number in (0, 24], got 0", (*RELATION, "--epsilon", "0")),
+        (5, "--mu must be greater than 0 and at most 24, got -1", (*RELATION, "--mu", "-1")),
+        (5, "--rho must be greater than 0 and at most 24, got 0", (*RELATION, "--rho", "0")),
+        (5, "--mu must be greater than 0 and at most 24, got 'x'", (*RELATION, "--mu", "x")),
+        (
+            5,
+            "--epsilon must be greater than 0 and at most 24",
+            (*RELATION, "--epsilon", "0"),
+        ),
     ],
 )
 def test_release(

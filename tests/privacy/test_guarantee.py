@@ -128,7 +128,7 @@ def test_the_promise_is_what_was_written(written: Any, exact: Fraction) -> None:
 def test_an_illegal_epsilon_is_refused_with_the_range(epsilon: Any) -> None:
     with pytest.raises(PrivacyError) as caught:
         exact_epsilon(epsilon)
-    assert "(0, 24]" in str(caught.value)
+    assert "must be greater than 0 and at most 24" in str(caught.value)
     assert len(str(caught.value)) < 200
 
 

@@ -58,7 +58,7 @@ def test_a_summary_says_about_whom(made: lw.Difference) -> None:
     low, high = made.mean_interval(target="population") or (0, 0)
     assert f"({low:+.6g} to {high:+.6g})" in said
     assert "about the population they were drawn from" in said and "the two differ" in said
-    assert "yes: the simultaneous band leaves zero" in said
+    assert "yes: the simultaneous band excludes zero" in said
     assert "about the people who reported" in made.summary(target="empirical")
     labels = lw.Categories(["a", "b"])
     same = decoded([300, 200], labels, 3).difference(decoded([300, 200], labels, 4))

@@ -39,9 +39,9 @@ def test_an_unknown_key_is_refused_with_the_nearest(tmp_path: Path) -> None:
         read_settings(environment={"LAPWING_POTR": "1"})
     with pytest.raises(FormatError, match=r"^collector.toml must be .* \(line 2, column 5\)$"):
         read_settings(path=written(tmp_path, "# mine\nport: 1"), environment={})
-    with pytest.raises(ArgumentError, match=r"legal: port \(collector.toml\): expected `int`"):
+    with pytest.raises(ArgumentError, match=r"toml: port is not a legal setting: expected `int`"):
         read_settings(path=written(tmp_path, 'port = "x"'), environment={})
-    with pytest.raises(ArgumentError, match=r"legal: port \(--port\): expected"):
+    with pytest.raises(ArgumentError, match="--port is not a legal setting: expected"):
         read_settings(environment={"LAPWING_PORT": "1"}, given={"port": -1})
 
 
@@ -78,7 +78,5 @@ def test_a_password_is_not_taken_where_others_read_it(tmp_path: Path) -> None:
     [("port", "65536"), ("port", "x"), ("body_seconds", "0"), ("decoders", "0")],
 )
 def test_a_value_out_of_its_range_names_its_key(key: str, value: str) -> None:
-    with pytest.raises(
-        ArgumentError, match=rf"a setting is not legal: {key} \({PREFIX}{key.upper()}\): "
-    ):
+    with pytest.raises(ArgumentError, match=rf"{PREFIX}{key.upper()} is not a legal setting: "):
         read_settings(environment={PREFIX + key.upper(): value})

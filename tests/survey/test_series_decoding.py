@@ -290,7 +290,7 @@ def test_what_is_no_series_is_refused_with_a_reason(jumped: Any) -> None:
         lw.decode_series([weeks[0], None, weeks[1]], names=["2026-W02", "gap 2", "2026-W01"])
     with pytest.raises(ArgumentError, match="two weeks are named 'a'"):
         lw.decode_series(weeks[:2], names=["a", "a"])
-    with pytest.raises(ArgumentError, match="2 weeks and 1 names"):
+    with pytest.raises(ArgumentError, match="one for each of the 2 weeks, got 1"):
         lw.decode_series(weeks[:2], names=["a"])
     with pytest.raises(ArgumentError, match="at least one week"):
         lw.decode_series([None])

@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from lapwing.cli.console import results_alone
-from lapwing.cli.option_groups import PairingCommand, ungrouped
+from lapwing.cli.option_groups import PairingCommand, typed_words, ungrouped
 
 GROUPS = MappingProxyType(
     {
@@ -124,7 +124,7 @@ def _built(path: str, function: Callable[..., None]) -> Any:
     run = command.callback
 
     def alone(**given: Any) -> None:
-        with results_alone():
+        with results_alone(), typed_words(path, command.params, given):
             run(**given)
 
     command.callback = alone

@@ -265,12 +265,12 @@ def _check_replaced(path: Path, *, force: bool) -> None:
     writable = path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
     if not writable or not os.access(path, os.W_OK):
         raise ArgumentError(
-            f"the output {path} is there already and is read-only, so it is not replaced, with "
-            "--force neither; choose another name"
+            f"the output {path} already exists and is read-only, so --force does not replace it; "
+            "choose another name"
         )
     if not force:
         raise ArgumentError(
-            f"the output {path} is there already; choose another name, or replace it with --force"
+            f"the output {path} already exists; choose another name, or replace it with --force"
         )
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
+from types import MappingProxyType
 from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand
 
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, LapwingError
 
 PAIRS = list[tuple[str, str]] | None
 """The type of an option that takes two words, and may be repeated."""
@@ -20,6 +23,29 @@ OF_ALL = ("as_json", "quiet")
 """The options that every command has, by the names of their fields."""
 
 _BETWEEN = "\x1f"  # the ASCII separator of units, which nobody types
+
+OPTION_OF = MappingProxyType(
+    {
+        "verify epsilon": ("budget", "--budget"),
+        "verify users": ("shuffle_users", "--shuffle-users"),
+        "tally minimum": ("segment_minimum", "--segment-minimum"),
+        "release people": ("users", "--users"),
+        "new labels": ("categories", "the labels of --categories"),
+        "new number of labels": ("categories", "the number of --categories"),
+        "new bits": ("categories", "BITS of --categories hash:BITS"),
+    }
+)
+"""A command with an argument of the library whose option has another name: its field, and how
+the option is named in a sentence."""
+
+_SUBJECT = re.compile(
+    r"(?:the )?(every )?((?:number of )?[a-z_]+)(?: of a [a-z]+)?((?: and| or) [a-z_]+)?"
+    r"(?= (?:must|needs?|[ia](?:s|re) for) )"
+)
+"""The argument that the sentence of an error is about: its first words."""
+
+_UNDERSCORED = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
+_EXAMPLE = re.compile(r"(?:(?<=for example )|^)([a-z_]+)='?([0-9a-z.]+)'?")
 
 
 class PairingCommand(TyperCommand):
@@ -41,6 +67,13 @@ class PairingCommand(TyperCommand):
         own = super().get_params(ctx)
         return [*own[:-1], *self.shared, own[-1]]
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the arguments as a usage line has them: ``FIRST [SECOND]``."""
+        own = [one for one in self.params if one.param_type_name == "argument"]
+        names = [f"{one.metavar}{'...' * (one.nargs == -1)}" for one in own]
+        places = (f"{n}" if one.required else f"[{n}]" for n, one in zip(names, own, strict=True))
+        return ["[OPTIONS]", *places]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, the options, and those that every command has."""
         own = [one for one in self.params if one.param_type_name == "argument"]
@@ -48,7 +81,10 @@ class PairingCommand(TyperCommand):
         every = self.get_params(ctx)[len(self.params) :]
         headings = {"Arguments": own, "Options": rest, "Options of every command": every}
         for heading, params in headings.items():
-            if rows := [one.get_help_record(ctx) for one in params]:
+            rows = [one.get_help_record(ctx) for one in params]
+            if params is own:  # without the types that typer adds
+                rows = [(one.metavar, help) for one, (_, help) in zip(own, rows, strict=True)]
+            if rows:
                 with formatter.section(heading):
                     formatter.write_dl(rows)
 
@@ -82,6 +118,63 @@ def _pairs(words: list[str] | None, flag: str) -> list[tuple[str, ...]] | None:
     if any(len(pair) != 2 for pair in pairs):
         raise ArgumentError(f"--{flag} takes two values each time")
     return pairs
+
+
+@contextmanager
+def typed_words(command: str, options: Sequence[Any], given: Mapping[str, Any]) -> Iterator[None]:
+    """Let the errors of the library name the options that were typed, instead of its arguments.
+
+    Parameters
+    ----------
+    command : str
+    options : sequence of click.Parameter
+        Of the command.
+    given : mapping
+        The value of each by its name.
+    """
+    try:
+        yield
+    except LapwingError as error:
+        own = [one for one in options if one.param_type_name == "option"]
+        flags = {one.name: next(flag for flag in one.opts if flag[:2] == "--") for one in own}
+        typed = {one.name for one in own if given.get(one.name) != one.default}
+        for words, (field, flag) in OPTION_OF.items():
+            name, _, argument = words.partition(" ")
+            if name == command and field in typed:
+                flags[argument] = flag
+                typed.add(argument)
+        for setting in given.get("settings") or ():
+            word = setting.partition("=")[0].strip()
+            flags[word.replace("-", "_")] = f"--set {word}"
+            typed.add(word.replace("-", "_"))
+        error.args = (_in_flags(str(error), flags, typed), *error.args[1:])
+        raise
+
+
+def _in_flags(message: str, flags: Mapping[str, str], typed: set[str]) -> str:
+    """Return a sentence with the option in the place of each argument.
+
+    Examples
+    --------
+    >>> _in_flags("epsilon must be at most 24, got 30", {"epsilon": "--budget"}, {"epsilon"})
+    '--budget must be at most 24, got 30'
+    """
+    subject = _SUBJECT.match(message)
+    if subject and subject[2] in typed:
+        others = (subject[3] or "").split()
+        words = [flags[subject[2]], *others[:1], *(flags.get(one, one) for one in others[1:])]
+        rest = message[subject.end() :]
+        if rest.startswith(" must be one of "):
+            rest = _UNDERSCORED.sub(lambda found: found[0].replace("_", "-"), rest)
+        message = (subject[1] or "") + " ".join(words) + rest
+    message = _UNDERSCORED.sub(lambda found: flags.get(found[0], found[0]), message)
+
+    def example(found: re.Match[str]) -> str:
+        flag = flags.get(found[1])
+        between = "=" if flag and flag.startswith("--set ") else " "
+        return found[0] if flag is None else f"{flag}{between}{found[2]}"
+
+    return _EXAMPLE.sub(example, message)
 
 
 def option(help: str, metavar: str | None = None, *, flags: str = "", default: Any = None) -> Any:

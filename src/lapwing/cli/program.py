@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 import threading
@@ -71,7 +72,7 @@ EXIT_CODES = (
     ),
     ExitCode(
         5,
-        "refused, because a promise of privacy would not hold, or is none (an epsilon of 0)",
+        "refused: a privacy guarantee would not hold, or is none (an epsilon of 0)",
         (PrivacyError,),
     ),
     ExitCode(6, "an optional package is not installed", (MissingExtraError,)),
@@ -333,6 +334,12 @@ def _usage(error: Any) -> str:
             return MOVED_COMMANDS[word]
         known = COMMANDS if context is None else context.command.list_commands(context)
         message = f"no such command: {word}{nearest(word, known)}"
+    number = re.search(
+        r"'(--[a-z-]+)'.*(?:valid (integer|number)|not a valid (integer|float))", message
+    )
+    if number:
+        kind = "a whole number" if "integer" in number.groups() else "a number"
+        message = f"{number[1]} must be {kind}"
     message = message.rstrip(".")
     return f"{message[:1].lower()}{message[1:]} (see: {name} --help)"
 

@@ -359,7 +359,7 @@ def categorical_choice(
         distance = "l1" if size <= LABEL_LIMIT else "detectable_share"
     if distance not in DISTANCES:
         raise ArgumentError(
-            f"the distance of labels must be one of {', '.join(DISTANCES)}, got {distance!r}"
+            f"distance must be one of {', '.join(DISTANCES)} for labels, got {distance!r}"
         )
     if size > LABEL_LIMIT and distance != "detectable_share":
         raise ArgumentError(

@@ -377,7 +377,7 @@ def _checked_distance(distance: str | None) -> str:
         return DISTANCES[0]
     if distance not in DISTANCES:
         raise ArgumentError(
-            f"the distance of numbers must be one of {', '.join(DISTANCES)}, got {distance!r}"
+            f"distance must be one of {', '.join(DISTANCES)} for numbers, got {distance!r}"
         )
     return distance
 

@@ -18,7 +18,7 @@ ExactNumber = int | float | str | Decimal | Fraction
 MAXIMUM_EPSILON = 24
 """Above this, 64-bit thresholds cannot express ``e^epsilon`` well (the loss grows past 1e-6)."""
 
-RANGE = f"epsilon must be a number in (0, {MAXIMUM_EPSILON}]"
+RANGE = f"epsilon must be greater than 0 and at most {MAXIMUM_EPSILON}"
 
 LARGEST_GUARANTEE = 10**9
 """Far beyond any epsilon that protects, but many surveys of one person may add up to much."""
@@ -60,9 +60,9 @@ def exact_epsilon(epsilon: Any) -> Fraction:
     if not 0 < exact <= MAXIMUM_EPSILON:
         raise PrivacyError(f"{RANGE}, got {shown_number(exact)}")
     if exact < Fraction(1, 10**12):
-        raise PrivacyError(f"{RANGE} and at least 1e-12, got {shown_number(exact)}")
+        raise PrivacyError(f"{RANGE}, and at least 1e-12, got {shown_number(exact)}")
     if exact.denominator > LARGEST_DENOMINATOR:
-        raise PrivacyError(f"{RANGE} with a denominator of at most 10^30, got more digits")
+        raise PrivacyError(f"{RANGE}, with a denominator of at most 10^30, got more digits")
     return exact
 
 
@@ -71,7 +71,7 @@ def _exact(number: Any, wanted: str = RANGE) -> Fraction:
         return Fraction(int(number.numerator), int(number.denominator))
     text = str(number).strip()
     if len(text) > _LONGEST_TEXT:
-        raise PrivacyError(f"{wanted} of at most {_LONGEST_TEXT} characters, got {len(text)}")
+        raise PrivacyError(f"{wanted}, in at most {_LONGEST_TEXT} characters, got {len(text)}")
     if _QUOTIENT.fullmatch(text):
         return Fraction(text)
     if text.lower().lstrip("+-") in ("inf", "infinity", "nan"):

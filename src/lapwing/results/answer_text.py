@@ -182,13 +182,23 @@ def interval_name(band: BandDocument | None, level: float, *, kind: str | None =
     return f"{level_text(level)} interval" + ("" if kind is None else f" ({kind})")
 
 
-def band_text(band: BandDocument, level: float) -> str:
+CHANGES = {"jump": "change point", "odd week": "outlier"}
+"""The kinds of changes in words."""
+
+
+def band_text(
+    band: BandDocument, level: float, *, guarantee: Mapping[str, Any] | None = None
+) -> str:
     """Return what the intervals are, and about whom.
 
-    Those of a posterior are credible intervals, all others confidence intervals.
+    Those of a posterior are credible intervals, all others confidence intervals. The guarantee
+    says whether devices reported or a curator held the data.
     """
     sort = "credible" if "posterior" in band["method"] else "confidence"
-    return f"{band['kind']} {level_text(level)} {sort} intervals, about {ABOUT[band['target']]}"
+    about = ABOUT[band["target"]]
+    if band["target"] == "empirical" and (guarantee or {}).get("model") == "central":
+        about = "the people in the data"
+    return f"{band['kind']} {level_text(level)} {sort} intervals, about {about}"
 
 
 def question_text(row: QuestionRow, unit: Unit) -> str:
@@ -251,7 +261,7 @@ def facts_of(answer: Answer) -> dict[str, str]:
     if band is None:
         facts["intervals"] = "none: not computed for this estimator or this many bins"
         return facts
-    facts["intervals"] = band_text(band, answer["level"])
+    facts["intervals"] = band_text(band, answer["level"], guarantee=answer["guarantee"])
     facts[METHOD] = band["method"]
     if answer["kind"] != "heavy-hitters" and answer["share_in_band"] is not None:
         facts["estimate inside them"] = f"at {percent(answer['share_in_band'])} of the bins"
@@ -305,13 +315,15 @@ def _difference_facts(answer: DifferenceAnswer) -> dict[str, str]:
         **_guarantee_fact("privacy guarantee of both", answer),
     }
     band = answer["band"]
-    facts["intervals"] = "none: not computed" if band is None else band_text(band, answer["level"])
+    facts["intervals"] = "none: not computed"
+    if band is not None:
+        facts["intervals"] = band_text(band, answer["level"], guarantee=answer["guarantee"])
     if answer["caution"] is not None:
         facts["caution"] = answer["caution"]
     facts["the two differ"] = {
         None: "not known: one of them has no error distribution",
-        True: "yes: the simultaneous band leaves zero",
-        False: "not shown: the simultaneous band holds zero everywhere",
+        True: "yes: the simultaneous band excludes zero at some point",
+        False: "not shown: the simultaneous band contains zero at every point",
     }[answer["differ"]]
     return facts
 
@@ -333,10 +345,12 @@ def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
             facts[f"median of the {end} week"] = text
         facts["intervals"] = f"pointwise {level_text(answer['level'])}, about {ABOUT['empirical']}"
     for change in answer["changes"]:
-        facts[f"{change['kind']} {change['week']}"] = f"since {change['since']}: {change['words']}"
+        facts[f"{CHANGES[change['kind']]} {change['week']}"] = (
+            f"since {change['since']}: {change['words']}"
+        )
     if not answer["changes"]:
-        shown = "no jump and no odd week is shown"
-        facts["changes"] = shown if answer["smoothed"] else "not searched for"
+        none = "no change point and no outlier was found"
+        facts["changes"] = none if answer["smoothed"] else "not searched for"
     return facts
 
 
@@ -460,7 +474,7 @@ def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
 
     def cell(column: str, value: Any) -> str:
         if column in ("week", "change"):
-            return str(value)
+            return CHANGES.get(value, str(value))
         if column == "people":
             return count_text(value)
         if value is None:

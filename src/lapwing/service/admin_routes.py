@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from lapwing.documents import describe_value
 from lapwing.service.device_routes import allow_other_pages, show_survey
-from lapwing.service.problem_answers import DeskProblem, ProblemError
+from lapwing.service.problem_answers import malformed
 from lapwing.service.requests import (
     at,
     check_query,
@@ -124,15 +124,9 @@ async def make_token(request: Request) -> Response:
     check_keys(document, ("role", "label"), needed=("role",))
     role, label = document["role"], document.get("label", "")
     if role not in ("admin", "analyst"):
-        raise ProblemError(
-            DeskProblem.MALFORMED_REQUEST,
-            f'role must be "admin" or "analyst", got {describe_value(role)}',
-        )
+        raise malformed(f'role must be "admin" or "analyst", got {describe_value(role)}')
     if not isinstance(label, str) or len(label) > LONGEST_LABEL or not label.isprintable():
-        raise ProblemError(
-            DeskProblem.MALFORMED_REQUEST,
-            f"label must be a text of at most {LONGEST_LABEL} printable characters",
-        )
+        raise malformed(f"label must be a text of at most {LONGEST_LABEL} printable characters")
     token = new_token(ROLE_PREFIX)
     await collector_of(request).add_token(AccessToken(hash_of(token), role, label))
     return json_answer({"token": token, "role": role}, status=201)

@@ -14,7 +14,7 @@ from lapwing.results.answer_documents import PROBABILITIES
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.collector import Collector
 from lapwing.service.decoding_orders import MEDIA_TYPES, Form
-from lapwing.service.problem_answers import DeskProblem, ProblemError
+from lapwing.service.problem_answers import malformed
 from lapwing.service.requests import (
     NOT_KEPT,
     at,
@@ -124,7 +124,7 @@ def question_of(
     if "low" in query or "high" in query:
         ranges = ((query.get("low", ""), query.get("high", "")),)
         if any(len(end) > 100 for end in ranges[0]):
-            raise _malformed("an end of a range has at most 100 signs")
+            raise malformed("an end of a range has at most 100 signs")
     question = Question(
         epoch=epoch,
         segment=query.get("segment"),
@@ -153,7 +153,7 @@ def _probabilities(text: str | None) -> tuple[float, ...]:
         return PROBABILITIES
     parts = text.split(",")
     if len(parts) > MOST_PROBABILITIES:
-        raise _malformed(f"at most {MOST_PROBABILITIES} quantiles are asked at once")
+        raise malformed(f"at most {MOST_PROBABILITIES} quantiles are asked at once")
     return tuple(_number(part, "a quantile", 0.0, 1.0) for part in parts)
 
 
@@ -163,10 +163,10 @@ def _together(
     """Return the surveys of FINGERPRINT/EPOCH,FINGERPRINT/EPOCH, each with the epoch."""
     parts = [] if text is None else text.split(",")
     if len(parts) > MOST_TOGETHER:
-        raise _malformed(f"at most {MOST_TOGETHER} surveys are decoded together with one")
+        raise malformed(f"at most {MOST_TOGETHER} surveys are decoded together with one")
     pairs = [part.partition("/") for part in parts]
     if not all(survey and epoch for survey, _, epoch in pairs):
-        raise _malformed("what is decoded together is named FINGERPRINT/EPOCH, with commas between")
+        raise malformed("what is decoded together is named FINGERPRINT/EPOCH, with commas between")
     return tuple((find(survey), epoch) for survey, _, epoch in pairs)
 
 
@@ -176,9 +176,5 @@ def _number(text: str, name: str, low: float, high: float) -> float:
     except ValueError:
         number = float("nan")
     if not low <= number <= high:
-        raise _malformed(f"{name} must be a number from {low:g} to {high:g}")
+        raise malformed(f"{name} must be a number from {low:g} to {high:g}")
     return number
-
-
-def _malformed(detail: str) -> ProblemError:
-    return ProblemError(DeskProblem.MALFORMED_REQUEST, detail)

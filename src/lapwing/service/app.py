@@ -16,7 +16,7 @@ from lapwing.service import admin_routes, analyst_routes, counters, device_route
 from lapwing.service.collector import Collector
 from lapwing.service.openapi import openapi_document
 from lapwing.service.pages import page_routes
-from lapwing.service.problem_answers import DeskProblem, ProblemError
+from lapwing.service.problem_answers import DeskProblem, ProblemError, malformed
 from lapwing.service.receiving import Receive, Scope, Send
 from lapwing.service.requests import NOT_KEPT, at, collector_of, json_answer, require_analyst
 from lapwing.service.upload_path import address_of
@@ -131,7 +131,7 @@ async def _framework_problem(request: Request, error: Exception) -> Response:
         )
     if error.status_code == 404:
         return _answer(ProblemError(DeskProblem.NOTHING_HERE, "see /openapi.json for what is"))
-    return _answer(ProblemError(DeskProblem.MALFORMED_REQUEST, "the request cannot be read"))
+    return _answer(malformed("the request cannot be read"))
 
 
 async def _defect(request: Request, error: Exception) -> Response:

@@ -133,6 +133,11 @@ class ProblemError(Exception):
         return found
 
 
+def malformed(detail: str) -> ProblemError:
+    """Return the problem of a request that cannot be read."""
+    return ProblemError(DeskProblem.MALFORMED_REQUEST, detail)
+
+
 def problem_of(error: LapwingError, *, retry_seconds: int) -> ProblemError:
     """Return how an error of the store is answered.
 

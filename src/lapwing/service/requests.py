@@ -13,7 +13,7 @@ from starlette.routing import Route
 from lapwing.documents import parse
 from lapwing.errors import FormatError
 from lapwing.service.collector import Collector
-from lapwing.service.problem_answers import DeskProblem, ProblemError
+from lapwing.service.problem_answers import DeskProblem, ProblemError, malformed
 from lapwing.service.receiving import ClientGoneError
 from lapwing.service.security import COOKIE, ROLE_PREFIX, Role, bearer
 
@@ -56,13 +56,13 @@ async def sent_document(request: Request, *, needed: bool = True) -> dict[str, A
     try:
         body = await collector.receiving.body(request.receive, request.scope["headers"])
     except ClientGoneError:
-        raise ProblemError(DeskProblem.MALFORMED_REQUEST, "the body did not end") from None
+        raise malformed("the body did not end") from None
     if not body and not needed:
         return {}
     try:
         return parse(body, name="the body")
     except FormatError as error:
-        raise ProblemError(DeskProblem.MALFORMED_REQUEST, str(error)) from None
+        raise malformed(str(error)) from None
 
 
 def role_of(request: Request, *, cookie: bool) -> Role | None:
@@ -109,9 +109,6 @@ def check_query(request: Request, known: tuple[str, ...]) -> None:
     """Raise the problem of a query with an unknown key, or one that is named twice."""
     keys = [key for key, _ in request.query_params.multi_items()]
     if not set(keys) <= set(known):
-        raise ProblemError(
-            DeskProblem.MALFORMED_REQUEST,
-            f"the query has an unknown key; known: {', '.join(known) or 'none'}",
-        )
+        raise malformed(f"the query has an unknown key; known: {', '.join(known) or 'none'}")
     if len(set(keys)) != len(keys):
-        raise ProblemError(DeskProblem.MALFORMED_REQUEST, "the query names a key twice")
+        raise malformed("the query names a key twice")

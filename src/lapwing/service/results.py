@@ -32,7 +32,7 @@ from lapwing.service.decoding_orders import (
     Wanted,
 )
 from lapwing.service.decoding_process import DecodingFailedError, DecodingProcess
-from lapwing.service.problem_answers import DeskProblem, ProblemError, problem_of
+from lapwing.service.problem_answers import DeskProblem, ProblemError, malformed, problem_of
 from lapwing.service.settings import Settings
 from lapwing.service.shown_counts import shown_segments
 from lapwing.service.storage.sql_store import Store
@@ -216,10 +216,9 @@ class Results:
 
     async def _order(self, kept: KeptSurvey, question: Question, form: Wanted) -> Order:
         if question.together and (question.compares or question.segment is not None):
-            raise ProblemError(
-                DeskProblem.MALFORMED_REQUEST,
+            raise malformed(
                 "surveys are decoded together of everybody, and not compared; leave the segment "
-                "and what is compared out",
+                "and what is compared out"
             )
         key = await self._key(kept, question.epoch, question.segment)
         together = await self._together(key, question)
@@ -231,10 +230,7 @@ class Results:
                 segment = question.segment
             against = await self._key(kept, epoch, segment)
             if against == key:
-                raise ProblemError(
-                    DeskProblem.MALFORMED_REQUEST,
-                    "what is compared must be another epoch or another segment",
-                )
+                raise malformed("what is compared must be another epoch or another segment")
             if epoch != question.epoch and kept.survey.answers == "remembered report":
                 raise ProblemError(
                     DeskProblem.CANNOT_BE_SAID,
@@ -261,9 +257,7 @@ class Results:
         """Return the keys of the tallies that are decoded with one, each of which may be shown."""
         found = [await self._key(other, epoch, None) for other, epoch in question.together]
         if len({key, *found}) <= len(found):
-            raise ProblemError(
-                DeskProblem.MALFORMED_REQUEST, "an epoch of a survey is decoded together only once"
-            )
+            raise malformed("an epoch of a survey is decoded together only once")
         return tuple(found)
 
     async def _key(self, kept: KeptSurvey, epoch: str, segment: str | None) -> Key:

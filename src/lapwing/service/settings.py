@@ -143,14 +143,12 @@ def read_settings(
         settings = msgspec.convert(merged, Settings, strict=False)
     except msgspec.ValidationError as error:
         key, reason = _said(str(error))
-        origin = ""
+        origin = f"{path.name}: {key}" if path is not None and key in chosen else key
         if key in typed:
-            origin = f" (--{key})"
+            origin = f"--{key}"
         elif key in by_variable:
-            origin = f" ({PREFIX}{key.upper()})"
-        elif path is not None and key in chosen:
-            origin = f" ({path.name})"
-        raise ArgumentError(f"a setting is not legal: {key}{origin}: {reason}") from None
+            origin = f"{PREFIX}{key.upper()}"
+        raise ArgumentError(f"{origin} is not a legal setting: {reason}") from None
     return settings, _read_secrets(settings, secrets)
 
 

@@ -26,7 +26,7 @@ from lapwing.errors import (
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.catalog import Catalog, KeptSurvey
 from lapwing.service.logs import Log
-from lapwing.service.problem_answers import DeskProblem, ProblemError, problem_of
+from lapwing.service.problem_answers import DeskProblem, ProblemError, malformed, problem_of
 from lapwing.service.security import UPLOAD_PREFIX, hash_of, new_token
 from lapwing.service.storage.sql_store import Store
 from lapwing.service.storage.store import EpochState, StoredEpoch, StoredSurvey
@@ -278,17 +278,14 @@ class SurveyLife:
         """
         check_keys(document, ("opens", "closes", "grace_seconds"), needed=())
         if not EPOCH_NAME.fullmatch(name):
-            raise ProblemError(
-                DeskProblem.MALFORMED_REQUEST,
+            raise malformed(
                 "the name of an epoch must have 1 to 64 of the signs a-z, 0-9, . and -, and begin "
-                "with one of the first two",
+                "with one of the first two"
             )
         opens, closes = (_moment(document.get(key), key) for key in ("opens", "closes"))
         grace = _whole(document.get("grace_seconds", 0), "grace_seconds", 0, LONGEST_GRACE)
         if opens is not None and closes is not None and closes <= opens:
-            raise ProblemError(
-                DeskProblem.MALFORMED_REQUEST, "closes must be after opens, it is not"
-            )
+            raise malformed("closes must be after opens, it is not")
         async with self._turn:
             before = self.survey(fingerprint).epochs.get(name)
             if before is not None and before.state == "closed":
@@ -424,20 +421,19 @@ def check_keys(
     """Raise the problem of a body with an unknown key, or without one that is needed."""
     for key in document:
         if key not in known:
-            raise ProblemError(
-                DeskProblem.MALFORMED_REQUEST,
+            raise malformed(
                 f"the body has the unknown key {quoted(key)}{nearest(key, known)}; known: "
-                f"{', '.join(known)}",
+                f"{', '.join(known)}"
             )
     for key in needed:
         if key not in document:
-            raise ProblemError(DeskProblem.MALFORMED_REQUEST, f"the body must have the key {key}")
+            raise malformed(f"the body must have the key {key}")
 
 
 def _stored(fingerprint: str, document: Mapping[str, Any]) -> StoredSurvey:
     """Return a new survey as it is stored; a ProblemError when it is none."""
     if not isinstance(document["survey"], dict):
-        raise ProblemError(DeskProblem.MALFORMED_REQUEST, "survey must be a survey's document")
+        raise malformed("survey must be a survey's document")
     try:
         survey = Survey.from_document(document["survey"])
         written = canonical(survey.to_document())
@@ -450,10 +446,7 @@ def _stored(fingerprint: str, document: Mapping[str, Any]) -> StoredSurvey:
         )
     upload = document.get("upload", "open")
     if upload not in ("open", "tokens"):
-        raise ProblemError(
-            DeskProblem.MALFORMED_REQUEST,
-            f'upload must be "open" or "tokens", got {describe_value(upload)}',
-        )
+        raise malformed(f'upload must be "open" or "tokens", got {describe_value(upload)}')
     days = document.get("retention_days")
     if days is not None:
         days = _whole(days, "retention_days", 0, LONGEST_RETENTION)
@@ -463,9 +456,8 @@ def _stored(fingerprint: str, document: Mapping[str, Any]) -> StoredSurvey:
 
 def _whole(value: Any, name: str, low: int, high: int) -> int:
     if type(value) is not int or not low <= value <= high:
-        raise ProblemError(
-            DeskProblem.MALFORMED_REQUEST,
-            f"{name} must be a whole number in {low}..{high}, got {describe_value(value)}",
+        raise malformed(
+            f"{name} must be a whole number in {low}..{high}, got {describe_value(value)}"
         )
     return value
 
@@ -474,4 +466,4 @@ def _moment(text: Any, name: str) -> int | None:
     try:
         return to_timestamp(text, name=name)
     except ArgumentError as error:
-        raise ProblemError(DeskProblem.MALFORMED_REQUEST, str(error)) from None
+        raise malformed(str(error)) from None

@@ -225,7 +225,7 @@ def _of_release(release: Release, name: str) -> ReadWeek:
 
 def _check_names(names: list[str], weeks: int) -> None:
     if len(names) != weeks:
-        raise ArgumentError(f"there are {weeks} weeks and {len(names)} names; give one for each")
+        raise ArgumentError(f"names must be one for each of the {weeks} weeks, got {len(names)}")
     check_names(names)
 
 

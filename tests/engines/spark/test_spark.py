@@ -416,8 +416,14 @@ def test_executors_without_the_package(
 
 
 def test_the_example_of_the_page_runs(
-    session: Any, read: Callable[..., Any], survey: Survey, tmp_path: Path
+    session: Any,
+    read: Callable[..., Any],
+    survey: Survey,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    survey.save("survey.json")
     rows = _table(survey.randomize(np.linspace(0, 9, PEOPLE)))
     table = rows.rename_columns(["report", "country"])
     read(table.append_column("year", pa.array([2026] * PEOPLE)), name="reports")
@@ -427,3 +433,6 @@ def test_the_example_of_the_page_runs(
     code = example("spark").replace("hdfs://", str(tmp_path)).replace("country=PT", "country=south")
     exec(compile(code, "engines.md", "exec"), names)
     assert names["counted"].total == PEOPLE and names["reports"].count() == 40
+    stored = lw.tallies.Tally.load("tally.json")
+    assert stored == names["tally"] and stored.total == PEOPLE
+    assert lw.Survey.load("survey.json").decode(stored).reports == PEOPLE

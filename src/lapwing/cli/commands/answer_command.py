@@ -34,21 +34,22 @@ class AskedShares:
     """The options that say what is asked."""
 
     at_most: list[str] | None = option(
-        "The share of values of at most this, of dates with that whole day; may be repeated.",
+        "The share of values of at most VALUE; a date includes its whole day. May be repeated.",
         "VALUE",
     )
     between: list[tuple[str, str]] | None = option(
-        "The share of values above the first and of at most the second; may be repeated.",
+        "The share of values above LOW and of at most HIGH. May be repeated.",
         "LOW HIGH",
     )
     share: list[str] | None = option(
         "The share of a label, a whole number or a listed heavy hitter, or of the bin or atom that "
-        "holds a value; may be repeated.",
+        "contains a value. May be repeated.",
         "LABEL",
     )
 
     quantile: list[float] | None = option(
-        "The quantile of a probability in 0 to 1, as 0.5 for the median; may be repeated.", "P"
+        "The quantile of a probability from 0 to 1, such as 0.5 for the median. May be repeated.",
+        "P",
     )
 
     def check(self) -> None:
@@ -106,9 +107,9 @@ def answer(
     """Shares and quantiles of a result, with intervals.
 
     A share is a share of the people whose value is present. The share of missing values is a share
-    of all people, and is shown below. Each interval is for one question, and it holds wherever the
-    values are inside the bins in which a range ends. The interval of a quantile comes from
-    inverting the band of the distribution function.
+    of all people. Each interval is for one question (pointwise). It covers every position of the
+    values inside the bins in which a range ends. The interval of a quantile comes from inverting
+    the band of the distribution function.
     """
     check_level(level)
     asked.check()

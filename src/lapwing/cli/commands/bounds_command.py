@@ -34,13 +34,15 @@ _NUMBERS = Interval(-1, 1, bins=1).for_curator()
 class CostOptions:
     """The options that say what the bounds may cost."""
 
-    epsilon: str = option("What the bounds may cost.", "NUMBER", default=MISSING)
-    neighbors: str = option(
-        "replace-one or add-or-remove-one, as stated.", "RELATION", default=MISSING
+    epsilon: str = option(
+        "Privacy parameter of the bounds, greater than 0 and at most 24.", "NUMBER", default=MISSING
     )
-    delta: str = option("In [0, 1); 0 is pure epsilon.", "NUMBER", default="0")
+    neighbors: str = option(
+        "Neighboring data sets: replace-one or add-or-remove-one.", "RELATION", default=MISSING
+    )
+    delta: str = option("In [0, 1). 0 is pure differential privacy.", "NUMBER", default="0")
     confidence: float = option(
-        "That no power of two without rows is taken for one with rows; more needs more rows.",
+        "The probability that no empty power of two counts as a bound. More needs more rows.",
         "P",
         default=0.999,
     )
@@ -57,9 +59,11 @@ class BoundsPaymentOptions:
     """The options of who pays."""
 
     ledger: Path | None = option(
-        "Pays before the noise is drawn (lapwing ledger), also when nothing is found.", "FILE"
+        "The ledger that pays (lapwing ledger), before the noise is drawn. It pays also when no "
+        "bounds are found.",
+        "FILE",
     )
-    name: str = option("Of the entry in the ledger.", "TEXT", default="bounds")
+    name: str = option("Name of the entry in the ledger.", "TEXT", default="bounds")
 
 
 def bounds(

@@ -43,18 +43,18 @@ class ComparisonOptions:
     """The options that say who is compared, and about whom that speaks."""
 
     people: str = option(
-        "same: somebody may stand in both, as in two periods (then the promises add up); "
-        "different: nobody does, as in two groups.",
+        "same: people may be in both, as in two periods, and the privacy guarantees compose. "
+        "different: nobody is in both, as in two groups.",
         "WHICH",
         default="same",
     )
     target: str | None = option(
-        "Whom the intervals are about. population: all people the two were drawn from, for "
-        "--people different, and the default there; empirical: the people who reported.",
+        "Whom the intervals are about. empirical: the people in the data. population: all people "
+        "they were drawn from, only with --people different, where it is the default.",
         "WHOM",
     )
     segment: list[str] | None = option(
-        "Of two releases by segment, this one; given twice, one for each of the two.", "NAME"
+        "The segment of two releases by segment. Given twice: one for each of the two.", "NAME"
     )
 
     def about(self) -> Target:
@@ -83,11 +83,16 @@ def compare(
     ],
     second_file: Annotated[
         Path | None,
-        typer.Argument(metavar="SECOND", help="Another one; it is taken from the first."),
+        typer.Argument(metavar="SECOND", help="Another result, which is subtracted from FIRST."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="A picture of it: .png, .svg or .pdf."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write a picture of the difference: .png, .svg or .pdf.",
+        ),
     ] = None,
     force: Force = False,
     level: Level = 0.95,
@@ -100,7 +105,7 @@ def compare(
     """The difference of two results, or the error of one.
 
     With SECOND: how much quantiles and the mean are shifted, or how much shares differ, with
-    intervals, and whether the confidence band of the whole curve leaves zero. Both results must be
+    intervals, and whether the simultaneous confidence band excludes zero. Both results must be
     on the same domain. Two periods of a survey with memoized reports are refused, because such
     reports show no changes.
 

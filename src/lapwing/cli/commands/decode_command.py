@@ -17,7 +17,7 @@ from lapwing.cli.reading.options import (
     SegmentName,
     Settings,
     check_level,
-    make_with_knobs,
+    make_with_settings,
     pick,
 )
 from lapwing.cli.reading.stored_answers import RELEASE, read_weeks
@@ -130,15 +130,15 @@ class DecoderOptions:
         f"One of: {', '.join(DECODERS)}. Default: the one that suits the randomizer.", "NAME"
     )
     candidates: Path | None = option(
-        "candidates: the values to score, one on each line, of linear hashing.", "FILE"
+        "With --decoder candidates: a file of the values to score, one on each line.", "FILE"
     )
     resume: bool = option(
-        "exhaustive-scan: keep what is done in OUTPUT.progress, and go on from there after a stop.",
+        "With --decoder exhaustive-scan: keep the progress in OUTPUT.progress, and continue there.",
         default=False,
     )
     settings: Settings = None
     signed: bool = option(
-        f"Keep the unbiased estimate, too, whose masses may be negative: of {', '.join(_SIGNED)}.",
+        f"Also keep the unbiased estimate, which may be negative. For {', '.join(_SIGNED)}.",
         default=False,
     )
 
@@ -182,7 +182,7 @@ class DecoderOptions:
                 f"{self.decoder} makes no signed estimate; use --decoder {' or '.join(_SIGNED[:2])}"
             )
         settings = [*(self.settings or ()), *(["signed=true"] if self.signed else [])]
-        found: Decoder | SearchDecoder = make_with_knobs(made, settings=settings)
+        found: Decoder | SearchDecoder = make_with_settings(made, settings=settings)
         return found
 
     def _of_log(
@@ -203,7 +203,7 @@ class DecoderOptions:
                 f"a scan of {domain.size} values takes long; score a list (--candidates), or ask "
                 "for it (--decoder exhaustive-scan)"
             )
-        found: Any = make_with_knobs(DECODERS[name], *values, settings=self.settings or ())
+        found: Any = make_with_settings(DECODERS[name], *values, settings=self.settings or ())
         if name != ExhaustiveScan.name:
             chosen: Decoder | SearchDecoder = found
             return chosen
@@ -251,7 +251,9 @@ class ResultOptions:
     """The option of a result that is kept."""
 
     output: Path | None = option(
-        "Where to write the result; without it, it is only shown.", "FILE", flags="--output -o"
+        "The file to write the result to. Without it, the result is only shown.",
+        "FILE",
+        flags="--output -o",
     )
 
 
@@ -268,9 +270,9 @@ def decode(
 ) -> None:
     """The estimated distribution of a survey's answers.
 
-    Shows quantiles or shares with intervals. The intervals cover the distribution of the people who
-    reported. They are computed from the tally, not from the decoder: a decoder that smooths may
-    leave them, and the share of the curve inside says so.
+    Shows quantiles or shares with intervals, about the distribution of the people who reported. The
+    intervals are computed from the tally, not from the decoder. A decoder that smooths may lie
+    outside them. The output says for which share of the bins the estimate is inside.
     """
     check_level(level)
     output = stored.output

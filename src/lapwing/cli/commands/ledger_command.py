@@ -25,16 +25,19 @@ if TYPE_CHECKING:
 class BudgetOptions:
     """The options of a new ledger."""
 
-    create: bool = option("Write a new ledger with a budget.", default=False)
-    epsilon: str | None = option("--create: the budget.", "NUMBER")
-    delta: str = option("--create: the budget.", "NUMBER", default="0")
+    create: bool = option(
+        "Write a new ledger with a budget: --epsilon, --neighbors and maybe --delta.", default=False
+    )
+    epsilon: str | None = option("With --create: epsilon of the budget.", "NUMBER")
+    delta: str = option("With --create: delta of the budget.", "NUMBER", default="0")
     neighbors: str | None = option(
-        "--create: replace-one or add-or-remove-one, for all its releases.", "RELATION"
+        "With --create: replace-one or add-or-remove-one, for all releases of the ledger.",
+        "RELATION",
     )
     tight: bool = option(
-        "--create: compose Gaussian noise and pure epsilons numerically (needs "
-        "dp-accounting), which allows more than basic composition. Plan the epsilons beforehand: "
-        "none may follow from an answer.",
+        "With --create: compose Gaussian noise and pure epsilons numerically (needs "
+        "dp-accounting), which allows more than basic composition. Fix all epsilons beforehand: "
+        "none may depend on an answer.",
         default=False,
     )
 
@@ -103,12 +106,12 @@ def _reason(held: Ledger) -> str | None:
     mu_squared = held.cost.mu_squared
     if held.spent is None or not mu_squared:
         return None
-    beside = "composed with it" if held.tight else "on top"
+    beside = "composed with it" if held.tight else "added to it"
     return (
-        "Gaussian noise of several releases composes by squares: together they have mu "
-        f"{math.sqrt(mu_squared):.4g}, the root of the sum of the squares of each mu. The row "
-        f"'spent' is the epsilon of that mu at the budget's delta {float(held.budget.delta):g}, "
-        f"any pure epsilon {beside}. The table states each epsilon at the delta of its own row"
+        "Gaussian noise of several releases composes by squares: the total mu is "
+        f"{math.sqrt(mu_squared):.4g}, the root of the sum of the squares. 'spent' is its epsilon "
+        f"at the budget's delta {float(held.budget.delta):g}, with pure epsilons {beside}. Each "
+        "row of the table has the epsilon at its own delta"
     )
 
 
@@ -116,4 +119,4 @@ def _left(held: Ledger) -> str:
     left = held.remaining
     if left is None:
         return "nothing"
-    return f"epsilon {float(left.epsilon):g}, delta {float(left.delta):g}, or more"
+    return f"at least epsilon = {float(left.epsilon):g}, delta = {float(left.delta):g}"

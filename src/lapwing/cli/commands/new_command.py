@@ -10,8 +10,13 @@ from typing import Any
 from lapwing.cli.console import Output, check_output, facts, write_text
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.domain_options import DomainOptions, domain_document_text
-from lapwing.cli.reading.like_options import LikeOptions, parts_table, parts_text, usual
-from lapwing.cli.reading.options import Force, OutputFile, Settings, make_with_knobs
+from lapwing.cli.reading.like_options import (
+    LikeOptions,
+    components_table,
+    components_text,
+    is_default_mixture,
+)
+from lapwing.cli.reading.options import Force, OutputFile, Settings, make_with_settings
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.wording import OPEN_BINS, described, domain_text
 from lapwing.documents import nearest
@@ -38,18 +43,18 @@ class RandomizerOptions:
     """The options that say which randomizer, and what it guarantees."""
 
     randomizer: str = option(
-        f"{RECOMMENDED} (default), the best for --users people, with the bins that suit epsilon "
-        "unless --bins says otherwise; or the name of one, such as square-wave. Another word lists "
-        "all names.",
+        f"{RECOMMENDED} (default): the best for --users people. Or the name of one, such as "
+        "square-wave; another word lists all names.",
         "NAME",
         default=RECOMMENDED,
     )
     epsilon: str | None = option(
-        "The privacy parameter of one report, in (0, 24]; kept exactly as typed, also 1/3.",
+        "The privacy parameter of one report, greater than 0 and at most 24. It is kept exactly as "
+        "typed, also 1/3.",
         "NUMBER",
     )
     users: int | None = option(
-        f"How many people will report, for a randomizer that is chosen; default {USERS}.", "N"
+        f"How many people will report, for --randomizer {RECOMMENDED}. Default: {USERS}.", "N"
     )
     settings: Settings = None
 
@@ -78,7 +83,7 @@ class RandomizerOptions:
         if not self.is_recommended:
             made = RANDOMIZERS[self.randomizer]
             settings = self.settings or ()
-            named: Randomizer = make_with_knobs(made, domain, self.epsilon, settings=settings)
+            named: Randomizer = make_with_settings(made, domain, self.epsilon, settings=settings)
             return named
         assert self.epsilon is not None  # checked
         users = USERS if self.users is None else self.users
@@ -88,7 +93,7 @@ class RandomizerOptions:
 
 
 def _planned(domain: Domain, epsilon: str, users: int, like: Vector) -> MultiscaleWave:
-    # One repeat: the errors that are simulated along with the parts are not shown.
+    # One repeat: the errors that are simulated along with the components are not shown.
     found = recommend(domain, epsilon=epsilon, users=users, like=like, repeats=1).randomizer
     if not isinstance(found, MultiscaleWave):
         raise ArgumentError(
@@ -102,16 +107,19 @@ def _planned(domain: Domain, epsilon: str, users: int, like: Vector) -> Multisca
 class AnswerOptions:
     """The options that say what else a survey agrees on."""
 
-    name: str | None = option("What the survey asks; part of its identity.", "TEXT")
+    name: str | None = option(
+        "Name of the survey: what it asks. It is part of the fingerprint.", "TEXT"
+    )
     segment: list[str] | None = option(
-        "A public label that may stand beside a report, each with a tally of its own; repeat it.",
+        "A public label that may accompany a report. Each has its own tally. May be repeated.",
         "LABEL",
     )
     segment_minimum: int | None = option(
-        f"Reports a segment must have before a collector shows it; default {MINIMUM}.", "N"
+        f"Reports that a segment needs before a collector shows it. Default: {MINIMUM}.", "N"
     )
     remembered: bool = option(
-        "A device sends its first report every time: it costs once, and shows no changes.",
+        "Memoized reports: a device sends its first report every time. It costs epsilon once, and "
+        "shows no changes.",
         default=False,
     )
 
@@ -195,8 +203,8 @@ def _write_survey(
     if note:
         document["note"] = rows["bins"] = note
     if known.like is not None and isinstance(randomizer, MultiscaleWave):
-        rows["parts"] = parts_text(randomizer, chosen_by=str(known.like))
-        tables = [parts_table(randomizer)]
+        rows["components"] = components_text(randomizer, chosen_by=str(known.like))
+        tables = [components_table(randomizer)]
     out.show(document, facts(rows | {"written": str(output)}), *tables)
 
 
@@ -250,10 +258,10 @@ def _next_epoch(
     document = {
         "command": "new",
         "before": survey.fingerprint,
-        "usual": usual(chosen),
+        "default_mixture": is_default_mixture(chosen),
         "output": str(output),
         "survey": made.to_document(),
     }
-    said = parts_text(chosen, chosen_by="the answer")
-    shown = facts(described(made) | {"parts": said, "written": str(output)})
-    out.show(document, shown, parts_table(chosen))
+    said = components_text(chosen, chosen_by="the answer")
+    shown = facts(described(made) | {"components": said, "written": str(output)})
+    out.show(document, shown, components_table(chosen))

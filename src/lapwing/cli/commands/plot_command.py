@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from lapwing.cli.console import ENDINGS, Output, check_ending, check_output, facts, write_figure
+from lapwing.cli.option_groups import option
 from lapwing.cli.reading.options import Force, Level, OutputFile, SegmentName, check_level
 from lapwing.cli.reading.stored_answers import is_series, read_distribution_or_list, read_series
 from lapwing.cli.reading.truth import TruthOptions
 from lapwing.errors import ArgumentError
 from lapwing.results.plotting import figure_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class PictureOptions:
+    """The options of a picture."""
+
+    title: str | None = option(
+        "Title of the picture. The number of people and epsilon are below it.", "TEXT"
+    )
+    label: str | None = option('Label of the axis of values, such as "income, dollars".', "TEXT")
+    every_week: bool = option("For a series: a small picture of each week.", default=False)
 
 
 def plot(
@@ -29,27 +42,16 @@ def plot(
     named: TruthOptions,
     segment: SegmentName = None,
     level: Level = 0.95,
-    title: Annotated[
-        str | None,
-        typer.Option("--title", metavar="TEXT", help="Above the number of people and epsilon."),
-    ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option("--label", metavar="TEXT", help='Of the values, say "income, dollars".'),
-    ] = None,
-    every_week: Annotated[
-        bool,
-        typer.Option("--every-week", help="Of a series, a small picture of each week."),
-    ] = False,
+    words: PictureOptions,
     out: Output,
 ) -> None:
     """A picture of a result: .png, .svg or .pdf.
 
-    Of numbers the density and the CDF with its confidence band, of categories the shares with their
-    intervals. Of a series the quantiles or shares over time, or with --every-week a small picture
-    of each week.
+    For numbers, shows the density and the CDF with its confidence band. For categories, the shares
+    with their intervals. For a series, the quantiles or shares over time.
     """
     check_level(level)
+    texts = {"title": words.title, "label": words.label}
     named.check()
     check_ending(output, ENDINGS, what="the picture")
     others = [path for path in (result_file, named.file) if path is not None]
@@ -58,20 +60,20 @@ def plot(
         if segment is not None or named.file is not None:
             raise ArgumentError("a series is drawn by itself, without a segment or a truth")
         series = read_series(result_file)
-        figure = series.plot(kind="weeks" if every_week else "timeline", title=title, label=label)
+        figure = series.plot(kind="weeks" if words.every_week else "timeline", **texts)
         _write(output, figure, out, truth=False)
         return
-    if every_week:
+    if words.every_week:
         raise ArgumentError("--every-week is for a series (lapwing series -o)")
     result = read_distribution_or_list(result_file, segment)
     if result._kind == "heavy-hitters":
         if named.file is not None:
             raise ArgumentError("a list of heavy hitters is drawn by itself, without a truth")
-        figure = figure_of(result._picture(level=level), title=title, label=label)
+        figure = figure_of(result._picture(level=level), **texts)
     else:
         truth = named.counted(result.domain, out)
         pictures = result._pictures(level=level, truth=truth)
-        figure = figure_of(*pictures, title=title, label=label)
+        figure = figure_of(*pictures, **texts)
     _write(output, figure, out, truth=named.file is not None)
 
 

@@ -33,8 +33,8 @@ class RandomizingOptions(WorkOptions):
     """The options that say what stands beside the reports."""
 
     by: str | None = option(
-        "A column with the segment of each person, written beside the report in the clear: the "
-        "label is public, it is not protected. Needs .parquet, .arrow or .csv.",
+        "The column with the segment of each person. It is written next to the report and is not "
+        "protected. Needs .parquet, .arrow or .csv.",
         "NAME",
     )
 

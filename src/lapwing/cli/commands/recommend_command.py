@@ -13,7 +13,7 @@ import typer
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.domain_options import DomainFile
-from lapwing.cli.reading.like_options import LikeOptions, parts_table, parts_text
+from lapwing.cli.reading.like_options import LikeOptions, components_table, components_text
 from lapwing.cli.reading.options import Force
 from lapwing.cli.showing.answer import TableOptions
 from lapwing.cli.wording import domain_text
@@ -39,28 +39,32 @@ class GoalOptions:
 
     users: int | None = option("How many people will report.", "N")
     error: float | None = option(
-        "Instead of --users: the error to be reached, and how many people it needs.", "SHARE"
+        "Instead of --users: the error to reach. The answer is how many people it needs.", "SHARE"
     )
     change: float | None = option(
-        "Instead of --users: how many people a week notice a change of this size, the largest gap "
-        "of two CDFs, in a survey of numbers that is asked every week and watched.",
+        "Instead of --users: the size of a change to detect, as the largest gap of two CDFs. The "
+        "answer is how many people a week it needs, in a weekly survey of numbers.",
         "SHARE",
     )
-    weeks: int | None = option("With --change: weeks until it is reported, 2 if not given.", "N")
+    weeks: int | None = option(
+        "With --change: weeks until the change is reported. Default: 2.", "N"
+    )
     distance: str | None = option(
-        "What is to be small: wasserstein (default) or kolmogorov-smirnov; of "
-        "categories l1 (default), mean-squared-error or detectable-share.",
+        "The error to minimize: wasserstein (default) or kolmogorov-smirnov. For categories: l1 "
+        "(default), mean-squared-error or detectable-share.",
         "NAME",
     )
     kind: str = option(
-        "The column to plan for: typical (the mean of all), smooth, multimodal or spiky.",
+        "The kind of column to plan for: typical (the mean of all), smooth, multimodal or spiky.",
         "KIND",
         default="typical",
     )
-    refine: bool = option("Simulate the answer instead of reading the table.", default=False)
-    report_bytes: int | None = option("Of categories: the most bytes of a report.", "N")
+    refine: bool = option(
+        "Simulate the errors instead of reading them from the table.", default=False
+    )
+    report_bytes: int | None = option("For categories: the maximum size of a report in bytes.", "N")
     server_seconds: float | None = option(
-        "Of categories: about the most processor time to tally and decode.", "SECONDS"
+        "For categories: the maximum processor time to tally and decode, about.", "SECONDS"
     )
 
     def check(self, *, like: Path | None) -> None:
@@ -69,6 +73,11 @@ class GoalOptions:
             raise ArgumentError("--kind and --like both say what to plan for; leave one out")
         if like is not None and (self.change is not None or self.weeks is not None):
             raise ArgumentError("--change counts people for any column; leave --like out")
+        if (self.users, self.error, self.change, self.weeks) == (None, None, None, None):
+            raise ArgumentError(
+                "give --users (how many people will report), or how many are needed: --error or "
+                "--change"
+            )
 
 
 def recommend(
@@ -77,15 +86,15 @@ def recommend(
         typer.Option(
             "--epsilon",
             metavar="NUMBER",
-            help="The privacy parameter of one report, in (0, 24]; also 1/3.",
+            help="The privacy parameter of one report, greater than 0 and at most 24; also 1/3.",
         ),
     ],
     *,
+    asked: DomainFile,
     goal: GoalOptions,
     known: LikeOptions,
     written: TableOptions,
     force: Force = False,
-    asked: DomainFile,
     out: Output,
 ) -> None:
     """The best randomizer and decoder, and the expected error.
@@ -124,8 +133,8 @@ def recommend(
     if known.like is not None:
         document["like"] = str(known.like)
         if isinstance(found.randomizer, MultiscaleWave):
-            rows["parts"] = parts_text(found.randomizer, chosen_by=str(known.like))
-            tables.append(parts_table(found.randomizer))
+            rows["components"] = components_text(found.randomizer, chosen_by=str(known.like))
+            tables.append(components_table(found.randomizer))
     written.write(_written(found.expected_error))
     out.show(document, facts(rows), *tables)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,7 +17,7 @@ from lapwing.cli.reading.options import (
     Force,
     OutputUnlessTried,
     Settings,
-    make_with_knobs,
+    make_with_settings,
     pick,
     relation_of,
 )
@@ -40,20 +40,27 @@ from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import count_text, percent
 from lapwing.survey.publication import PlannedRelease, Publication, decode_release, planned_release
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
 
 @dataclass(frozen=True, kw_only=True)
 class PromiseOptions:
     """The options of a promise."""
 
     neighbors: str | None = option(
-        "What is protected: replace-one (the number of rows is public) or "
-        "add-or-remove-one. An epsilon means nothing without it, so there is no default.",
+        "Neighboring data sets: replace-one (the number of rows is public) or add-or-remove-one. "
+        "There is no default, because an epsilon means nothing without it.",
         "RELATION",
     )
-    epsilon: str | None = option("In (0, 24].", "NUMBER")
-    delta: str = option("In [0, 1); 0 is pure epsilon.", "NUMBER", default="0")
-    mu: str | None = option("Gaussian differential privacy instead.", "NUMBER")
-    rho: str | None = option("Zero-concentrated instead.", "NUMBER")
+    epsilon: str | None = option("Privacy parameter, greater than 0 and at most 24.", "NUMBER")
+    delta: str = option(
+        "With --epsilon, in [0, 1). 0 is pure differential privacy.", "NUMBER", default="0"
+    )
+    mu: str | None = option("Instead of --epsilon: Gaussian differential privacy.", "NUMBER")
+    rho: str | None = option(
+        "Instead of --epsilon: zero-concentrated differential privacy.", "NUMBER"
+    )
 
     def promise(self) -> Promise:
         """Return the promise that the options mean."""
@@ -74,7 +81,7 @@ class MechanismOptions:
     """The options of a mechanism."""
 
     mechanism: str | None = option(
-        f"One of: {', '.join(MECHANISMS)}. Default: the best for the promise.", "NAME"
+        f"One of: {', '.join(MECHANISMS)}. Default: the best for the guarantee.", "NAME"
     )
     settings: Settings = None
 
@@ -85,7 +92,7 @@ class MechanismOptions:
                 raise ArgumentError("--set is for a mechanism that is named with --mechanism")
             return None
         made = pick(MECHANISMS, self.mechanism, what="--mechanism")
-        found: Mechanism = make_with_knobs(made, settings=self.settings or ())
+        found: Mechanism = make_with_settings(made, settings=self.settings or ())
         return found
 
 
@@ -94,9 +101,13 @@ class PaymentOptions:
     """The options of a payment."""
 
     ledger: Path | None = option(
-        "Pays before the noise is drawn (lapwing ledger); an unfinished release stays paid.", "FILE"
+        "The ledger that pays (lapwing ledger), before the noise is drawn. A release that is "
+        "interrupted stays paid.",
+        "FILE",
     )
-    name: str | None = option("Of the entry; default: the output's name.", "TEXT")
+    name: str | None = option(
+        "Name of the entry in the ledger. Default: the name of the output.", "TEXT"
+    )
 
     def checked(self, name: str, planned: PlannedRelease) -> LedgerFile | None:
         """Return the ledger, if one is named; BudgetError unless it can pay."""
@@ -112,16 +123,15 @@ class KindOptions:
     """The options that ask for one more round, or for errors instead of a release."""
 
     next_round: Path | None = option(
-        "Publish one more round, of newly collected people, after this release in rounds.",
+        "Publish one more round of new people, after this release in rounds.",
         "RELEASE",
     )
 
     dry_run: bool = option(
-        "Only say how far the answer would be from the truth: nothing is read, drawn, "
-        "paid or written.",
+        "Only show the expected error. Nothing is read, drawn, paid or written.",
         default=False,
     )
-    users: int | None = option("--dry-run: how many people, from public knowledge.", "N")
+    users: int | None = option("With --dry-run: how many people, from public knowledge.", "N")
 
     def check(self, data: list[Path]) -> None:
         """Raise ArgumentError unless both or neither are given, and one file but for rounds."""
@@ -250,77 +260,48 @@ def show_expected_error(
     out: Output, domain: Domain, planned: PlannedRelease, users: int, *, note: str
 ) -> None:
     """Print the expected errors of a release that is not made, and how its bins were chosen."""
-    if not domain.ordered:
-        _show_labels(out, domain, planned, users)
-        return
     promise, mechanism, guarantee = planned.promise, planned.mechanism, planned.guarantee
-    found = expected_error(
-        domain,
-        users,
-        neighbors=promise.neighbors,
-        epsilon=promise.epsilon,
-        delta=promise.delta,
-        mu=promise.mu,
-        rho=promise.rho,
-        mechanism=mechanism,
-    )
+    privacy = {key: getattr(promise, key) for key in ("neighbors", "epsilon", "delta", "mu", "rho")}
+    errors = expected_error(domain, users, mechanism=mechanism, **privacy)
     document: dict[str, Any] = {
         "command": "release",
         "dry_run": True,
         "guarantee": guarantee.to_document(),
-        "expected_error": found.to_document(),
+        "expected_error": errors.to_document(),
     }
     rows = {
         "mechanism": mechanism.name,
         "people": count_text(users),
         "privacy guarantee": str(guarantee),
     }
-    rows["noise in a share"] = (
-        "not known before: it depends on what is asked"
-        if found.deviation is None
-        else f"{found.deviation:.3g} (root mean square), at most {found.largest_deviation:.3g}"
-    )
+    if domain.ordered:
+        rows["noise in a share"] = (
+            "not known before: it depends on the data"
+            if errors.deviation is None
+            else f"{errors.deviation:.3g} (root mean square), at most "
+            f"{errors.largest_deviation:.3g}"
+        )
+    else:
+        rows["one share, at 95 %"] = f"within {percent(errors.margin or 0.0)} of that of the people"
+        rows["all shares at once"] = f"within {percent(errors.simultaneous_margin or 0.0)}"
     if note:
         document["note"] = rows["bins"] = note
     rows["released"] = "nothing: this was a dry run"
-    parts = {
-        "noise alone": found.noise,
-        "sampling alone": found.sampling,
-        "noise and sampling, before smoothing": found.together,
+    tables = [_errors_of_curve(errors)] if domain.ordered else []
+    out.show(document, *tables, facts(rows))
+
+
+def _errors_of_curve(errors: Any) -> Table:
+    sources = {
+        "noise alone": errors.noise,
+        "sampling alone": errors.sampling,
+        "noise and sampling, before smoothing": errors.together,
     }
-    parts |= {f"the answer, {kind} column": found["kolmogorov_smirnov"].of(kind) for kind in KINDS}
-    body = [[name, "-" if value is None else f"{value:.3g}"] for name, value in parts.items()]
+    largest = errors["kolmogorov_smirnov"]
+    sources |= {f"the answer, {kind} column": largest.of(kind) for kind in KINDS}
+    body = [[name, "-" if value is None else f"{value:.3g}"] for name, value in sources.items()]
     title = "Expected largest error of the CDF at the edges of the bins"
-    out.show(document, grid(title, ["part", "share"], body), facts(rows))
-
-
-def _show_labels(out: Output, domain: Domain, planned: PlannedRelease, users: int) -> None:
-    promise, guarantee = planned.promise, planned.guarantee
-    found = expected_error(
-        domain,
-        users,
-        neighbors=promise.neighbors,
-        epsilon=promise.epsilon,
-        delta=promise.delta,
-        mu=promise.mu,
-        rho=promise.rho,
-        mechanism=planned.mechanism,
-    )
-    document = {
-        "command": "release",
-        "dry_run": True,
-        "guarantee": guarantee.to_document(),
-        "expected_error": found.to_document(),
-    }
-    rows = {
-        "mechanism": planned.mechanism.name,
-        "people": count_text(users),
-        "privacy guarantee": str(guarantee),
-        "one share, at 95 %": f"within {percent(found.margin or 0.0)} of that of the people",
-        "all shares at once": f"within {percent(found.simultaneous_margin or 0.0)}",
-        "released": "nothing: this was a dry run",
-    }
-    out.show(document, facts(rows))
+    return grid(title, ["source", "share"], body)
 
 
 def publish_round(
@@ -375,12 +356,10 @@ def _show_rounds(out: Output, after: Release, output: Path, *, most: int) -> Non
     out.show(answer.document | document, *answer.tables)
 
 
-def release_answer(path: Path, request: AnswerRequest) -> ShownAnswer:
-    """Return what the release in a file says."""
-    release = read_stored_release(path)
-    published = Publication(release)
+def release_answer(release: Release, name: str, request: AnswerRequest) -> ShownAnswer:
+    """Return what a stored release says."""
     rest = {"mechanism": release.mechanism.name}
-    return published_answer(published, path.name, request, rest=rest)
+    return published_answer(Publication(release), name, request, rest=rest)
 
 
 def published_answer(

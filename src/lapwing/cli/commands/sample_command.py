@@ -27,15 +27,22 @@ def sample(
     result_file: Annotated[
         Path, typer.Argument(metavar="RESULT", help="A decoded distribution, or a release.")
     ],
-    size: Annotated[int, typer.Option("--size", metavar="N", help="Synthetic values, at least 1.")],
+    size: Annotated[
+        int, typer.Option("--size", metavar="N", help="How many synthetic values, at least 1.")
+    ],
     output: OutputFile,
     force: Force = False,
     seed: Annotated[
         int | None,
-        typer.Option("--seed", metavar="S", help="The same seed, the same table. Default: fresh."),
+        typer.Option(
+            "--seed",
+            metavar="S",
+            help="Seed, at least 0; the same seed gives the same table. Default: a fresh one.",
+        ),
     ] = None,
     column: Annotated[
-        str, typer.Option("--column", "-c", metavar="NAME", help="Of the table that is written.")
+        str,
+        typer.Option("--column", "-c", metavar="NAME", help="Name of the column that is written."),
     ] = "value",
     *,
     out: Output,

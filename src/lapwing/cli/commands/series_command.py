@@ -24,22 +24,24 @@ class SeriesOptions:
     """The options of weeks that are decoded together, or watched."""
 
     output: Path | None = option(
-        "Where to write the series; without it, it is only shown.", "FILE", flags="--output -o"
+        "The file to write the series to. Without it, the series is only shown.",
+        "FILE",
+        flags="--output -o",
     )
     names: str | None = option(
-        "Of the weeks, with commas between; default: the names of the files.", "NAMES"
+        "Names of the weeks, separated by commas. Default: the names of the files.", "NAMES"
     )
     so_far: bool = option(
-        "Decode each week from the weeks up to it, as it could have been at the time.",
+        "Decode each week from the weeks up to it (a filter, not a smoother).",
         default=False,
     )
     watch: Path | None = option(
-        "Look at one more week for a change; FILE keeps what was seen, and is made at the first.",
+        "Check one more week for a change. FILE keeps the state, and is created by the first week.",
         "FILE",
     )
     alpha: float | None = option(
-        "With --watch: the probability that a change is ever reported where there was none, over "
-        "all weeks; 0.05 unless the first week says otherwise.",
+        "With --watch, in the first week: the probability of any false alarm over all weeks. "
+        "Default: 0.05.",
         "SHARE",
     )
 
@@ -144,8 +146,8 @@ def _show(state: Watch, noticed: Noticed, path: Path, out: Output) -> None:
     if noticed.gap is not None:
         told["gap"] = noticed.gap
     if change is None:
-        told["changed"] = "not shown"
-        told["evidence"] = f"{noticed.evidence:.1f} of the {noticed.needed:.1f} that a report needs"
+        told["changed"] = "no change detected"
+        told["evidence"] = f"{noticed.evidence:.1f}; an alarm needs {noticed.needed:.1f}"
     else:
         told["changed"] = f"since {change.week}: {words}"
     out.show(document, facts(told))

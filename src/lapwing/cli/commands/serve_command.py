@@ -18,11 +18,17 @@ def serve(
     where: StoreOptions,
     host: Annotated[
         str | None,
-        typer.Option("--host", metavar="HOST", help="Where to listen. [default: 127.0.0.1]"),
+        typer.Option(
+            "--host", metavar="HOST", help="The address to listen at. [default: 127.0.0.1]"
+        ),
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option("--port", metavar="N", help="0 takes any free port. [default: 8080]"),
+        typer.Option(
+            "--port",
+            metavar="N",
+            help="The port to listen at; 0 takes any free one. [default: 8080]",
+        ),
     ] = None,
     out: Output,
 ) -> None:

@@ -3,49 +3,18 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from lapwing.cli.console import Output, check_output, facts, write_text
-from lapwing.cli.option_groups import option
-from lapwing.cli.reading.column_options import ColumnOptions, population
-from lapwing.cli.reading.domain_options import decimal_of, texts_of
+from lapwing.cli.reading.column_options import PopulationOptions
 from lapwing.cli.reading.options import Force, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
-from lapwing.engines.arrow.table_reader import open_table
 from lapwing.errors import ArgumentError
 from lapwing.planning.simulation import simulate as draw_tally
-from lapwing.protocol.domains.domain import Domain
 from lapwing.results.answer_text import count_text
-
-
-@dataclass(frozen=True, kw_only=True)
-class PopulationOptions(ColumnOptions):
-    """The options that say who the people are."""
-
-    count_column: str | None = option(
-        "VALUES has a row for each value; this column says how many people hold it.", "NAME"
-    )
-
-    def people(self, values: Path, domain: Domain, out: Output) -> NDArray[np.int64]:
-        """Return how many people hold each symbol."""
-        with out.listening():
-            if self.count_column is not None:
-                decimal, header = decimal_of(self.decimal, domain), not self.no_header
-                return population(
-                    open_table(values, header=header, decimal=decimal),
-                    domain,
-                    columns=(self.column, self.count_column),
-                    texts=texts_of(self.texts, domain),
-                )
-            rows = self.values_in(values, domain)
-            with out.progress("count", rows.table.rows) as advance:
-                return rows.counts(advance=advance)
 
 
 def simulate(
@@ -63,7 +32,9 @@ def simulate(
     seed: Annotated[
         int | None,
         typer.Option(
-            "--seed", metavar="N", help="At least 0; default: a fresh one, which is shown."
+            "--seed",
+            metavar="N",
+            help="Seed of the simulation, at least 0. Default: a fresh one, which is shown.",
         ),
     ] = None,
     out: Output,
@@ -78,7 +49,7 @@ def simulate(
         raise ArgumentError(f"--seed must be a whole number of at least 0, got {seed}")
     check_output(output, inputs=[survey_file, values], force=force)
     survey = read_survey(survey_file)
-    people = crowd.people(values, survey.randomizer.domain, out)
+    people = crowd.people(values, survey.randomizer.domain, out, what="count")
     used = secrets.randbits(64) if seed is None else seed
     tally = draw_tally(survey.randomizer, people, rng=used)
     write_text(output, tally.to_json())

@@ -35,25 +35,24 @@ class CountingOptions:
     """The options that say what is counted, and what is counted apart."""
 
     column: str | None = option(
-        "The column of reports in a table that somebody else wrote; nothing says then whose "
-        "reports they are.",
+        "The column of reports in a table that another program wrote. Whose reports they are is "
+        "not checked.",
         "NAME",
     )
     skip_bad: bool = option(
-        "Count rows that hold no report of this survey apart, instead of refusing them.",
+        "Count rows without a report of this survey separately, instead of refusing the file.",
         default=False,
     )
-    salvage: bool = option(
-        "From a torn or damaged .lwr file, count the blocks that are intact.", default=False
-    )
+    salvage: bool = option("Count the intact blocks of a torn or damaged .lwr file.", default=False)
     allow_equal: AllowEqual = False
     by: str | None = option(
-        "A tally for each segment: the column of labels that stands beside the reports "
-        "(lapwing randomize --by). The label is public, it is not protected.",
+        "The column of segments next to the reports (lapwing randomize --by). Each segment gets a "
+        "tally. Segments are public and not protected.",
         "NAME",
     )
     segment_minimum: int | None = option(
-        f"--by: segments of fewer reports are counted together as '{OTHER}' (default {MINIMUM}).",
+        f"With --by: segments of fewer reports are counted together as '{OTHER}'. "
+        f"Default: {MINIMUM}.",
         "N",
     )
 
@@ -77,8 +76,8 @@ def tally(
 ) -> None:
     """Counts of the reports of one survey.
 
-    All files count, entirely, or nothing is written: a torn file, a report that cannot occur or a
-    file of another survey is refused. The tally is public and can be merged with others. Files may
+    A torn file, a report that cannot occur or a file of another survey is refused. Then nothing
+    is written. The tally is public and can be merged with others. Files may
     be larger than memory; a folder stands for all files in it.
 
     With --by, the file holds a tally for each segment. Decode one with lapwing decode --segment,

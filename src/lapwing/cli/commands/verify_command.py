@@ -40,11 +40,13 @@ class ShuffleOptions:
     """The options of a trusted shuffler."""
 
     shuffle_users: int | None = option(
-        "Also show what N honest people's reports promise when a trusted shuffler mixes "
-        "them; needs --delta.",
+        "Also show the guarantee of N honest people's reports that a trusted shuffler mixes. Needs "
+        "--delta.",
         "N",
     )
-    delta: str | None = option("For --shuffle-users, in (0, 1): 1e-6.", "NUMBER")
+    delta: str | None = option(
+        "With --shuffle-users: delta of that guarantee, in (0, 1), such as 1e-6.", "NUMBER"
+    )
 
     def check(self) -> None:
         """Raise ArgumentError unless both or none are given."""
@@ -67,15 +69,16 @@ class ShuffleOptions:
 class PersonOptions:
     """The options of what one person is asked altogether."""
 
-    rounds: int = option("Reports that one person sends, for --budget.", "N", default=1)
+    rounds: int = option("With --budget: how many reports one person sends.", "N", default=1)
     also: list[Path] | None = option(
-        "Another survey that the same person answers once; may be repeated.", "SURVEY"
+        "With --budget: another survey that the same person answers once. May be repeated.",
+        "SURVEY",
     )
     budget: str | None = option(
-        "The most that one person may spend on all of them; more is refused.", "EPSILON"
+        "The largest epsilon that one person may spend on all reports. More is refused.", "EPSILON"
     )
     statement: Path | None = option(
-        "Write what the reports can tell in plain words: .md or .json. Needs --budget.",
+        "With --budget: write a statement of what the reports can reveal, .md or .json.",
         "FILE",
         flags="--output -o",
     )
@@ -101,9 +104,8 @@ class PersonOptions:
         most = Guarantee(exact_epsilon(self.budget), Fraction(0), "replace-one", "local")
         held = person_ledger(asked, most)
         document["person"] = told = in_words(asked, held)
-        rows[f"{len(asked)} survey(s), one person"] = (
-            f"{held.spent}; budget {float(most.epsilon):g}"
-        )
+        surveys = "1 survey" if len(asked) == 1 else f"{len(asked)} surveys"
+        rows[f"{surveys}, one person"] = f"{held.spent}; budget {float(most.epsilon):g}"
         if self.statement is not None:
             plain = self.statement.suffix.lower() == ".md"
             text = statement_markdown(asked, held) if plain else json.dumps(told, indent=1) + "\n"
@@ -125,8 +127,8 @@ def verify(
     recomputed every threshold.
 
     Then it shows how much an observer of one report, or of several reports of one person, can learn
-    about that person at most. Fresh reports add up. A memoized report costs once. Those of a
-    randomizer with a lifetime (rappor), about a value that stays, cost at most that.
+    about that person at most. Epsilons of fresh reports add up. A memoized report costs epsilon
+    once. Reports of rappor about a value that stays cost at most its lifetime epsilon.
     """
     shuffle.check()
     person.check(survey_file)

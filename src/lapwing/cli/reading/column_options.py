@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.cli.console import Output
+from lapwing.cli.option_groups import option
 from lapwing.cli.reading.domain_options import CuratorDomainOptions, TextsName, decimal_of, texts_of
 from lapwing.cli.reading.options import ColumnName, DecimalName, NoHeader
 from lapwing.engines.arrow.arrow_values import values_of
 from lapwing.engines.arrow.column_values import ColumnValues, at_rows, decimal_mark
 from lapwing.engines.arrow.dataset_tables import tables_of
 from lapwing.engines.arrow.inputs import STDIN
-from lapwing.engines.arrow.table_reader import Table
+from lapwing.engines.arrow.table_reader import Table, open_table
 from lapwing.engines.arrow.value_jobs import Reading, summarize
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.domains.domain import Domain
@@ -74,6 +75,30 @@ class ColumnOptions:
             header=read.header,
             decimal=read.decimal,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PopulationOptions(ColumnOptions):
+    """The options of a column of values, or of values with how many people hold each."""
+
+    count_column: str | None = option(
+        "The table has a row for each value. This column has the number of people.", "NAME"
+    )
+
+    def people(self, path: Path, domain: Domain, out: Output, *, what: str) -> NDArray[np.int64]:
+        """Return how many people of a table hold each symbol: int64 [domain.size]."""
+        if self.count_column is None:
+            rows = self.values_in(path, domain)
+            with out.listening(), out.progress(what, rows.table.rows) as advance:
+                return rows.counts(advance=advance)
+        mark = decimal_of(self.decimal, domain)
+        with out.listening():
+            return population(
+                open_table(path, header=not self.no_header, decimal=mark),
+                domain,
+                columns=(self.column, self.count_column),
+                texts=texts_of(self.texts, domain),
+            )
 
 
 def is_summary(path: Path) -> bool:

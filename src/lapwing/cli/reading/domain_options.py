@@ -33,8 +33,8 @@ TextsName = Annotated[
     typer.Option(
         "--texts",
         metavar="HOW",
-        help="How texts of dates and times are read: iso (default, as 2026-11-21T09:30), days or "
-        "seconds (since 1970 or midnight). Each row by itself; what cannot be read so is missing.",
+        help="How strings of dates and times are read: iso (default, as 2026-11-21T09:30), days or "
+        "seconds (since 1970 or midnight). Strings that cannot be parsed are missing values.",
     ),
 ]
 
@@ -44,8 +44,8 @@ class DomainFile:
     """The option of a domain that stands in a file."""
 
     domain: Path | None = option(
-        "The domain of the column: a file of lapwing new --domain-only, or a survey, a result or a "
-        "release. It must not come from the data that are to be protected.",
+        "The domain of the column: a file from lapwing new --domain-only, a survey, a result or a "
+        "release. It must be public knowledge, and not come from the data to be protected.",
         "FILE",
     )
 
@@ -115,38 +115,46 @@ class DomainOptions(DomainFile):
         "Start of an interval: a number, or a date or time as --unit says.", "VALUE"
     )
     high: str | None = option("End of an interval.", "VALUE")
-    bins: int | None = option("Bins of an interval; by default a round width for epsilon.", "N")
+    bins: int | None = option(
+        "Number of bins of an interval. Default: bins of a round width that suits epsilon.", "N"
+    )
     unit: str | None = option("number (default), date, datetime or time-of-day.", "UNIT")
-    circular: bool = option("The interval's end is its start, as midnight is.", default=False)
+    circular: bool = option(
+        "The end of the interval is its start, as midnight is for times of day.", default=False
+    )
     scale: str | None = option("linear (default) or log: bins of equal ratio.", "SCALE")
     atom: list[str] | None = option(
-        "A value that many people hold exactly, as 0; may be repeated.", "VALUE"
+        "A value that many people hold exactly, such as 0. May be repeated.", "VALUE"
     )
     edges: str | None = option(
-        "The edges of bins of your own, such as age bands, as 0,18,25,65,120, instead of --low, "
-        "--high, --bins and --scale.",
+        "The edges of your own bins, such as age bands: 0,18,25,65,120. Replaces --low, --high, "
+        "--bins and --scale.",
         "A,B,...",
     )
     closed: str | None = option(
-        "Which end belongs to a bin: right (default of numbers, so that shares of at most an edge "
-        "are exact) or left (default of circles, dates and times).",
+        "Which end belongs to a bin: right (default for numbers, so that a share of at most an "
+        "edge is exact) or left (default for circles, dates and times).",
         "SIDE",
     )
-    integers: tuple[int, int] | None = option("Whole numbers instead of an interval.", "LOW HIGH")
+    integers: tuple[int, int] | None = option(
+        "Whole numbers from LOW to HIGH, instead of an interval.", "LOW HIGH"
+    )
     categories: str | None = option(
-        "Labels, as a,b,c, instead of an interval; or their number, for the labels 0, 1, 2, and so "
-        "on; or hash:BITS, for strings that nobody lists, known by a public hash.",
+        "Labels (a,b,c) instead of an interval. A number N means the labels 0 to N - 1. hash:BITS "
+        "means any strings, by a public hash of so many bits.",
         "LABELS",
     )
-    categories_file: Path | None = option("Labels, one on each line.", "FILE")
+    categories_file: Path | None = option("A file of labels, one on each line.", "FILE")
     other: str | None = option(
         "The label that every unlisted value counts as. Without it such values are refused on a "
         "device, and count as missing in the central model.",
         "LABEL",
     )
-    outside: str | None = option("Values outside low..high: clip (default) or refuse.", "WHAT")
+    outside: str | None = option(
+        "Values outside --low and --high: clip (default) or refuse.", "WHAT"
+    )
     missing: str | None = option(
-        "Missing values: refuse (default), or count them: bin, of categories: category.", "WHAT"
+        "Missing values: refuse (default), or count them: bin, or category for categories.", "WHAT"
     )
 
     def domain_and_note(self, *, bins: int | None) -> tuple[Domain, str]:
@@ -190,7 +198,11 @@ class DomainOptions(DomainFile):
         """What was typed of the domain, by the names of the options."""
         names = [field.name for field in fields(DomainOptions) if field.name != "domain"]
         typed = {name: getattr(self, name) for name in names}
-        return {name: value for name, value in typed.items() if value not in (None, False, [])}
+        return {
+            name: value
+            for name, value in typed.items()
+            if value not in (None, [], "") and value is not False
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,8 +213,8 @@ class CuratorDomainOptions(DomainFile):
     no_header: NoHeader = False
     decimal: DecimalName = None
     by: str | None = option(
-        "The column with the segment of each row, as protected as the value: an answer for each "
-        "--segment of the domain. Rows in none of them are counted apart.",
+        "The column with the segment of each row, as protected as the value. Each --segment of the "
+        "domain gets an answer. Rows in none of them are counted separately.",
         "NAME",
     )
 
@@ -262,6 +274,9 @@ def _domain(
     if "other" in rest and categories is None and categories_file is None:
         raise ArgumentError("--other is for categories: it names the label of all other values")
     if integers is not None:
+        if integers[0] > integers[1]:
+            low, high = integers
+            raise ArgumentError(f"--integers needs the lower number first, got {low} and {high}")
         return Integers(*integers, **rest)
     if not interval:
         if "outside" in rest:

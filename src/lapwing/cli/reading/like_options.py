@@ -7,14 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lapwing.cli.console import Output, grid
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.column_options import ColumnOptions, population
-from lapwing.cli.reading.domain_options import decimal_of, texts_of
+from lapwing.cli.reading.column_options import PopulationOptions
 from lapwing.cli.wording import domain_text
-from lapwing.engines.arrow.table_reader import open_table
 from lapwing.errors import ArgumentError, DomainError, MismatchError
 from lapwing.linear.arrays import Vector
 from lapwing.planning.label_recommendation import LABEL_LIMIT
@@ -29,27 +26,23 @@ if TYPE_CHECKING:
 
 FEW = 30
 """Values for each bin below which a table is warned of: of a smooth column of 64 and 256 bins the
-parts suited spikes with 2 values for a bin and less, were the usual ones with 8 to 30, and
-those of the column itself from 80 on."""
+components suited spikes with 2 values for a bin and less, were the default mixture with 8 to 30,
+and those of the column itself from 80 on."""
 
 _TREATMENT = ("outside", "missing")
 """What a domain does with values that have no bin: two with the same bins may differ in it."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class LikeOptions(ColumnOptions):
+class LikeOptions(PopulationOptions):
     """The options that name a public column: a result, a table of values, or one of counts."""
 
     like: Path | None = option(
-        "Plan for a column like this one, in FILE: a stored result or release (.json) on the same "
-        "bins, or a table of values, read as --column, --no-header, --decimal and --texts say; - "
-        "is standard input (CSV). It must be public, as last year's published answer is: what is "
-        "planned is not private and tells of FILE, so never the values of the people who are to be "
-        "protected.",
+        "Plan for a column like this one: a stored result or release (.json) on the same bins, or "
+        "a table of values (- is standard input, CSV). FILE must be public, such as last year's "
+        "published answer. The plan is not private and reveals FILE, so never name the values of "
+        "the people to be protected.",
         "FILE",
-    )
-    count_column: str | None = option(
-        "FILE of --like has a row for each value; this column says how many people hold it.", "NAME"
     )
 
     def check(self) -> None:
@@ -97,31 +90,16 @@ class LikeOptions(ColumnOptions):
 
             masses = _on(read_result(self.like), domain, name=self.like.name)
         else:
-            with out.listening():
-                masses = self._held(self.like, domain, out).astype(np.float64)
+            masses = self.people(self.like, domain, out, what="like").astype(np.float64)
         present = np.delete(masses, [] if domain.missing_index is None else domain.missing_index)
         if present.sum() <= 0:
             raise DomainError(f"{self.like} must hold at least one value, it holds none")
         if domain.ordered and not self._stored and present.sum() < FEW * present.size:
             out.warn(
-                f"{self.like} has {present.sum():.0f} values for {present.size} bins: what chance "
-                "makes of so few looks like single values that many hold, and so it is planned for"
+                f"{self.like} has {present.sum():.0f} values for {present.size} bins; with fewer "
+                f"than {FEW} for each bin, chance looks like point masses, for which it plans"
             )
         return masses
-
-    def _held(self, table: Path, domain: Domain, out: Output) -> NDArray[np.int64]:
-        """Return how many people of a table hold each symbol."""
-        if self.count_column is None:
-            rows = self.values_in(table, domain)
-            with out.progress("like", rows.table.rows) as advance:
-                return rows.counts(advance=advance)
-        mark = decimal_of(self.decimal, domain)
-        return population(
-            open_table(table, header=not self.no_header, decimal=mark),
-            domain,
-            columns=(self.column, self.count_column),
-            texts=texts_of(self.texts, domain),
-        )
 
     @property
     def _stored(self) -> bool:
@@ -150,21 +128,21 @@ def _bins_of(domain: Domain) -> dict[str, Any]:
     return {key: value for key, value in document.items() if key not in _TREATMENT}
 
 
-def usual(randomizer: MultiscaleWave) -> bool:
-    """Return whether the parts are those of everybody who names none."""
+def is_default_mixture(randomizer: MultiscaleWave) -> bool:
+    """Return whether the components are those of a randomizer that is given none."""
     return randomizer == MultiscaleWave(randomizer.domain, randomizer.epsilon)
 
 
-def parts_text(randomizer: MultiscaleWave, *, chosen_by: str) -> str:
-    """Return where the parts are from."""
-    if usual(randomizer):
-        return "the usual ones: no others would gain 3 %"
+def components_text(randomizer: MultiscaleWave, *, chosen_by: str) -> str:
+    """Return how the mixture components were chosen."""
+    if is_default_mixture(randomizer):
+        return "the default mixture: no other lowers the expected error by 3 % or more"
     return f"chosen by {chosen_by}"
 
 
-def parts_table(randomizer: MultiscaleWave) -> Table:
-    """Return the table of the parts: a row for each."""
+def components_table(randomizer: MultiscaleWave) -> Table:
+    """Return the table of the mixture components: a row for each."""
     rows = [
         [kind, f"{size:g}", percent(share)] for kind, size, share in randomizer.components or ()
     ]
-    return grid("who is asked what", ["part", "width or cells", "people"], rows)
+    return grid("mixture components", ["component", "width or cells", "people"], rows)

@@ -22,8 +22,8 @@ SurveyFile = Annotated[
 ]
 
 _WRITTEN = (
-    "The file to write. It appears when the work is done, whole or not at all; a file of that name "
-    "is replaced only with --force."
+    "The file to write. It is written whole or not at all. An existing file is replaced only with "
+    "--force."
 )
 
 _OUTPUT = typer.Option("--output", "-o", metavar="FILE", help=_WRITTEN)
@@ -42,8 +42,8 @@ Force = Annotated[
     bool,
     typer.Option(
         "--force",
-        help="Replace an output that is there already, unless it is read-only. An error leaves it "
-        "as it was.",
+        help="Replace an output that already exists, unless it is read-only. After an error, the "
+        "old file is unchanged.",
     ),
 ]
 
@@ -51,8 +51,8 @@ AllowEqual = Annotated[
     bool,
     typer.Option(
         "--allow-equal",
-        help="Count files of equal content, too; without it a copy is refused. Two files of a few "
-        "people may be equal by chance.",
+        help="Also count files with equal content. Without it, a copy is refused. Two small files "
+        "may be equal by chance.",
     ),
 ]
 
@@ -62,8 +62,8 @@ ColumnName = Annotated[
         "--column",
         "-c",
         metavar="NAME",
-        help="The column with the values; not needed when there is only one, but for labels in a "
-        "CSV, where nothing tells a name from a label.",
+        help="The column with the values. May be left out for a table of one column, except for "
+        "labels in a CSV, where the first line may be a label.",
     ),
 ]
 
@@ -71,7 +71,7 @@ NoHeader = Annotated[
     bool,
     typer.Option(
         "--no-header",
-        help="The first line of a CSV is a row as all others; --column 2 is its second column.",
+        help="The CSV has no line of column names. Its columns are named 1, 2, 3.",
     ),
 ]
 
@@ -80,8 +80,8 @@ DecimalName = Annotated[
     typer.Option(
         "--decimal",
         metavar="MARK",
-        help="What stands before the fraction of a number in a text: . (default) or , as in 1,5. A "
-        "CSV of numbers with semicolons between its fields needs it, as it may mean either.",
+        help="The decimal mark of numbers in text: . (default) or , as in 1,5. Required for a CSV "
+        "with semicolons between its fields, which may use either mark.",
     ),
 ]
 
@@ -95,8 +95,8 @@ SegmentName = Annotated[
     typer.Option(
         "--segment",
         metavar="NAME",
-        help='Of tallies or a release by segment, this one; "(no segment)" for rows of a release '
-        "in none of them.",
+        help='The segment of tallies or of a release by segment; "(no segment)" for rows of a '
+        "release in none of them.",
     ),
 ]
 
@@ -105,7 +105,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="A parameter of the class of this name, a list as JSON; may be repeated.",
+        help="A parameter of the randomizer, decoder or mechanism, lists as JSON. May be repeated.",
     ),
 ]
 
@@ -135,27 +135,27 @@ def pick(table: Mapping[str, type[Any]], name: str, *, what: str) -> type[Any]:
     )
 
 
-def knobs_of(made: type[Any]) -> list[str]:
-    """Return the names of the knobs of a randomizer or decoder."""
+def parameters_of(made: type[Any]) -> list[str]:
+    """Return the names of the parameters of a randomizer or decoder."""
     fields = [field.name for field in dataclasses.fields(made) if field.init]
     return [name for name in fields if name not in ("domain", "epsilon")]
 
 
-def make_with_knobs(made: type[Any], *arguments: Any, settings: Sequence[str]) -> Any:
-    """Return a randomizer or decoder with the knobs that were typed.
+def make_with_settings(made: type[Any], *arguments: Any, settings: Sequence[str]) -> Any:
+    """Return a randomizer or decoder with the parameters that were typed.
 
     Parameters
     ----------
     made : class
     arguments : Any
-        Before the knobs: domain and epsilon of a randomizer.
+        Before the parameters: domain and epsilon of a randomizer.
     settings : sequence of str
         "name=value", so that a new class needs no new option; a list is JSON.
 
     Raises
     ------
     ArgumentError
-        When the class has no such knob, a knob is given twice or its value is of a wrong type.
+        When the class has no such parameter, one is given twice or its value is of a wrong type.
     """
     given: dict[str, Any] = {}
     for setting in settings:
@@ -166,20 +166,20 @@ def make_with_knobs(made: type[Any], *arguments: Any, settings: Sequence[str]) -
         if name in given:
             raise ArgumentError(f"{name!r} is given twice; once is enough")
         given[name] = _value(text.strip(), name)
-    known = knobs_of(made)
+    known = parameters_of(made)
     for name in given:
         if name not in known:
             option = name.replace("_", "-")
             has = ", ".join(known) or "none"
             raise ArgumentError(
-                f"{made.name} has no knob {option!r}{nearest(name, known)}; it has: {has}"
+                f"{made.name} has no parameter {option!r}{nearest(name, known)}; it has: {has}"
             )
     try:
         return made(*arguments, **given)
     except LapwingError:
         raise
     except TypeError:
-        raise ArgumentError(f"a knob of {made.name} has a value of a wrong type") from None
+        raise ArgumentError(f"a parameter of {made.name} has a value of a wrong type") from None
 
 
 def _value(text: str, name: str) -> Any:
@@ -205,7 +205,7 @@ class WorkOptions:
     """The option of a job on many rows."""
 
     threads: int | None = option(
-        "How many cores work beside each other (default: all). The result is the same.", "N"
+        "Number of threads, one per core by default. The result does not depend on it.", "N"
     )
 
     def workers(self) -> int:
@@ -218,8 +218,8 @@ class LongJobOptions(WorkOptions):
     """The options of a job on many files, whose result is one file."""
 
     resume: bool = option(
-        "Keep what is done in OUTPUT.progress, and go on from there when the job was killed: each "
-        "file that was counted is not read again, and none counts twice.",
+        "Keep the progress in OUTPUT.progress, and continue from there if the job was killed. No "
+        "file is counted twice.",
         default=False,
     )
 

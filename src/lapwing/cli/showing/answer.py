@@ -66,7 +66,7 @@ class TableOptions:
     """The option of a table that is written, too."""
 
     table: Path | None = option(
-        "Write the table to a file, too, with all its numbers.", "FILE", flags="--csv"
+        "Also write the table to this CSV file, with unrounded numbers.", "FILE", flags="--csv"
     )
 
     def check(self, *, inputs: Sequence[Path], force: bool, output: Path | None = None) -> None:

@@ -104,7 +104,7 @@ def tables_of(dataset: Any, *, header: bool = True, decimal: Decimal | None = No
             (open_table(path, header=header, decimal=decimal), keys)
             for path, keys in files_of(dataset)
         ]
-        return [_with_constants(table, keys) for table, keys in opened]
+        return [with_constants(table, keys) for table, keys in opened]
     arrow = pyarrow_or_error()
     from pyarrow import dataset as arrow_dataset
 
@@ -123,7 +123,8 @@ def tables_of(dataset: Any, *, header: bool = True, decimal: Decimal | None = No
     raise ArgumentError(f"what is read must be {WHAT}; got a {type(dataset).__name__}")
 
 
-def _with_constants(table: Table, keys: dict[str, str]) -> Table:
+def with_constants(table: Table, keys: dict[str, str]) -> Table:
+    """Return a table with the columns that the names of its folders say."""
     keys = {key: value for key, value in keys.items() if key not in table.names}
     return replace(table, names=(*table.names, *keys), constant=keys) if keys else table
 

@@ -13,7 +13,14 @@ from lapwing.privacy.exact_numbers import check_whole
 
 Result = TypeVar("Result")
 
+Advance = Callable[[int], None]
+"""Told the number of rows after each part."""
+
 MOST_THREADS = 256
+
+
+def unwatched(rows: int) -> None:
+    """Take the number of rows where nobody shows progress."""
 
 
 def threads_or_all(threads: int | None) -> int:

@@ -16,9 +16,9 @@ from typing import Any
 
 from lapwing.documents import canonical, parse
 from lapwing.engines.arrow.column_values import at_rows
-from lapwing.engines.arrow.dataset_tables import COMPACT, files_of, tables_of
+from lapwing.engines.arrow.dataset_tables import COMPACT, files_of, tables_of, with_constants
 from lapwing.engines.arrow.inputs import STDIN, input_name, pyarrow_or_error
-from lapwing.engines.arrow.ordered_work import in_order, threads_or_all
+from lapwing.engines.arrow.ordered_work import Advance, in_order, threads_or_all, unwatched
 from lapwing.engines.arrow.report_count import (
     FileCount,
     ReportCount,
@@ -196,7 +196,7 @@ def _of_file(
         # Without Arrow, a device's or a collector's machine still counts what this package wrote.
         held = ours if by is not None or _has_arrow() else path
         return ReportSource(held, survey, "report", by)
-    [table] = tables_of(path) if not keys else [_keyed(open_table(path), keys)]
+    table = with_constants(open_table(path), keys)
     return _of_table(table, survey, column, by)
 
 
@@ -206,11 +206,6 @@ def _has_arrow() -> bool:
     except MissingExtraError:
         return False
     return True
-
-
-def _keyed(table: Table, keys: dict[str, str]) -> Table:
-    keys = {key: value for key, value in keys.items() if key not in table.names}
-    return replace(table, names=(*table.names, *keys), constant=keys)
 
 
 def _of_table(table: Table, survey: Survey, column: str | None, by: str | None) -> ReportSource:
@@ -228,13 +223,6 @@ def _of_table(table: Table, survey: Survey, column: str | None, by: str | None) 
     return ReportSource(table, survey, found, by)
 
 
-Advance = Callable[[int], None]
-
-
-def _nothing(rows: int) -> None:
-    """Nobody watches."""
-
-
 def tally(
     dataset: Any,
     survey: Survey,
@@ -245,7 +233,7 @@ def tally(
     skip_bad: bool = False,
     salvage: bool = False,
     progress: Path | str | None = None,
-    advance: Advance = _nothing,
+    advance: Advance = unwatched,
 ) -> ReportCount:
     """Return the exact tally of the reports of a data set.
 
@@ -312,7 +300,9 @@ def tally(
             "salvage": salvage,
         }
         saved = SavedProgress(Path(progress), job)
-        total = _counted_before(saved, total)
+        stored = saved.load()
+        if stored is not None:
+            total = count_from_document(parse(stored, name=saved.path.name))
         saved.check_only([source.file for source in sources if source.file is not None])
     return _run(sources, total, saved, threads, skip_bad, salvage, advance)
 
@@ -345,7 +335,7 @@ def _run(
             given = source.jobs(skip_bad=skip_bad)
             for job in _intact(given, partial(torn.add, number), salvage=salvage):
                 yield partial(_with_number, number, job)
-            yield partial(_end, number)
+            yield partial(_with_number, number)
 
     for number, counted in in_order(jobs(), threads=threads):
         source = sources[number]
@@ -366,12 +356,8 @@ def _run(
     return replace(total, files=tuple(about for about in files if about is not None))
 
 
-def _with_number(number: int, job: Job) -> tuple[int, ReportCount | None]:
-    return number, job()
-
-
-def _end(number: int) -> tuple[int, ReportCount | None]:
-    return number, None
+def _with_number(number: int, job: Job | None = None) -> tuple[int, ReportCount | None]:
+    return number, None if job is None else job()
 
 
 def _intact(jobs: Iterator[Job], tear: Callable[[], None], *, salvage: bool) -> Iterator[Job]:
@@ -392,8 +378,3 @@ def _bytes_of(total: ReportCount) -> bytes:
     document = count_to_document(total)
     del document["files"]  # of these, SavedProgress tells
     return canonical(document)
-
-
-def _counted_before(saved: SavedProgress, nothing: ReportCount) -> ReportCount:
-    stored = saved.load()
-    return nothing if stored is None else count_from_document(parse(stored, name=saved.path.name))

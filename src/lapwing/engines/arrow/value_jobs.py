@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lapwing.documents import fingerprint, replacing
 from lapwing.engines.arrow.column_values import ColumnValues, Piece
 from lapwing.engines.arrow.dataset_tables import tables_of
-from lapwing.engines.arrow.ordered_work import threads_or_all
+from lapwing.engines.arrow.ordered_work import Advance, threads_or_all, unwatched
 from lapwing.engines.arrow.report_tables import (
     ENDINGS,
     LABELED_ENDINGS,
@@ -36,7 +36,6 @@ from lapwing.protocol.messages.exact_counts import (
 from lapwing.protocol.messages.reports import reports_per_block
 from lapwing.survey.survey import Survey
 
-Advance = Callable[[int], None]
 Counted = NDArray[np.int64]
 
 
@@ -59,10 +58,6 @@ class Reading:
     decimal: Decimal | None = None
 
 
-def _nothing(rows: int) -> None:
-    """Nobody watches."""
-
-
 def randomize(
     dataset: Any,
     survey: Survey,
@@ -73,7 +68,7 @@ def randomize(
     rng: RandomSource | None = None,
     threads: int | None = None,
     reading: Reading | None = None,
-    advance: Advance = _nothing,
+    advance: Advance = unwatched,
 ) -> int:
     """Turn the values of a data set into reports, and return how many.
 
@@ -225,7 +220,7 @@ def summarize(
     threads: int | None = None,
     reading: Reading | None = None,
     progress: Path | str | None = None,
-    advance: Advance = _nothing,
+    advance: Advance = unwatched,
 ) -> ExactCounts:
     """Return how many people of a data set hold each symbol: exact, and secret.
 
@@ -324,7 +319,7 @@ def symbol_counts(
     beside: ColumnValues | None,
     domain: Domain,
     threads: int = 1,
-    advance: Advance = _nothing,
+    advance: Advance = unwatched,
     *,
     piece: Piece = (0, None),
 ) -> Counted:

@@ -32,6 +32,7 @@ from lapwing.documents import canonical, parse
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.dataset_tables import COMPACT, files_of
 from lapwing.engines.arrow.inputs import STDIN
+from lapwing.engines.arrow.ordered_work import unwatched
 from lapwing.engines.arrow.report_count import (
     FileCount,
     ReportCount,
@@ -545,10 +546,6 @@ def _write(folder: Path, schema: Any, tables: Any) -> Any:
     )
 
 
-def _nobody_watches(rows: int) -> None:
-    """Beam has its own metrics."""
-
-
 class _RandomizePieces(PieceWork):
     """Randomizes the values of a piece."""
 
@@ -562,7 +559,7 @@ class _RandomizePieces(PieceWork):
 
         rows = reports_per_block(self.survey.randomizer.report_width)
         batches = self.columns[number].map(
-            self.survey.randomize, advance=_nobody_watches, rows=rows, piece=(first, groups)
+            self.survey.randomize, advance=unwatched, rows=rows, piece=(first, groups)
         )
         for batch in batches:
             reports, labels = batch if self.by is not None else (batch, None)

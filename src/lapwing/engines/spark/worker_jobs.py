@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from lapwing.engines.arrow.arrow_values import labels_of
 from lapwing.engines.arrow.column_values import ColumnValues
+from lapwing.engines.arrow.ordered_work import unwatched
 from lapwing.engines.arrow.report_count import ReportCount
 from lapwing.engines.arrow.report_tally import ReportSource
 from lapwing.engines.arrow.table_reader import Table
@@ -146,7 +147,7 @@ def randomize_values(given: Given, batches: Batches) -> Batches:
         return
     values = _column(given, table, survey.randomizer.domain, curator=False)
     rows = reports_per_block(survey.randomizer.report_width)
-    for made in values.map(survey.randomize, advance=_nothing, rows=rows):
+    for made in values.map(survey.randomize, advance=unwatched, rows=rows):
         reports, labels = made if given["by"] is not None else (made, None)
         kind = pa.binary(reports.width)
         data = pa.py_buffer(np.ascontiguousarray(reports.data))
@@ -155,10 +156,6 @@ def randomize_values(given: Given, batches: Batches) -> Batches:
         if labels is not None:
             held[given["by"]] = pa.array(labels, pa.string())
         yield pa.record_batch(held)
-
-
-def _nothing(rows: int) -> None:
-    """Nobody watches."""
 
 
 def summarize_values(given: Given, batches: Batches) -> Batches:
@@ -170,7 +167,7 @@ def summarize_values(given: Given, batches: Batches) -> Batches:
     cells = domain.domain if given["by"] is not None else domain  # type: ignore[attr-defined]
     values = _column(given, table, cells, curator=True)
     beside = segments_beside(values, given["by"], domain)
-    counts = symbol_counts(values, beside, domain, 1, _nothing)
+    counts = symbol_counts(values, beside, domain, 1, unwatched)
     yield _row_of(counts)
 
 

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from lapwing.service.pages.page_answers import HEADERS, page
-from lapwing.service.problem_answers import DeskProblem, ProblemError
+from lapwing.service.problem_answers import DeskProblem, ProblemError, malformed
 from lapwing.service.receiving import ClientGoneError
 from lapwing.service.requests import collector_of, role_of
 from lapwing.service.security import COOKIE
@@ -100,8 +100,8 @@ async def _fields(request: Request) -> dict[str, str]:
     try:
         body = await collector_of(request).receiving.body(request.receive, request.scope["headers"])
     except ClientGoneError:
-        raise ProblemError(DeskProblem.MALFORMED_REQUEST, "the body did not end") from None
+        raise malformed("the body did not end") from None
     if len(body) > MOST_BYTES:
-        raise ProblemError(DeskProblem.MALFORMED_REQUEST, "the form is too long")
+        raise malformed("the form is too long")
     found = parse_qs(body.decode("latin-1"), encoding="utf-8", errors="replace")
     return {key: values[0] for key, values in found.items()}

@@ -22,7 +22,7 @@ from lapwing.service.pages.plain_words import (
 )
 from lapwing.service.pages.result_views import difference_view, result_view
 from lapwing.service.pages.sign_in import analyst_here, to_sign_in
-from lapwing.service.problem_answers import DeskProblem, ProblemError
+from lapwing.service.problem_answers import DeskProblem, ProblemError, malformed
 from lapwing.service.requests import check_query, collector_of
 from lapwing.service.results import Question
 from lapwing.service.survey_states import state_document, survey_rows
@@ -166,7 +166,7 @@ async def show_result(request: Request) -> Response:
     state = await state_document(collector, kept)
     wish = _wish(request, state)
     if wish is None:
-        raise ProblemError(DeskProblem.MALFORMED_REQUEST, "the survey has no epoch yet")
+        raise malformed("the survey has no epoch yet")
     result = await _told(collector, kept, wish, state)
     return page("result.html", result=result, wish=wish, **_about(kept, state))
 
@@ -234,13 +234,9 @@ def _wish(request: Request, state: dict[str, Any]) -> Wish | None:
     low, high, error = (query.get(key, "").strip() for key in ("low", "high", "error"))
     level = query.get("level", "0.95")
     if level not in LEVELS:
-        raise ProblemError(
-            DeskProblem.MALFORMED_REQUEST, f"the level must be one of {', '.join(LEVELS)}"
-        )
+        raise malformed(f"the level must be one of {', '.join(LEVELS)}")
     if max(len(low), len(high)) > MOST_SIGNS:
-        raise ProblemError(
-            DeskProblem.MALFORMED_REQUEST, f"an end of a range has at most {MOST_SIGNS} signs"
-        )
+        raise malformed(f"an end of a range has at most {MOST_SIGNS} signs")
     return Wish(
         epoch=query.get("epoch") or newest,
         segment=query.get("segment", ""),
