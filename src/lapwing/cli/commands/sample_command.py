@@ -60,18 +60,7 @@ def sample(
     if seed is not None and seed < 0:
         raise ArgumentError(f"--seed must be at least 0, got {seed}")
     result = read_result(result_file)
-    numbers = result._in_numbers()
-    rng = np.random.default_rng(seed)
-    with writing(output) as stream:
-        text = io.TextIOWrapper(stream, "utf-8", newline="")
-        rows = csv.writer(text, lineterminator="\n")
-        rows.writerow([column])
-        with out.progress("sample", size) as advance:
-            for start in range(0, size, _BATCH):
-                part = numbers.sample(min(_BATCH, size - start), rng=rng)
-                rows.writerows([cell] for cell in _cells(part, result.domain))
-                advance(part.size)
-        text.detach()  # flushes, and leaves closing to `writing`
+    _write(output, column, result, size, seed, out)
     document = {
         "command": "sample",
         "size": size,
@@ -84,6 +73,22 @@ def sample(
         "privacy guarantee": str(result.guarantee or "not known"),
     }
     out.show(document, facts(table | {"written": str(output)}))
+
+
+def _write(path: Path, column: str, result: Any, size: int, seed: int | None, out: Output) -> None:
+    """Write a table of one column of synthetic values."""
+    rng = np.random.default_rng(seed)
+    numbers = result._in_numbers()
+    with writing(path) as stream:
+        text = io.TextIOWrapper(stream, "utf-8", newline="")
+        rows = csv.writer(text, lineterminator="\n")
+        rows.writerow([column])
+        with out.progress("sample", size) as advance:
+            for start in range(0, size, _BATCH):
+                part = numbers.sample(min(_BATCH, size - start), rng=rng)
+                rows.writerows([cell] for cell in _cells(part, result.domain))
+                advance(part.size)
+        text.detach()  # flushes, and leaves closing to `writing`
 
 
 def _cells(values: Any, domain: Any) -> list[Any]:
