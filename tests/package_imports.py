@@ -30,15 +30,20 @@ class Source:
         return ast.parse(self.stub)
 
     @cached_property
-    def nodes(self) -> tuple[ast.AST, ...]:
-        """Every node of the file: many rules look at them."""
-        return tuple(ast.walk(self.tree))
+    def nodes(self) -> list[ast.AST]:
+        """Everything in the tree, in the order of `ast.walk`."""
+        return list(ast.walk(self.tree))
 
     @cached_property
-    def imports(self) -> tuple[ast.Import | ast.ImportFrom, ...]:
-        """Every import of the file and of its stub."""
-        nodes = chain(self.nodes, ast.walk(self.stub_tree))
-        return tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
+    def imports(self) -> list[ast.Import | ast.ImportFrom]:
+        """The imports of the file and of its stub."""
+        everything = chain(self.nodes, ast.walk(self.stub_tree))
+        return [node for node in everything if isinstance(node, ast.Import | ast.ImportFrom)]
+
+    @cached_property
+    def running(self) -> list[ast.AST]:
+        """All nodes but those that only a type checker reads."""
+        return list(running(self.tree))
 
     def says(self, node: ast.AST, message: str) -> str:
         return f"{self.name}.py:{getattr(node, 'lineno', 1)}: {message}"

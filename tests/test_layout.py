@@ -180,9 +180,10 @@ def asked_randomness(sources: list[Source]) -> list[str]:
     wrong = []
     for source in sources:
         for node in source.nodes:
-            if isinstance(node, ast.Attribute) and ast.unparse(node.value) in (
-                "np.random",
-                "numpy.random",
+            if (
+                isinstance(node, ast.Attribute)
+                and getattr(node.value, "attr", "") == "random"
+                and ast.unparse(node.value) in ("np.random", "numpy.random")
             ):
                 if node.attr not in GENERATORS:
                     wrong.append(source.says(node, f"np.random.{node.attr} is global state"))
@@ -193,8 +194,8 @@ def asked_randomness(sources: list[Source]) -> list[str]:
                 wrong.append(source.says(node, "global randomness"))
             if (
                 isinstance(node, ast.Call)
-                and ast.unparse(node.func).endswith("default_rng")
                 and not (node.args or node.keywords)
+                and ast.unparse(node.func).endswith("default_rng")
             ):
                 wrong.append(source.says(node, "default_rng() without a seed or a generator"))
     return wrong
@@ -231,14 +232,14 @@ def silent(sources: list[Source]) -> list[str]:
         for source in sources
         if not source.name.startswith("cli/")
         for node in source.nodes
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "print"
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print"
     ]
 
 
 def confined(sources: list[Source]) -> list[str]:
     wrong = []
     for source in sources:
-        for node in running(source.tree):
+        for node in source.running:
             modules = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom):
                 modules = [node.module or ""]
