@@ -285,7 +285,6 @@ EMPTY_WORDS = {
 NOT_YET_UNIQUE: dict[str, int] = {
     "Connection": 2,
     "KindOptions": 2,
-    "Outcome": 2,
     "Reading": 2,
     "Verdict": 2,
     "_Absent": 2,

@@ -31,9 +31,7 @@ def whole(codes: list[int]) -> lw.tallies.CountTally:
 
 
 @pytest.mark.parametrize("together", [1, 25, 60, None])
-def test_parts_hold_each_row_once(
-    together: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parts_hold_each_row_once(together: int | None, tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     parquet.write_table(pa.table({"n": np.arange(103)}), path, row_group_size=10)
     table = table_reader.open_table(path)
@@ -41,14 +39,6 @@ def test_parts_hold_each_row_once(
     for first, batches in table.parts(["n"], together=together):
         assert first == len(rows)
         for batch in batches():
-            rows += batch.column(0).to_pylist()
-    assert rows == list(range(103))
-    if together is not None:
-        monkeypatch.setattr(table_reader, "PART_ROWS", together)
-    rows = []
-    for first, groups in table.pieces():
-        assert first == len(rows)
-        for batch in table.batches(["n"], groups=groups):
             rows += batch.column(0).to_pylist()
     assert rows == list(range(103))
 

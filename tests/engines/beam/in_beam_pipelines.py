@@ -22,8 +22,7 @@ from lapwing.documents import canonical
 from lapwing.engines import arrow
 from lapwing.engines.arrow.report_tables import write_reports
 from lapwing.engines.beam import CountReports, CountValues, RandomizeValues
-from lapwing.engines.beam.beam_files import AddOutcomes, Failure, Outcome
-from lapwing.engines.beam.combine_functions import _Randomizing
+from lapwing.engines.beam.transforms import _Randomizing
 from lapwing.errors import ArgumentError, DomainError, MismatchError, ReportError
 from lapwing.protocol.messages.reports import Reports
 from tests.engines.page import example
@@ -39,6 +38,13 @@ AGAIN = PipelineOptions(["--runner=FnApiRunner", "--direct_runner_bundle_repeat=
 """Each bundle is run three times, and the output of the last run counts."""
 RETRIED = PipelineOptions(["--runner=BundleBasedDirectRunner"])
 """A bundle that fails is run again, up to four times."""
+PROCESSES = PipelineOptions(
+    [
+        "--runner=FnApiRunner",
+        "--direct_running_mode=multi_processing",
+        "--direct_num_workers=2",
+    ]
+)
 
 every = pytest.mark.parametrize("survey", [SURVEYS[name] for name in ("mixture", "log")])
 
@@ -199,8 +205,8 @@ class CountsAndFails(CountReports):
         return accumulated
 
 
-def test_a_bundle_that_runs_again_counts_once(tmp_path: Path) -> None:
-    survey = SURVEYS["log"]
+@every
+def test_a_bundle_that_runs_again_counts_once(survey: lw.Survey, tmp_path: Path) -> None:
     reports = made(survey)
     rows = table(reports)
     wanted = told(arrow.count(rows.to_batches()[0], survey, by="place"))
@@ -214,9 +220,22 @@ def test_a_bundle_that_runs_again_counts_once(tmp_path: Path) -> None:
         steps[number, "counted"] = (beam.CombineGlobally(failing), given)
         steps[number, "emitted"] = (Both(emitting, count), given)
     again = {name: step for name, step in steps.items() if name[1] == "whole"}
-    for found in (collected(steps, RETRIED), collected(again, AGAIN)):
+    for found in (
+        collected(steps, RETRIED),
+        collected(again, AGAIN),
+        collected(again, PROCESSES),
+    ):
         assert all(told(one) == wanted for [one] in found.values())
     assert all(mark.exists() for mark in marks)
+
+
+def test_values_of_a_bundle_that_runs_again_count_once(tmp_path: Path) -> None:
+    domain, mark = lw.Interval(0, 10, bins=7), tmp_path / "mark"
+    values = [*(k % 13 - 1.5 for k in range(300)), None]
+    batches = in_batches(pa.table({"v": values}), 30)
+    counting = beam.CombineGlobally(CountValues(domain, column="v"))
+    found = only(Both("Fail" >> beam.ParDo(FailsOnce(mark)), counting), batches, RETRIED)
+    assert found == [lw.protocol.ExactCounts.of_values(values, domain)] and mark.exists()
 
 
 class Both(beam.PTransform):
@@ -238,15 +257,19 @@ def test_bad_reports_fail_or_are_counted_apart() -> None:
     cells: list[Any] = [bytes(row) for row in reports.data]
     for row in (5, 77, 400):
         cells[row] = [b"\xff", b"", None][row % 3]
-    rows = [{"report": cell} for cell in cells]
-    batches = in_batches(pa.table({"report": pa.array(cells, pa.binary())}), 60)
+    whole = pa.table({"report": pa.array(cells, pa.binary()), "place": pa.array(labels())})
+    rows, batches = whole.to_pylist(), in_batches(whole, 60)
     kept = Reports(np.delete(reports.data, [5, 77, 400], axis=0), reports.fingerprint)
+    grouped = arrow.tally(whole, survey, column="report", by="place", skip_bad=True)
     for given in (rows, batches):
         with pytest.raises(ReportError):
             only(beam.CombineGlobally(CountReports(survey)), given)
         skipping = CountReports(survey, skip_bad=True)
         [found] = only(beam.CombineGlobally(skipping), given, AGAIN)
         assert found.refused == 3 and found.tally == survey.tally(kept)
+        by_place = CountReports(survey, by="place", skip_bad=True)
+        [found] = only(beam.CombineGlobally(by_place), given, AGAIN)
+        assert found.refused == 3 and told(found) == told(grouped)
 
 
 def test_what_is_no_row_is_refused_without_showing_it() -> None:
@@ -265,6 +288,12 @@ def test_what_is_no_row_is_refused_without_showing_it() -> None:
     with pytest.raises(ArgumentError, match=r"one column 'income'.* has: v"):
         counting = CountValues(lw.Interval(0, 1, bins=4), column="income")
         only(beam.CombineGlobally(counting), [pa.table({"v": [0.5]})])
+    with pytest.raises(ArgumentError, match="must hold reports"):
+        counting = CountReports(survey, column="v")
+        only(beam.CombineGlobally(counting), [pa.table({"v": [0.5]})])
+    with pytest.raises(DomainError, match="it holds true and false"):
+        counting = CountValues(lw.Interval(0, 1, bins=4), column="v")
+        only(beam.CombineGlobally(counting), [pa.table({"v": [True]})])
 
 
 SUMMARIES: dict[str, tuple[Any, list[Any]]] = {
@@ -331,25 +360,61 @@ def test_a_value_has_one_report_in_whatever_is_behind(safe: bool, tmp_path: Path
     assert len(set(lines)) == (40 if safe else 120)
 
 
-def test_randomized_values_are_read_and_labeled(tmp_path: Path) -> None:
-    # A lie has a chance of 20 e^-24 = 8e-10 a report.
-    survey = lw.Survey("sure", lw.RandomizedResponse(lw.Categories(20), 24))
+# A lie has a chance of 20 e^-24 = 8e-10 a report.
+SURE = lw.Survey("sure", lw.RandomizedResponse(lw.Categories(20), 24))
+
+
+def test_randomized_values_are_read_and_labeled() -> None:
     values = pa.table({"v": [k % 20 for k in range(200)], "who": [f"p{k % 5}" for k in range(200)]})
-    step = RandomizeValues(survey, column="v", by="who")
-    batches = only(step, in_batches(values, 33), RETRIED)
-    found = told(arrow.tally(pa.Table.from_batches(batches), survey, by="who"))
-    one = survey.randomize(values["v"].to_pylist(), rng=lw.seeded(1))
+    step = RandomizeValues(SURE, column="v", by="who")
+    found = told(
+        arrow.tally(pa.concat_tables(only(step, in_batches(values, 33), RETRIED)), SURE, by="who")
+    )
+    one = SURE.randomize(values["v"].to_pylist(), rng=lw.seeded(1))
     assert found == told(
         arrow.count(
             pa.record_batch(
                 {"report": [bytes(row) for row in one.data], "who": values["who"].combine_chunks()}
             ),
-            survey,
+            SURE,
             by="who",
         )
     )
     with pytest.raises(DomainError, match="position 1 "):
-        only(RandomizeValues(survey, column="v"), [pa.table({"v": [3, 20]})])
+        only(RandomizeValues(SURE, column="v"), [pa.table({"v": [3, 20]})])
+
+
+@pytest.mark.parametrize("options", [AGAIN, RETRIED], ids=["repeated", "failing"])
+def test_each_value_has_one_report_in_the_files(options: PipelineOptions, tmp_path: Path) -> None:
+    values = pa.table({"v": [k % 20 for k in range(300)], "k": [f"g{k % 3}" for k in range(300)]})
+    parquet.write_table(values, tmp_path / "values.parquet", row_group_size=30)
+    step, mark = RandomizeValues(SURE, column="v", by="k"), tmp_path / "mark"
+    with beam.Pipeline(options=options) as pipeline:
+        reports = pipeline | beam.io.ReadFromParquetBatched(f"{tmp_path}/values.parquet") | step
+        if options is RETRIED:
+            reports |= beam.ParDo(FailsOnce(mark))
+        _ = reports | beam.io.WriteToParquetBatched(
+            f"{tmp_path}/out/reports", step.schema, file_name_suffix=".parquet"
+        )
+    assert mark.exists() == (options is RETRIED)
+    files = sorted((tmp_path / "out").glob("*.parquet"))
+    found = arrow.tally(files, SURE, by="k")  # the files say whose reports they hold
+    for group in range(3):
+        held = [k % 20 for k in range(300) if k % 3 == group]
+        assert found.groups[f"g{group}"] == SURE.tally(SURE.randomize(held, rng=lw.seeded(1)))
+
+
+def test_a_refused_value_leaves_no_reports_in_files(tmp_path: Path) -> None:
+    step = RandomizeValues(SURE, column="v")
+    batches = in_batches(pa.table({"v": [k % 20 if k != 230 else 4711 for k in range(300)]}), 40)
+    with (
+        pytest.raises(DomainError, match="position 30 ") as caught,
+        beam.Pipeline(runner="FnApiRunner", options=PipelineOptions([])) as pipeline,
+    ):
+        reports = pipeline | beam.Create(batches) | step
+        _ = reports | beam.io.WriteToParquetBatched(f"{tmp_path}/reports", step.schema)
+    assert "4711" not in str(caught.value)
+    assert not [path for path in tmp_path.glob("reports*") if path.is_file()]
 
 
 def test_beam_s_own_reader(tmp_path: Path) -> None:
@@ -404,19 +469,11 @@ def test_accumulators_add_in_any_order_and_shape() -> None:
     values = [k % 9 for k in range(200)]
     domain = lw.Interval(0, 8, bins=4)
     numbers: list[Any] = [*in_batches(pa.table({"v": values}), 30), *({"v": v} for v in values)]
-    outcomes = [
-        Outcome(
-            None if k == 3 else k, Failure(k, 0, "ReportError", str(k), 0) if k in (4, 9) else None
-        )
-        for k in range(20)
-    ]
     rng = np.random.default_rng(1)
     for _ in range(20):
         assert told(merged(CountReports(survey, by="place"), listed, rng)) == wanted
         found = merged(CountValues(domain, column="v"), numbers, rng)
         assert found == lw.protocol.ExactCounts.of_values(values * 2, domain)
-        total = merged(AddOutcomes(), outcomes, rng)
-        assert total.total == sum(range(20)) - 3 and total.failure == outcomes[4].failure
     function = CountReports(survey)
     accumulated = function.create_accumulator()
     for cell in rows["report"].to_pylist()[:5]:
@@ -425,28 +482,29 @@ def test_accumulators_add_in_any_order_and_shape() -> None:
     assert function.extract_output(accumulated).total == 5  # asked again
 
 
-def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
+def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     survey = lw.Survey("i", lw.SquareWave(lw.Interval(0, 400_000, bins=32), 1))
     values = pa.table({"income": np.linspace(0, 400_000, 70)})
-    for folder in ("reports", "values"):
+    for folder in ("reports", "values", "secret"):
         (tmp_path / folder).mkdir()
     parquet.write_table(values, tmp_path / "values" / "0.parquet")
     arrow.randomize(values, survey, column="income", output=tmp_path / "reports" / "0.parquet")
-    *lines, last = example("beam").rstrip().splitlines()
-    code = "\n".join([*lines, last, *("    seen(counted, summary, reports, days)",)])
+
+    def seen(summary: Any, days: Any) -> None:
+        people = summary | beam.Map(lambda one: one.people)
+        assert_that(people, equal_to([70]), label="Seen people")
+        totals = days | beam.MapTuple(lambda day, one: (day, one.total))
+        assert_that(totals, equal_to([("Monday", 70)]), label="Seen days")
+
+    code = example("beam").rstrip() + "\n    seen(summary, days)"
     code = code.replace("gs://bucket", str(tmp_path)).replace(
         "beam.Pipeline()", "beam.Pipeline(runner='FnApiRunner')"
     )
-
-    def seen(counted: Any, summary: Any, reports: Any, days: Any) -> None:
-        for number, (made, wanted) in enumerate(
-            (
-                (counted | "1" >> beam.Map(lambda one: (one.total, one.refused)), [(70, 0)]),
-                (summary | "2" >> beam.Map(lambda one: one.people), [70]),
-                (days | "3" >> beam.MapTuple(lambda day, one: (day, one.total)), [("Monday", 70)]),
-                (reports | "4" >> beam.Map(lambda one: one.schema.names), [["report"]]),
-            )
-        ):
-            assert_that(made, equal_to(wanted), label=f"Seen {number}")
-
     exec(compile(code, "engines.md", "exec"), {"survey": survey, "lw": lw, "seen": seen})
+    wanted = arrow.tally(tmp_path / "reports", survey)
+    assert lw.Tally.load(tmp_path / "tally.json") == wanted.tally
+    assert arrow.tally(sorted((tmp_path / "out").glob("*.parquet")), survey).total == 70
+    assert lw.load(tmp_path / "secret" / "incomes.lws") == arrow.summarize(
+        values, lw.Interval(0, 400_000, bins=1024), column="income"
+    )

@@ -14,7 +14,7 @@ from lapwing.errors import MissingExtraError
 from tests.engines.beam.beam_environment import ROOT, beam_python_or_skip, clean_environment
 
 HERE = Path(__file__).parent
-FILES = ["in_beam_files.py", "in_beam_pipelines.py"]
+FILES = ["in_beam_pipelines.py"]
 
 
 @pytest.mark.service
@@ -50,12 +50,9 @@ def test_every_file_of_such_tests_is_run() -> None:
 @pytest.mark.skipif(
     importlib.util.find_spec("apache_beam") is not None, reason="apache-beam is installed"
 )
-def test_without_beam_it_says_what_to_install(tmp_path: Path) -> None:
+def test_without_beam_it_says_what_to_install() -> None:
     survey = lw.Survey("x", lw.SquareWave(lw.Interval(0, 1, bins=4), 1))
     for call in (
-        lambda: beam.tally(tmp_path, survey),
-        lambda: beam.summarize(tmp_path, survey.randomizer.domain),
-        lambda: beam.randomize(tmp_path, survey, output=tmp_path / "out"),
         lambda: beam.CountReports(survey),
         lambda: beam.CountValues(survey.randomizer.domain),
         lambda: beam.RandomizeValues(survey, column="v"),

@@ -19,9 +19,6 @@ from lapwing.errors import ArgumentError, DomainError, ReportError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.text_values import Decimal, Texts
 
-Piece = tuple[int, list[int] | None]
-"""The rows before a piece of a table, and its row groups; None for the whole."""
-
 
 @dataclass(frozen=True)
 class ColumnValues:
@@ -111,11 +108,11 @@ class ColumnValues:
         for first, part, named in self._slices(rows):
             yield first, self._read(part, first), self._labels(named, first)
 
-    def _slices(self, rows: int, piece: Piece = (0, None)) -> Iterator[tuple[int, Any, Any]]:
+    def _slices(self, rows: int) -> Iterator[tuple[int, Any, Any]]:
         """Yield the rows before each batch, its values and its labels as they stand there."""
-        first, groups = piece
+        first = 0
         columns = [self.name] if self.by is None else [self.name, self.by]
-        for batch in self.table.batches(columns, groups=groups):
+        for batch in self.table.batches(columns):
             for start in range(0, batch.num_rows, rows):
                 part = batch.slice(start, rows)
                 yield first, part.column(0), part.column(1) if self.by is not None else None
@@ -152,15 +149,13 @@ class ColumnValues:
                 decimal=self.decimal,
             )
 
-    def beside(
-        self, other: ColumnValues, *, piece: Piece = (0, None)
-    ) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    def beside(self, other: ColumnValues) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         """Yield the values of batches together with those of another column of the table.
 
         Both are read at once: standard input gives its rows once.
         """
-        first, groups = piece
-        for batch in self.table.batches([self.name, other.name], groups=groups):
+        first = 0
+        for batch in self.table.batches([self.name, other.name]):
             yield self._read(batch.column(0), first), other._read(batch.column(1), first)
             first += batch.num_rows
         if first == 0:
@@ -174,7 +169,6 @@ class ColumnValues:
         advance: Callable[[int], None],
         rows: int = BATCH_ROWS,
         threads: int = 1,
-        piece: Piece = (0, None),
     ) -> Iterator[Any]:
         """Yield what `work` makes of each batch, in their order; its DomainErrors name the row.
 
@@ -190,10 +184,8 @@ class ColumnValues:
             Most values in a batch.
         threads : int
             How many read values and work beside each other.
-        piece : tuple
-            Of :meth:`lapwing.engines.arrow.table_reader.Table.pieces`; default: all rows.
         """
-        jobs = (partial(self._worked, work, *held) for held in self._slices(rows, piece))
+        jobs = (partial(self._worked, work, *held) for held in self._slices(rows))
         for number, result in in_order(jobs, threads=threads):
             yield result
             advance(number)

@@ -19,7 +19,7 @@ texts                        a report in hexadecimal digits: all cells of a CSV
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -252,18 +252,15 @@ class ReportCount:
 
 
 def count_to_document(counted: ReportCount) -> dict[str, Any]:
-    """Return counts as JSON can say them."""
+    """Return counts as JSON can say them, without those of each file."""
     groups = [[label, tally.to_document()] for label, tally in counted.groups.items()]
-    files = [asdict(file) for file in counted.files]
-    about = {"grouped": counted.grouped, "refused": counted.refused, "files": files}
-    return {"groups": groups, **about}
+    return {"groups": groups, "grouped": counted.grouped, "refused": counted.refused}
 
 
 def count_from_document(document: Mapping[str, Any]) -> ReportCount:
     """Return the counts that :func:`count_to_document` wrote."""
     groups = {label: Tally.from_document(one) for label, one in document["groups"]}
-    files = tuple(FileCount(**file) for file in document.get("files", ()))
-    return ReportCount(groups, document["grouped"], document["refused"], files)
+    return ReportCount(groups, document["grouped"], document["refused"])
 
 
 def count(

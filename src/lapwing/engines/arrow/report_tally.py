@@ -97,16 +97,6 @@ class ReportSource:
         for first, batches in self.table.parts(self._columns, rows=self._rows):
             yield partial(self._counted, first, batches, skip_bad)
 
-    def count_piece(self, first: int, groups: list[int] | None, *, skip_bad: bool) -> ReportCount:
-        """Return the counts of a piece, as :meth:`Table.pieces` gives them, or of the whole."""
-        if isinstance(self.table, Path) or groups is None:
-            total = ReportCount({}, self.by is not None)
-            for job in self.jobs(skip_bad=skip_bad):
-                total += job()
-            return total
-        batches = partial(self.table.batches, self._columns, rows=self._rows, groups=groups)
-        return self._counted(first, batches, skip_bad)
-
     @property
     def _columns(self) -> list[str]:
         return [self.column] if self.by is None else [self.column, self.by]
@@ -375,6 +365,4 @@ def _intact(jobs: Iterator[Job], tear: Callable[[], None], *, salvage: bool) -> 
 
 
 def _bytes_of(total: ReportCount) -> bytes:
-    document = count_to_document(total)
-    del document["files"]  # of these, SavedProgress tells
-    return canonical(document)
+    return canonical(count_to_document(total))

@@ -230,13 +230,7 @@ class Table:
             )
         return self.decimal or "."
 
-    def batches(
-        self,
-        columns: Sequence[str],
-        *,
-        rows: int = BATCH_ROWS,
-        groups: list[int] | None = None,
-    ) -> Iterator[Any]:
+    def batches(self, columns: Sequence[str], *, rows: int = BATCH_ROWS) -> Iterator[Any]:
         """Yield pyarrow.RecordBatch objects of some columns; each has at least one row.
 
         Parameters
@@ -244,28 +238,14 @@ class Table:
         columns : sequence of str
         rows : int
             Most in a batch; of a CSV it is its block that limits them.
-        groups : list of int, optional
-            Of :meth:`pieces`: only these row groups.
 
         Raises
         ------
         FormatError
             When the file turns out to be damaged.
         """
-        if groups is not None:
-            stored = [name for name in columns if name not in self.constant]
-            yield from self._read_groups(list(columns), stored, groups, rows)
-            return
         for _, part in self.parts(columns, rows=rows, together=None):
             yield from part()
-
-    def pieces(self) -> list[tuple[int, list[int] | None]]:
-        """Return what several machines can read beside each other: first row, and row groups.
-
-        Row groups of Parquet, some together; of another table its whole, which None stands for.
-        """
-        whole = not self.typed or self.source is not None
-        return [(0, None)] if whole else list(self._row_groups(PART_ROWS))
 
     def parts(
         self, columns: Sequence[str], *, rows: int = BATCH_ROWS, together: int | None = PART_ROWS
@@ -283,12 +263,12 @@ class Table:
         together : int or None
             Least rows of a part, but for the last; None: one part.
         """
-        stored = [name for name in columns if name not in self.constant]
         if self.typed and self.source is None:
             for first, groups in self._row_groups(together):
-                yield first, partial(self._read_groups, list(columns), stored, groups, rows)
+                yield first, partial(self._read_groups, list(columns), groups, rows)
             return
         first = 0
+        stored = [name for name in columns if name not in self.constant]
         source = self._csv(stored) if self.source is None else self.source.batches(stored)
         for batch in self._whole(source, list(columns)):
             for start in range(0, batch.num_rows, rows):
@@ -312,8 +292,9 @@ class Table:
                 first, groups, waiting = first + waiting, [], 0
 
     def _read_groups(
-        self, columns: list[str], stored: list[str], groups: list[int] | None, rows: int
+        self, columns: list[str], groups: list[int] | None, rows: int
     ) -> Iterator[Any]:
+        stored = [name for name in columns if name not in self.constant]
         yield from self._whole(self._parquet(stored, groups, rows), columns)
 
     def _whole(self, source: Iterator[Any], columns: list[str]) -> Iterator[Any]:

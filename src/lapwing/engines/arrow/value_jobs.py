@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.documents import fingerprint, replacing
-from lapwing.engines.arrow.column_values import ColumnValues, Piece
+from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.dataset_tables import tables_of
 from lapwing.engines.arrow.ordered_work import Advance, threads_or_all, unwatched
 from lapwing.engines.arrow.report_tables import (
@@ -35,8 +35,6 @@ from lapwing.protocol.messages.exact_counts import (
 )
 from lapwing.protocol.messages.reports import reports_per_block
 from lapwing.survey.survey import Survey
-
-Counted = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,10 +318,8 @@ def symbol_counts(
     domain: Domain,
     threads: int = 1,
     advance: Advance = unwatched,
-    *,
-    piece: Piece = (0, None),
-) -> Counted:
-    """Return how many rows of a table, or of a piece of it, hold each symbol: int64 [domain.size].
+) -> NDArray[np.int64]:
+    """Return how many rows of a table hold each symbol: int64 [domain.size].
 
     Parameters
     ----------
@@ -333,16 +329,14 @@ def symbol_counts(
         Of a curator.
     threads : int
     advance : callable
-    piece : tuple
-        Of :meth:`lapwing.engines.arrow.table_reader.Table.pieces`.
     """
     counts = np.zeros(domain.size, dtype=np.int64)
     if beside is not None and isinstance(domain, Segmented):
-        for cells, others in one.beside(beside, piece=piece):
+        for cells, others in one.beside(beside):
             counts += counts_by_segment(cells, others, domain)
             advance(cells.shape[0])
         return counts
     work = partial(counts_of, domain=domain)
-    for part in one.map(work, advance=advance, threads=threads, piece=piece):
+    for part in one.map(work, advance=advance, threads=threads):
         counts += part
     return counts

@@ -20,16 +20,27 @@ from numpy.typing import NDArray
 
 from lapwing.engines.arrow.arrow_values import labels_of, values_of
 from lapwing.engines.arrow.report_count import ReportCount, count, count_records
-from lapwing.engines.arrow.report_tables import check_report_table, report_batch
+from lapwing.engines.arrow.report_tables import check_report_table, report_batch, report_schema
 from lapwing.engines.arrow.table_reader import texts_of_metadata
-from lapwing.engines.beam.beam_package import CombineFn, DoFn, PTransform, beam_or_error
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, MissingExtraError
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.exact_counts import ExactCounts, counts_of
 from lapwing.protocol.messages.reports import Reports
 from lapwing.survey.survey import Survey
+
+try:
+    from apache_beam import CombineFn, DoFn, ParDo, PTransform, Reshuffle
+except ImportError:
+
+    class _Absent:
+        """What stands in for a class of Beam: it says what to install when it is made."""
+
+        def __new__(cls, *_: Any, **__: Any) -> _Absent:
+            raise MissingExtraError("apache-beam", extra="beam")
+
+    CombineFn = DoFn = ParDo = PTransform = Reshuffle = _Absent
 
 Total = TypeVar("Total")
 
@@ -279,7 +290,10 @@ def column_of(cells: Iterable[Any], *, name: str) -> Any:
 
 
 class RandomizeValues(PTransform):  # type: ignore[misc]
-    """Batches of Arrow with a column of values, as batches with a column of reports.
+    """Batches of Arrow with a column of values, as tables with a column of reports.
+
+    ``tables | step | beam.io.WriteToParquetBatched(path, step.schema)`` writes files that say whose
+    reports they hold.
 
     Parameters
     ----------
@@ -303,9 +317,10 @@ class RandomizeValues(PTransform):  # type: ignore[misc]
     of one value that somebody sees cost twice. So a Reshuffle stands behind the randomness: what
     comes after it gets the output of the one run that was committed, again and again the same.
     Whatever writes to the outside must stand behind this transform. A runner that keeps nothing
-    between its stages (Spark's, after it lost an executor) can make the first stage again: there,
-    write the reports with a file sink, read them, and go on from the files. That is what
-    :func:`lapwing.engines.beam.beam_files.randomize` does.
+    between its stages (Spark's, after it lost an executor) can make the first stage again. There,
+    end the pipeline with a file sink of Beam, which keeps the files of committed runs only and
+    deletes the others, and read the files in another pipeline. Close the folder to others until
+    the first pipeline is done.
 
     Randomness is the operating system's, on each worker its own. Randomized where the values lie,
     they were given away before: this protects from whoever reads the reports.
@@ -320,12 +335,13 @@ class RandomizeValues(PTransform):  # type: ignore[misc]
         texts: Texts = "iso",
     ) -> None:
         super().__init__()
+        self.schema = report_schema(survey, by=by)
+        """The pyarrow.Schema of the tables."""
         self.work = _Randomizing(survey, column, by, texts)
 
     def expand(self, batches: Any) -> Any:
         """Return the PCollection of reports."""
-        beam = beam_or_error()
-        return batches | beam.ParDo(self.work) | beam.Reshuffle()
+        return batches | ParDo(self.work) | Reshuffle()
 
 
 class _Randomizing(DoFn):  # type: ignore[misc]
@@ -336,7 +352,9 @@ class _Randomizing(DoFn):  # type: ignore[misc]
         self.survey, self.column, self.by, self.texts = survey, column, by, texts
 
     def process(self, rows: Any) -> Iterator[Any]:
-        """Yield a batch of reports."""
+        """Yield tables of reports."""
+        import pyarrow as pa
+
         for batch in batches_of(rows):
             values = values_of(
                 column_in(batch, self.column),
@@ -348,6 +366,6 @@ class _Randomizing(DoFn):  # type: ignore[misc]
             labels = None
             if self.by is not None:
                 labels = labels_of(column_in(batch, self.by), column=self.by)
-            yield report_batch(
-                self.survey.randomize(values), self.survey, labels=labels, by=self.by
-            )
+            reports = self.survey.randomize(values)
+            made = report_batch(reports, self.survey, labels=labels, by=self.by)
+            yield pa.Table.from_batches([made])
