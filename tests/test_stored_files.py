@@ -14,7 +14,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.documents import Stored
-from lapwing.engines.arrow.report_tables import write_labeled_reports, write_reports
+from lapwing.engines.arrow.report_tables import write_reports
 from lapwing.engines.arrow.saved_progress import SavedProgress, identity
 from lapwing.errors import ArgumentError, FormatError, MismatchError, ReportError, TornFileError
 from lapwing.protocol import ExactCounts
@@ -121,7 +121,7 @@ def test_labeled_reports_are_loaded_without_their_labels(name: str, tmp_path: Pa
     labels: list[str | None] = ['a,"b"', None, "wren", ""] * 50
     with path.open("wb") as stream:
         parts = iter([(REPORTS, labels)])
-        write_labeled_reports(stream, SURVEY, parts, ending=path.suffix, by="bird")
+        write_reports(stream, SURVEY, parts, ending=path.suffix, by="bird")
     assert lw.load(path) == REPORTS
 
 

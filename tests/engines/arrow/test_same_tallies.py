@@ -19,7 +19,6 @@ from lapwing.engines.arrow import ReportCount, count, randomize, tally
 from lapwing.engines.arrow.report_tables import (
     ENDINGS,
     LABELED_ENDINGS,
-    write_labeled_reports,
     write_reports,
 )
 from lapwing.errors import ReportError
@@ -140,7 +139,7 @@ def test_groups(case: RandomizerCase, tmp_path: Path) -> None:
     for ending in LABELED_ENDINGS:
         with (tmp_path / f"labeled{ending}").open("wb") as stream:
             parts = [(reports[a:b], _labels()[a:b]) for a, b in ((0, 9), (9, PEOPLE))]
-            write_labeled_reports(stream, survey, parts, ending=ending, by="place")
+            write_reports(stream, survey, parts, ending=ending, by="place")
     given: list[Any] = [tmp_path / f"labeled{ending}" for ending in LABELED_ENDINGS]
     for data in (*given, table, table.to_reader(max_chunksize=5), tmp_path / "groups.arrow"):
         column = "report" if data == tmp_path / "groups.arrow" else None

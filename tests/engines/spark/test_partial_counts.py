@@ -9,9 +9,8 @@ import pytest
 from lapwing import Survey
 from lapwing.documents import canonical
 from lapwing.engines.arrow import ReportCount, count
-from lapwing.engines.spark import partial_counts
-from lapwing.engines.spark.partial_counts import added, rows_of
-from lapwing.engines.spark.worker_jobs import add_counts
+from lapwing.engines.spark import worker_jobs
+from lapwing.engines.spark.worker_jobs import add_counts, added, rows_of
 from lapwing.protocol.messages.tally import TallyLog
 from tests.contracts.registered import RandomizerCase
 from tests.engines.arrow.test_same_tallies import _one_of_each, _survey, _table
@@ -35,7 +34,7 @@ def test_of_every_randomizer(case: RandomizerCase, monkeypatch: pytest.MonkeyPat
     bad = pa.array([None, *table["report"].to_pylist()[1:]], table["report"].type)
     table = table.set_column(0, "report", bad)
     # A log in rows of three reports.
-    monkeypatch.setattr(partial_counts, "_ROW_BYTES", 3 * survey.randomizer.report_width)
+    monkeypatch.setattr(worker_jobs, "_ROW_BYTES", 3 * survey.randomizer.report_width)
     for by in (None, "place"):
         parts = _parts(survey, table, by)
         assert len(parts) == 3

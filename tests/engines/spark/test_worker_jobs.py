@@ -14,7 +14,7 @@ import lapwing
 from lapwing import Categories, Interval, RandomizedResponse, SquareWave, Survey, seeded
 from lapwing.engines import arrow
 from lapwing.engines.spark import job_errors, worker_jobs
-from lapwing.engines.spark.partial_counts import added
+from lapwing.engines.spark.worker_jobs import added
 from lapwing.errors import ArgumentError, ReportError
 from lapwing.protocol.messages.reports import Reports
 

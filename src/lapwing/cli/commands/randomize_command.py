@@ -13,17 +13,11 @@ from lapwing.cli.option_groups import option
 from lapwing.cli.reading.column_options import ColumnOptions
 from lapwing.cli.reading.options import Force, OutputFile, SurveyFile, WorkOptions
 from lapwing.cli.reading.stored import read_survey
-from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.dataset_tables import every_file
-from lapwing.engines.arrow.report_tables import (
-    ENDINGS,
-    LABELED_ENDINGS,
-    write_labeled_reports,
-    write_reports,
-)
+from lapwing.engines.arrow.report_tables import ENDINGS, LABELED_ENDINGS
 from lapwing.engines.arrow.value_jobs import randomize as randomize_tables
+from lapwing.engines.arrow.value_jobs import write_columns
 from lapwing.errors import ArgumentError
-from lapwing.protocol.messages.reports import reports_per_block
 from lapwing.results.answer_text import count_text
 from lapwing.survey.survey import Survey
 
@@ -81,32 +75,20 @@ def randomize(
     check_output(output, inputs=[survey_file, *every_file([values])], force=force)
     survey = read_survey(survey_file)
     columns = given.columns_in(values, survey.randomizer.domain, by=work.by)
-    total = _randomize_columns(survey, columns, output, ending, work, out)
-    _show(out, survey, columns[0].name, total, work.by, str(output))
-
-
-def _randomize_columns(
-    survey: Survey,
-    columns: list[ColumnValues],
-    output: Path,
-    ending: str,
-    work: RandomizingOptions,
-    out: Output,
-) -> int:
-    """Write the reports of all columns into one file, and return how many."""
-    rows = reports_per_block(survey.randomizer.report_width)
     threads = work.workers()
     known = columns[0].table.rows if len(columns) == 1 else None
     progress = out.progress("randomize", known)
     with out.listening(), progress as advance, writing(output) as stream:
-        batches = (
-            batch
-            for people in columns
-            for batch in people.map(survey.randomize, advance=advance, rows=rows, threads=threads)
+        total = write_columns(
+            stream,
+            columns,
+            survey=survey,
+            ending=ending,
+            by=work.by,
+            threads=threads,
+            advance=advance,
         )
-        if work.by is None:
-            return write_reports(stream, survey, batches, ending=ending)
-        return write_labeled_reports(stream, survey, batches, ending=ending, by=work.by)
+    _show(out, survey, columns[0].name, total, work.by, str(output))
 
 
 def _randomize_folder(

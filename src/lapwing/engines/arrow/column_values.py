@@ -89,25 +89,6 @@ class ColumnValues:
         mark = decimal_mark(table, domain, texts)
         return cls(table, name, domain, by, texts, curator, mark)
 
-    def batches(
-        self, *, rows: int = BATCH_ROWS
-    ) -> Iterator[tuple[int, NDArray[Any], list[str | None]]]:
-        """Yield the rows before each batch, its values, and their labels (none without `by`).
-
-        Parameters
-        ----------
-        rows : int
-            Most values in a batch.
-
-        Raises
-        ------
-        DomainError
-            When there is no value at all, but for a curator; or one cannot be read and the
-            domain has no place for it.
-        """
-        for first, part, named in self._slices(rows):
-            yield first, self._read(part, first), self._labels(named, first)
-
     def _slices(self, rows: int) -> Iterator[tuple[int, Any, Any]]:
         """Yield the rows before each batch, its values and its labels as they stand there."""
         first = 0

@@ -67,56 +67,46 @@ _DIGITS = np.frombuffer(
 
 
 def write_reports(
-    stream: IO[bytes], survey: Survey, batches: Iterable[Reports], *, ending: str
+    stream: IO[bytes],
+    survey: Survey,
+    batches: Iterable[Any],
+    *,
+    ending: str,
+    by: str | None = None,
 ) -> int:
-    """Write batches of reports; return how many reports.
+    """Write batches of reports, with the labels beside them; return how many reports.
 
     Parameters
     ----------
     stream : binary file
     survey : Survey
         Whose fingerprint the file carries.
-    batches : iterable of Reports
+    batches : iterable of Reports, or of (Reports, list of str or None)
+        With labels where there is a column of them.
     ending : str
-        One of ENDINGS.
+        One of ENDINGS; with labels one of LABELED_ENDINGS.
+    by : str, optional
+        The name of the column of labels.
     """
     if ending == ".lwr":
         return write_blocks(stream, _header(survey), batches)
-    labeled: Iterable[Labeled] = ((batch, []) for batch in batches)
-    return write_labeled_reports(stream, survey, labeled, ending=ending, by=None)
-
-
-def write_labeled_reports(
-    stream: IO[bytes],
-    survey: Survey,
-    batches: Iterable[Labeled],
-    *,
-    ending: str,
-    by: str | None,
-) -> int:
-    """Write batches of reports with the labels beside them; return how many reports.
-
-    Parameters
-    ----------
-    stream : binary file
-    survey : Survey
-    batches : iterable of (Reports, list of str or None)
-    ending : str
-        One of LABELED_ENDINGS.
-    by : str or None
-        The name of the column of labels; None for no such column.
-    """
-    if by == "report":
-        raise ArgumentError("the column of labels must not be named 'report'; rename it")
+    labeled: Iterable[Labeled] = batches if by is not None else ((batch, []) for batch in batches)
+    check_label_column(by)
     if ending == ".csv":
-        return _write_csv(stream, survey, batches, by)
+        return _write_csv(stream, survey, labeled, by)
     writer = _parquet_writer if ending == ".parquet" else _arrow_writer
     total = 0
     with writer(stream, report_schema(survey, by=by)) as opened:
-        for reports, labels in batches:
+        for reports, labels in labeled:
             opened.write_batch(report_batch(reports, survey, labels=labels, by=by))
             total += len(reports)
     return total
+
+
+def check_label_column(by: str | None) -> None:
+    """Raise ArgumentError when the column of labels has the name of that of the reports."""
+    if by == "report":
+        raise ArgumentError("the column of labels must not be named 'report'; rename it")
 
 
 def report_schema(survey: Survey, *, by: str | None) -> Any:
@@ -129,8 +119,7 @@ def report_schema(survey: Survey, *, by: str | None) -> Any:
         The name of the column of labels; None for no such column.
     """
     pa = pyarrow_or_error()
-    if by == "report":
-        raise ArgumentError("the column of labels must not be named 'report'; rename it")
+    check_label_column(by)
     fields = [pa.field("report", pa.binary(survey.randomizer.report_width), nullable=False)]
     if by is not None:
         fields.append(pa.field(by, pa.string()))

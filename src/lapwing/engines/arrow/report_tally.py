@@ -33,7 +33,7 @@ from lapwing.engines.arrow.report_tables import (
     open_report_csv,
     read_reports,
 )
-from lapwing.engines.arrow.saved_progress import SavedProgress, identity
+from lapwing.engines.arrow.saved_progress import SavedProgress
 from lapwing.engines.arrow.table_reader import BATCH_ROWS, TABLES, Table, open_table
 from lapwing.engines.arrow.text_columns import unchecked_texts
 from lapwing.errors import (
@@ -78,9 +78,9 @@ class ReportSource:
     @property
     def file(self) -> Path | None:
         """The file that can be read again; None of what is read once, or is no file."""
-        path = self.table if isinstance(self.table, Path) else self.table.path
-        is_file = isinstance(self.table, Path) or self.table.is_file
-        return path if is_file and path != STDIN else None
+        if isinstance(self.table, Path):
+            return None if self.table == STDIN else self.table
+        return self.table.file
 
     def jobs(self, *, skip_bad: bool) -> Iterator[Job]:
         """Yield the work: each job counts some rows; see :func:`count` for its errors.
@@ -279,28 +279,27 @@ def tally(
     """
     sources = report_sources(dataset, survey, column=column, by=by)
     threads = threads_or_all(threads)
-    saved, total = None, ReportCount({}, by is not None)
-    if progress is not None:
-        job = {
-            "verb": "tally",
-            "survey": survey.fingerprint,
-            "column": column,
-            "by": by,
-            "skip_bad": skip_bad,
-            "salvage": salvage,
-        }
-        saved = SavedProgress(Path(progress), job)
-        stored = saved.load()
-        if stored is not None:
-            total = count_from_document(parse(stored, name=saved.path.name))
-        saved.check_only([source.file for source in sources if source.file is not None])
+    total = ReportCount({}, by is not None)
+    job = {
+        "verb": "tally",
+        "survey": survey.fingerprint,
+        "column": column,
+        "by": by,
+        "skip_bad": skip_bad,
+        "salvage": salvage,
+    }
+    saved = SavedProgress(None if progress is None else Path(progress), job)
+    stored = saved.load()
+    if stored is not None:
+        total = count_from_document(parse(stored, name="the progress of a job"))
+    saved.check_only([source.file for source in sources])
     return _run(sources, total, saved, threads, skip_bad, salvage, advance)
 
 
 def _run(
     sources: list[ReportSource],
     total: ReportCount,
-    saved: SavedProgress | None,
+    saved: SavedProgress,
     threads: int,
     skip_bad: bool,
     salvage: bool,
@@ -309,19 +308,18 @@ def _run(
     files: list[FileCount | None] = [None] * len(sources)
     waiting: list[tuple[int, ReportSource]] = []
     for number, source in enumerate(sources):
-        said = None if saved is None or source.file is None else saved.is_done(source.file)
+        said = saved.is_done(source.file)
         if said is None:
             waiting.append((number, source))
         else:
             files[number] = FileCount(**said)
     torn: set[int] = set()
     part = ReportCount({})
-    before: dict[int, dict[str, Any]] = {}
+    before: dict[int, dict[str, Any] | None] = {}
 
     def jobs() -> Iterator[Callable[[], tuple[int, ReportCount | None]]]:
         for number, source in waiting:
-            if saved is not None and source.file is not None:
-                before[number] = identity(source.file)
+            before[number] = saved.identity(source.file)
             given = source.jobs(skip_bad=skip_bad)
             for job in _intact(given, partial(torn.add, number), salvage=salvage):
                 yield partial(_with_number, number, job)
@@ -337,12 +335,11 @@ def _run(
         files[number] = about
         total += part
         part = ReportCount({})
-        if saved is not None and source.file is not None:
-            saved.add(source.file, before.pop(number), asdict(about))
-            if saved.due():
-                saved.save(_bytes_of(total))
-    if saved is not None:
-        saved.save(_bytes_of(total))
+        saved.add(source.file, before.pop(number), asdict(about))
+        if saved.due():
+            saved.save(canonical(count_to_document(total)))
+    if saved.path is not None:
+        saved.save(canonical(count_to_document(total)))
     return replace(total, files=tuple(about for about in files if about is not None))
 
 
@@ -362,7 +359,3 @@ def _intact(jobs: Iterator[Job], tear: Callable[[], None], *, salvage: bool) -> 
             ) from None
         tear()
         warnings.warn(f"{error}; only those were counted", LapwingWarning, stacklevel=2)
-
-
-def _bytes_of(total: ReportCount) -> bytes:
-    return canonical(count_to_document(total))

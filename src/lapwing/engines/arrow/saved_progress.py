@@ -72,13 +72,13 @@ class SavedProgress:
 
     Parameters
     ----------
-    path : Path
-        Beside the output.
+    path : Path or None
+        Beside the output. None for a job that keeps nothing: then no file is ever done.
     job : mapping
         What is asked, in JSON: another job does not go on from here.
     """
 
-    path: Path
+    path: Path | None
     job: Mapping[str, Any]
     _done: dict[str, dict[str, Any]] = field(default_factory=dict, init=False)
     _saved: float = field(default=float("-inf"), init=False)
@@ -94,53 +94,63 @@ class SavedProgress:
         FormatError
             When it is damaged, or of another version.
         """
-        if not self.path.exists():
+        if self.path is None or not self.path.exists():
             return None
         head, counted = read_head(self.path)
         if canonical(head["job"]) != canonical(dict(self.job)):
             raise ArgumentError(
-                f"{self.path.name} holds the progress of another job, with another survey or "
+                f"{self._name} holds the progress of another job, with another survey or "
                 "other options; run that job to its end, or delete the file to start anew"
             )
         self._done = dict(head["done"])
         return counted
 
-    def is_done(self, path: Path) -> dict[str, Any] | None:
-        """Return what was said of a file when it was done; None when it was not.
+    @property
+    def _name(self) -> str:
+        return "" if self.path is None else self.path.name
+
+    def is_done(self, path: Path | None) -> dict[str, Any] | None:
+        """Return what was said of a file when it was done; None when it was not, or is no file.
 
         Raises
         ------
         ArgumentError
             When it was, and is another file now.
         """
-        entry = self._done.get(_key(path))
-        if entry is None:
+        entry = None if path is None else self._done.get(_key(path))
+        if path is None or entry is None:
             return None
         if entry["identity"] != identity(path):
             raise ArgumentError(
                 f"{path.name} was changed after it was counted, so nothing can go on from "
-                f"{self.path.name}; delete that file, and the job starts anew"
+                f"{self._name}; delete that file, and the job starts anew"
             )
         said: dict[str, Any] = entry["said"]
         return said
 
-    def check_only(self, paths: list[Path]) -> None:
+    def check_only(self, paths: list[Path | None]) -> None:
         """Raise ArgumentError when a file was counted that the job has no more."""
-        left = self._done.keys() - {_key(path) for path in paths}
+        left = self._done.keys() - {_key(path) for path in paths if path is not None}
         if left:
             raise ArgumentError(
                 f"{Path(min(left)).name} was counted before, and is not named now; name all "
-                f"files again, or delete {self.path.name} to start anew"
+                f"files again, or delete {self._name} to start anew"
             )
 
-    def add(self, path: Path, before: Mapping[str, Any], said: Mapping[str, Any]) -> None:
+    def identity(self, path: Path | None) -> dict[str, Any] | None:
+        """Return the :func:`identity` of a file that is to be noted; None where nothing is."""
+        return None if self.path is None or path is None else identity(path)
+
+    def add(
+        self, path: Path | None, before: Mapping[str, Any] | None, said: Mapping[str, Any]
+    ) -> None:
         """Note that a file is done.
 
         Parameters
         ----------
-        path : Path
-        before : mapping
-            Its :func:`identity` before it was read.
+        path : Path or None
+        before : mapping or None
+            Its :meth:`identity` before it was read.
         said : mapping
             What to tell of it.
 
@@ -149,6 +159,8 @@ class SavedProgress:
         ArgumentError
             When it was changed while it was read.
         """
+        if path is None or before is None:
+            return
         if identity(path) != before:
             raise ArgumentError(
                 f"{path.name} was changed while it was read, so what was counted is of no file; "
@@ -158,10 +170,12 @@ class SavedProgress:
 
     def due(self) -> bool:
         """Return whether it is time to save: seldom where that takes long."""
-        return time.monotonic() - self._saved >= _SHARE * self._cost
+        return self.path is not None and time.monotonic() - self._saved >= _SHARE * self._cost
 
     def save(self, counted: bytes) -> None:
         """Put everything on the disk, in the place of what was there."""
+        if self.path is None:
+            return
         start = time.monotonic()
         head = canonical(
             {"format": FORMAT, "version": VERSION, "job": dict(self.job), "done": self._done}

@@ -214,6 +214,11 @@ class Table:
         """How messages name the file."""
         return input_name(self.path)
 
+    @property
+    def file(self) -> Path | None:
+        """The file that can be read again; None of what is read once, or is no file."""
+        return self.path if self.is_file and self.path != STDIN else None
+
     def decimal_mark(self) -> Decimal:
         """Return what stands before the fraction of a number.
 

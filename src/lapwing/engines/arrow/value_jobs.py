@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,9 @@ from lapwing.engines.arrow.ordered_work import Advance, threads_or_all, unwatche
 from lapwing.engines.arrow.report_tables import (
     ENDINGS,
     LABELED_ENDINGS,
-    write_labeled_reports,
     write_reports,
 )
-from lapwing.engines.arrow.saved_progress import SavedProgress, finished, identity
+from lapwing.engines.arrow.saved_progress import SavedProgress, finished
 from lapwing.engines.arrow.table_reader import Table
 from lapwing.errors import ArgumentError
 from lapwing.privacy.sampling.randomness import RandomSource
@@ -107,11 +106,22 @@ def randomize(
     """
     output = Path(output)
     reading = reading or Reading()
-    columns = randomize_columns(dataset, survey, column=column, by=by, reading=reading)
+    tables = tables_of(dataset, header=reading.header, decimal=reading.decimal)
+    domain, texts = survey.randomizer.domain, reading.texts
+    columns = [ColumnValues.in_table(one, column, domain, by=by, texts=texts) for one in tables]
+    for one in columns:
+        one.check_type()
     workers = 1 if rng is not None else threads_or_all(threads)
-    work = partial(_randomized, survey, rng, workers, advance)
-    if output.suffix.lower() in ENDINGS:
-        return _write_one(output, columns, survey, by, work)
+    work = partial(write_columns, survey=survey, by=by, rng=rng, threads=workers, advance=advance)
+    ending = output.suffix.lower()
+    if ending in ENDINGS:
+        if by is not None and ending not in LABELED_ENDINGS:
+            raise ArgumentError(
+                f"reports with labels must be written to {' or '.join(LABELED_ENDINGS)}, not to "
+                f"{ending}"
+            )
+        with replacing(output.resolve()) as stream:
+            return work(stream, columns, ending=ending)
     if output.exists() and not output.is_dir():
         raise ArgumentError(
             f"the output must be a folder, or a file that ends in {', '.join(ENDINGS)}; "
@@ -121,67 +131,60 @@ def randomize(
     return _write_folder(output, columns, survey, by, work)
 
 
-def randomize_columns(
-    dataset: Any, survey: Survey, *, column: str | None, by: str | None, reading: Reading
-) -> list[ColumnValues]:
-    """Return the column of values of each table; checked, and no row is read.
-
-    Parameters and errors are those of :func:`randomize`.
-    """
-    tables = tables_of(dataset, header=reading.header, decimal=reading.decimal)
-    return [_column(one, column, survey.randomizer.domain, by, reading) for one in tables]
-
-
-def _column(
-    table: Table, name: str | None, domain: Domain, by: str | None, reading: Reading
-) -> ColumnValues:
-    made = ColumnValues.in_table(table, name, domain, by=by, texts=reading.texts)
-    made.check_type()
-    return made
-
-
-def _randomized(
-    survey: Survey, rng: RandomSource | None, threads: int, advance: Advance, one: ColumnValues
-) -> Iterator[Any]:
-    rows = reports_per_block(survey.randomizer.report_width)
-    work = partial(survey.randomize, rng=rng)
-    yield from one.map(work, advance=advance, rows=rows, threads=threads)
-
-
-Work = Callable[[ColumnValues], Iterator[Any]]
-
-
-def _write_one(
-    output: Path, columns: list[ColumnValues], survey: Survey, by: str | None, work: Work
+def write_columns(
+    stream: IO[bytes],
+    columns: Sequence[ColumnValues],
+    *,
+    survey: Survey,
+    ending: str,
+    by: str | None = None,
+    rng: RandomSource | None = None,
+    threads: int = 1,
+    advance: Advance = unwatched,
 ) -> int:
-    ending = output.suffix.lower()
-    if by is not None and ending not in LABELED_ENDINGS:
-        raise ArgumentError(
-            f"reports with labels must be written to {' or '.join(LABELED_ENDINGS)}, not to "
-            f"{ending}"
-        )
-    batches = (batch for one in columns for batch in work(one))
-    with replacing(output.resolve()) as stream:
-        if by is None:
-            return write_reports(stream, survey, batches, ending=ending)
-        return write_labeled_reports(stream, survey, batches, ending=ending, by=by)
+    """Write the reports of the values of some columns; return how many.
+
+    Parameters
+    ----------
+    stream : binary file
+    columns : sequence of ColumnValues
+        With the column of labels where there is one.
+    survey, by, rng, threads, advance
+        As of :func:`randomize`.
+    ending : str
+        As of :func:`lapwing.engines.arrow.report_tables.write_reports`.
+    """
+    work = partial(survey.randomize, rng=rng)
+    rows = reports_per_block(survey.randomizer.report_width)
+    batches = (
+        batch
+        for people in columns
+        for batch in people.map(work, advance=advance, rows=rows, threads=threads)
+    )
+    return write_reports(stream, survey, batches, ending=ending, by=by)
+
+
+_PROGRESS = ".lapwing-progress"
 
 
 def _write_folder(
-    output: Path, columns: list[ColumnValues], survey: Survey, by: str | None, work: Work
+    output: Path,
+    columns: list[ColumnValues],
+    survey: Survey,
+    by: str | None,
+    work: Callable[..., int],
 ) -> int:
     job: dict[str, Any] = {"verb": "randomize", "survey": survey.fingerprint, "by": by}
     job |= {"columns": sorted({one.name for one in columns}), "texts": columns[0].texts}
-    saved = SavedProgress(output / ".lapwing-progress", job)
+    saved = SavedProgress(output / _PROGRESS, job)
     begun = saved.load() is not None
     for left in output.glob(".part-*.parquet.*"):  # of a job that was killed: nobody saw them
         left.unlink()
-    files = [one.table.path if one.table.is_file else None for one in columns]
-    saved.check_only([path for path in files if path is not None])
+    saved.check_only([one.table.file for one in columns])
     total = 0
-    for number, (one, path) in enumerate(zip(columns, files, strict=True)):
-        part = output / f"part-{number:05d}.parquet"
-        said = None if path is None else saved.is_done(path)
+    for number, one in enumerate(columns):
+        path, part = one.table.file, output / f"part-{number:05d}.parquet"
+        said = saved.is_done(path)
         if said is not None and said["output"] == part.name and part.exists():
             total += said["reports"]
             continue
@@ -190,23 +193,16 @@ def _write_folder(
             raise ArgumentError(
                 f"the output {part.name} is there already{again}; choose another folder"
             )
-        before = None if path is None else identity(path)
+        before = saved.identity(path)
         with replacing(part.resolve()) as stream:
-            made = write_labeled_reports(
-                stream, survey, _labeled(work(one), by), ending=".parquet", by=by
-            )
+            made = work(stream, [one], ending=".parquet")
             # Noted before the file has its name: one that is noted and absent was never seen.
-            if path is not None and before is not None:
-                saved.add(path, before, {"output": part.name, "reports": made})
+            saved.add(path, before, {"output": part.name, "reports": made})
+            if path is not None:
                 saved.save(b"")
         total += made
-    finished(saved.path)
+    finished(output / _PROGRESS)
     return total
-
-
-def _labeled(batches: Iterator[Any], by: str | None) -> Iterator[Any]:
-    for batch in batches:
-        yield batch if by is not None else (batch, [])
 
 
 def summarize(
@@ -250,54 +246,56 @@ def summarize(
     require_domain(domain)
     curated = domain.for_curator()
     reading = reading or Reading()
-    columns, segments = summary_columns(dataset, curated, column=column, by=by, reading=reading)
+    columns = [
+        curator_columns(one, curated, column=column, by=by, texts=reading.texts)
+        for one in tables_of(dataset, header=reading.header, decimal=reading.decimal)
+    ]
     workers = threads_or_all(threads)
     total = np.zeros(curated.size, dtype=np.int64)
-    saved = None
-    if progress is not None:
-        job = {"verb": "summarize", "domain": fingerprint(curated.to_document())}
-        saved = SavedProgress(Path(progress), job | {"column": column, "by": by, **asdict(reading)})
-        stored = saved.load()
-        if stored is not None:
-            total += np.frombuffer(stored, dtype="<i8")
-        saved.check_only([one.table.path for one in columns if one.table.is_file])
-    for one, beside in zip(columns, segments, strict=True):
-        path = one.table.path if one.table.is_file else None
-        if saved is not None and path is not None and saved.is_done(path) is not None:
+    job = {
+        "verb": "summarize",
+        "domain": fingerprint(curated.to_document()),
+        "column": column,
+        "by": by,
+        **asdict(reading),
+    }
+    saved = SavedProgress(None if progress is None else Path(progress), job)
+    stored = saved.load()
+    if stored is not None:
+        total += np.frombuffer(stored, dtype="<i8")
+    saved.check_only([one.table.file for one, _ in columns])
+    for one, beside in columns:
+        if saved.is_done(one.table.file) is not None:
             continue
-        before = None if saved is None or path is None else identity(path)
+        before = saved.identity(one.table.file)
         total += symbol_counts(one, beside, curated, workers, advance)
-        if saved is not None and path is not None and before is not None:
-            saved.add(path, before, {})
-            if saved.due():
-                saved.save(total.astype("<i8").tobytes())
-    if saved is not None:
-        saved.save(total.astype("<i8").tobytes())
+        saved.add(one.table.file, before, {})
+        if saved.due():
+            saved.save(total.astype("<i8").tobytes())
+    saved.save(total.astype("<i8").tobytes())
     return ExactCounts(curated, total)
 
 
-def summary_columns(
-    dataset: Any, curated: Domain, *, column: str | None, by: str | None, reading: Reading
-) -> tuple[list[ColumnValues], list[ColumnValues | None]]:
-    """Return the column of values of each table, and of segments; checked, and no row is read.
+def curator_columns(
+    table: Table, curated: Domain, *, column: str | None, by: str | None, texts: Texts
+) -> tuple[ColumnValues, ColumnValues | None]:
+    """Return the column of values of a table, and that of segments; checked, no row is read.
 
     Parameters
     ----------
-    dataset, column, by, reading
-        As of :func:`summarize`, and its errors.
+    table : Table
     curated : Domain
         Of :meth:`Domain.for_curator`.
+    column, by, texts
+        As of :func:`summarize`, and its errors.
     """
-    tables = tables_of(dataset, header=reading.header, decimal=reading.decimal)
     cells = curated.domain if isinstance(curated, Segmented) else curated
-    columns = [
-        ColumnValues.in_table(one, column, cells, texts=reading.texts, curator=True)
-        for one in tables
-    ]
-    segments = [segments_beside(one, by, curated) for one in columns]
-    for one in columns:
-        one.check_type()
-    return columns, segments
+    values = ColumnValues.in_table(table, column, cells, texts=texts, curator=True)
+    beside = segments_beside(values, by, curated)
+    values.check_type()
+    if beside is not None:
+        beside.check_type()
+    return values, beside
 
 
 def segments_beside(one: ColumnValues, by: str | None, domain: Domain) -> ColumnValues | None:
@@ -324,7 +322,7 @@ def symbol_counts(
     Parameters
     ----------
     one, beside : ColumnValues
-        Of :func:`summary_columns`.
+        Of :func:`curator_columns`.
     domain : Domain
         Of a curator.
     threads : int

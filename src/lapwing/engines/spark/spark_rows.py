@@ -7,8 +7,11 @@ processor for each file, which for small files is more than counting what is in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import errno
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,6 @@ from urllib.parse import unquote, urlsplit
 from lapwing.engines.arrow.inputs import PARQUET, pyarrow_or_error
 from lapwing.engines.arrow.report_tables import KEYS
 from lapwing.engines.arrow.table_reader import Table, words_in_footer
-from lapwing.engines.spark.java_side import file_errors, jvm_of, required_jvm
 from lapwing.errors import ArgumentError, EngineError, FormatError
 
 
@@ -210,3 +212,57 @@ def _words(tail: bytes, uri: str) -> dict[str, str]:
     return words_in_footer(
         {key.decode(errors="replace"): word.decode(errors="replace") for key, word in said.items()}
     )
+
+
+def jvm_of(session: Any) -> Any:
+    """Return the Java side of a session; None of one of Spark Connect, which shows none."""
+    return getattr(session, "_jvm", None)
+
+
+def required_jvm(session: Any) -> Any:
+    """Return the Java side of a session; EngineError of one of Spark Connect."""
+    jvm = jvm_of(session)
+    if jvm is None:
+        raise EngineError(
+            "this needs a classic session of Spark, not Spark Connect, which shows nobody its file "
+            "systems; start one without SPARK_REMOTE"
+        )
+    return jvm
+
+
+@contextmanager
+def file_errors(name: str) -> Iterator[None]:
+    """Give what Hadoop's files throw as errors for people.
+
+    Parameters
+    ----------
+    name : str
+        Of the file or folder, for messages.
+
+    Raises
+    ------
+    OSError
+        When it is not there, or may not be read.
+    EngineError
+        For all else: a file system that is unknown, or that does not answer.
+    """
+    from py4j.protocol import Py4JError
+
+    known = {"FileNotFoundException": errno.ENOENT, "AccessControlException": errno.EACCES}
+    try:
+        yield
+    except Py4JError as error:
+        thrown = thrown_by(error)
+        if thrown in known:
+            number = known[thrown]
+            raise OSError(number, os.strerror(number), name) from None
+        raise EngineError(
+            f"{name} is in no place that Spark reaches ({thrown}); look at how it is written, and "
+            "at what the cluster is set to"
+        ) from error
+
+
+def thrown_by(error: Exception) -> str:
+    """Return the name of what Java threw, without the package that it is of."""
+    java = getattr(error, "java_exception", None)
+    return type(error).__name__ if java is None else str(java.getClass().getSimpleName())

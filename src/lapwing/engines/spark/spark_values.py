@@ -32,17 +32,25 @@ import numpy as np
 from lapwing.engines.arrow.arrow_values import labels_of
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.report_count import ReportCount, check_report_type
-from lapwing.engines.arrow.report_tables import check_report_table, report_words
-from lapwing.engines.arrow.value_jobs import segments_beside
-from lapwing.engines.spark.java_side import file_errors, required_jvm
+from lapwing.engines.arrow.report_tables import (
+    check_label_column,
+    check_report_table,
+    report_words,
+)
+from lapwing.engines.arrow.value_jobs import curator_columns
 from lapwing.engines.spark.job_errors import answered, mapped
-from lapwing.engines.spark.partial_counts import COLUMNS, WIDE, added, nothing_of
-from lapwing.engines.spark.spark_rows import SparkRows, quoted
-from lapwing.engines.spark.worker_jobs import check_number, sum_of
+from lapwing.engines.spark.spark_rows import SparkRows, file_errors, quoted, required_jvm
+from lapwing.engines.spark.worker_jobs import (
+    COLUMNS,
+    WIDE,
+    added,
+    check_number,
+    nothing_of,
+    sum_of,
+)
 from lapwing.errors import ArgumentError, DomainError, EngineError, LapwingWarning
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.messages.group_tallies import MOST_GROUPS
@@ -218,8 +226,7 @@ def randomize(
     rows = SparkRows.of(df)
     values = ColumnValues.in_table(rows.table, column, survey.randomizer.domain, by=by, texts=texts)
     values.check_type()
-    if by == "report":
-        raise ArgumentError("the column of labels must not be named 'report'; rename it")
+    check_label_column(by)
     columns = [values.name] if by is None else [values.name, by]
     given = _reading(values) | {"survey": survey.to_json(), "by": by}
     schema = "report binary" if by is None else f"report binary, {quoted(by)} string"
@@ -284,14 +291,8 @@ def summarize(
     """
     require_domain(domain)
     rows, curated = SparkRows.of(df), domain.for_curator()
-    cells = curated.domain if isinstance(curated, Segmented) else curated
-    values = ColumnValues.in_table(rows.table, column, cells, texts=texts, curator=True)
-    beside = segments_beside(values, by, curated)
-    values.check_type()
-    columns = [values.name]
-    if beside is not None:
-        beside.check_type()
-        columns.append(beside.name)
+    values, beside = curator_columns(rows.table, curated, column=column, by=by, texts=texts)
+    columns = [values.name, *([] if beside is None else [beside.name])]
     given = _reading(values) | {
         "domain": json.dumps(curated.to_document()),
         "by": None if beside is None else beside.name,

@@ -2,12 +2,16 @@
 
 Each function takes what the driver said, as JSON, and an iterator of pyarrow.RecordBatch objects,
 and yields such. Rows are named by partition and row: where that is in the input, the driver finds.
+
+Counts of some partitions are rows of a data frame, which other tasks or the driver add up. A row is
+a label and its tally: counts as canonical JSON, a log as its reports. The rows that hold no report
+are a number beside them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,19 +21,20 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.documents import canonical, parse
 from lapwing.engines.arrow.arrow_values import labels_of
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.ordered_work import unwatched
-from lapwing.engines.arrow.report_count import ReportCount
+from lapwing.engines.arrow.report_count import Label, ReportCount
+from lapwing.engines.arrow.report_tables import report_batch
 from lapwing.engines.arrow.report_tally import ReportSource
 from lapwing.engines.arrow.table_reader import Table
 from lapwing.engines.arrow.value_jobs import segments_beside, symbol_counts
-from lapwing.engines.spark.partial_counts import added, nothing_of, rows_of
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
-from lapwing.protocol.messages.reports import reports_per_block
-from lapwing.protocol.messages.tally import TallyLog
+from lapwing.protocol.messages.reports import Reports, reports_per_block
+from lapwing.protocol.messages.tally import Tally, TallyLog
 from lapwing.survey.survey import Survey
 
 Batches = Iterator[Any]
@@ -149,13 +154,8 @@ def randomize_values(given: Given, batches: Batches) -> Batches:
     rows = reports_per_block(survey.randomizer.report_width)
     for made in values.map(survey.randomize, advance=unwatched, rows=rows):
         reports, labels = made if given["by"] is not None else (made, None)
-        kind = pa.binary(reports.width)
-        data = pa.py_buffer(np.ascontiguousarray(reports.data))
-        column = pa.FixedSizeBinaryArray.from_buffers(kind, len(reports), [None, data])
-        held = {"report": column.cast(pa.binary())}
-        if labels is not None:
-            held[given["by"]] = pa.array(labels, pa.string())
-        yield pa.record_batch(held)
+        batch = report_batch(reports, survey, labels=labels, by=given["by"])
+        yield batch.set_column(0, "report", batch.column(0).cast(pa.binary()))
 
 
 def summarize_values(given: Given, batches: Batches) -> Batches:
@@ -206,6 +206,74 @@ def find_row(given: Given, batches: Batches) -> Batches:
             yield batch.slice(given["row"] - first, 1).select(["file", "index"])
             return
         first += batch.num_rows
+
+
+COLUMNS = "task int, labeled boolean, label string, content binary, refused long"
+"""The schema of the rows, as Spark writes it."""
+
+WIDE = 2**16
+"""Bytes of a tally from which on tasks add them up before the driver does."""
+
+_ROW_BYTES = 2**24
+"""Most bytes of reports of a log in a row."""
+
+
+def rows_of(counted: ReportCount, *, task: int) -> Iterator[Any]:
+    """Yield counts as record batches of one row for each label, or more where it is a log."""
+    import pyarrow as pa
+
+    rows: list[tuple[Label, bytes | None, int]] = [(None, None, counted.refused)]
+    for label, tally in counted.groups.items():
+        rows += [(label, content, 0) for content in _contents(tally)]
+    for label, content, refused in rows:
+        if content is None and not refused:
+            continue
+        yield pa.record_batch(
+            {
+                "task": pa.array([task], pa.int32()),
+                "labeled": pa.array([counted.grouped]),
+                "label": pa.array([label], pa.string()),
+                "content": pa.array([content], pa.binary()),
+                "refused": pa.array([refused], pa.int64()),
+            }
+        )
+
+
+def _contents(tally: Tally) -> Iterator[bytes]:
+    if not isinstance(tally, TallyLog):
+        yield canonical(tally.to_document())
+        return
+    records = tally.records()
+    step = _ROW_BYTES // tally.width * tally.width
+    for start in range(0, len(records), step):
+        yield records[start : start + step]
+
+
+def added(batches: Iterable[Any], survey: Survey) -> ReportCount:
+    """Return the sum of rows; ArgumentError when there are more groups than anybody looks at."""
+    total = ReportCount({})
+    for batch in batches:
+        for row in batch.to_pylist():
+            groups: dict[Label, Tally] = {}
+            if row["content"] is not None:
+                groups[row["label"]] = _tally(bytes(row["content"]), survey)
+            total += ReportCount(groups, row["labeled"], row["refused"])
+    return total
+
+
+def nothing_of(survey: Survey) -> Tally:
+    """Return the tally of no reports, which says what the others are and how large."""
+    none = np.zeros((0, survey.randomizer.report_width), dtype=np.uint8)
+    tally: Tally = survey.tally(Reports(none, survey.randomizer.fingerprint))
+    return tally
+
+
+def _tally(content: bytes, survey: Survey) -> Tally:
+    if not isinstance(nothing_of(survey), TallyLog):
+        return Tally.from_document(parse(content, name="the count of a task"))
+    data = np.frombuffer(content, dtype=np.uint8).reshape(-1, survey.randomizer.report_width)
+    counted: Tally = survey.tally(Reports(data, survey.randomizer.fingerprint))
+    return counted
 
 
 _WRITTEN = str.maketrans({mark: quote(mark, safe="") for mark in "%/="})
