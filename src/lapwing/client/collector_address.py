@@ -26,7 +26,7 @@ from lapwing.errors import (
     MismatchError,
     MissingExtraError,
 )
-from lapwing.protocol.messages.batch import MEDIA_TYPE
+from lapwing.protocol.messages.batch import EPOCH_NAME, MEDIA_TYPE
 from lapwing.protocol.messages.problems import PREFIX
 from lapwing.survey.survey import Survey
 
@@ -40,7 +40,6 @@ LARGEST_SURVEY = 64 * 2**20
 _LARGEST_ANSWER = 2**20
 
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
-EPOCH = re.compile(r"[a-z0-9][a-z0-9.-]{0,63}")
 
 _WORD = re.compile(r"[a-z][a-z-]{0,63}")
 
@@ -328,7 +327,7 @@ def _epoch(row: Any) -> Epoch:
     name, state = row["name"], row["state"]
     times = [row.get(key) for key in ("opens", "closes", "grace_until")]
     texts = all(isinstance(text, str | None) for text in times) and isinstance(state, str)
-    if not isinstance(name, str) or not EPOCH.fullmatch(name) or not texts:
+    if not isinstance(name, str) or not EPOCH_NAME.fullmatch(name) or not texts:
         raise KeyError
     return Epoch(name, state, *times)
 

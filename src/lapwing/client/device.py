@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from lapwing.client.collector_address import (
-    EPOCH,
     CollectorAddress,
     SendResult,
     check_fingerprint,
@@ -26,7 +25,7 @@ from lapwing.errors import ArgumentError, FormatError, MismatchError, PrivacyErr
 from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Ledger
-from lapwing.protocol.messages.batch import NO_SEGMENT, Batch
+from lapwing.protocol.messages.batch import NO_SEGMENT, Batch, check_epoch_name
 from lapwing.protocol.messages.reports import Reports
 from lapwing.randomizers.categorical.rappor import Memory, Rappor
 from lapwing.survey.survey import Survey
@@ -229,7 +228,7 @@ class Device:
         DeviceError
             When the file cannot be written. Whatever is raised, nothing was spent or stored.
         """
-        check_epoch(epoch)
+        check_epoch_name(epoch)
         token = _checked_token(upload_token)
         number = segment_number(survey, segment)
         with self.file.transaction() as connection:
@@ -281,15 +280,6 @@ class Device:
                 f"this device answers surveys of at most epsilon {float(self.epsilon_cap):g}; "
                 f"{survey.name!r} costs {cost}; it was not answered"
             )
-
-
-def check_epoch(epoch: Any) -> None:
-    """Refuse what is no name of an epoch."""
-    if not isinstance(epoch, str) or not EPOCH.fullmatch(epoch):
-        raise ArgumentError(
-            "the name of an epoch must be 1 to 64 of a-z, 0-9, '.' and '-', and begin with a "
-            "letter or a digit, such as 2026-12"
-        )
 
 
 def segment_number(survey: Survey, segment: str | None) -> int:

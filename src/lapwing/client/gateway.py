@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lapwing.client.collector_address import CollectorAddress, SendResult, send
-from lapwing.client.device import check_epoch, segment_number
+from lapwing.client.device import segment_number
 from lapwing.client.device_file import DeviceFile
 from lapwing.client.outbox import Outbox, OutgoingBatch, Patience, insert, of_pile
 from lapwing.errors import ArgumentError, FormatError, MismatchError
-from lapwing.protocol.messages.batch import MOST_BYTES, MOST_REPORTS, Batch
+from lapwing.protocol.messages.batch import MOST_BYTES, MOST_REPORTS, Batch, check_epoch_name
 from lapwing.protocol.messages.reports import Reports
 from lapwing.survey.survey import Survey
 
@@ -97,7 +97,7 @@ class Gateway:
         DeviceError
             When the file cannot be written. Whatever is raised, nothing was stored.
         """
-        check_epoch(epoch)
+        check_epoch_name(epoch)
         if not isinstance(pile, str) or not 1 <= len(pile) <= 200 or not pile.isprintable():
             raise ArgumentError("the name of a pile must be 1 to 200 printable characters")
         if not isinstance(reports, Reports) or not len(reports):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -346,18 +345,3 @@ def _tail_coefficients(count: int) -> Vector:
         rows[row, : row + 2] = -integral
         rows[row, 0] += np.polynomial.polynomial.polyval(1.0, integral)
     return rows
-
-
-def as_basis(functions: Sequence[Any], domain: Domain) -> tuple[tuple[float, ...], ...]:
-    """Return callables as a basis: their values at the middles of the symbols, on [-1, 1].
-
-    Parameters
-    ----------
-    functions : sequence of callable
-        Each takes float64 [points] in [-1, 1].
-    domain : Interval or Integers
-        As it is given to a release.
-    """
-    held = domain.left.size
-    middles = (2 * np.arange(held) + 1) / held - 1
-    return tuple(tuple(np.asarray(function(middles), dtype=float)) for function in functions)

@@ -10,7 +10,13 @@ from typing import Any
 
 import msgspec
 
-from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, LARGEST_BATCH, MEDIA_TYPE, MOST_REPORTS
+from lapwing.protocol.messages.batch import (
+    EPOCH_NAME,
+    JSON_MEDIA_TYPE,
+    LARGEST_BATCH,
+    MEDIA_TYPE,
+    MOST_REPORTS,
+)
 from lapwing.protocol.messages.problems import Problem
 from lapwing.results.answer_documents import (
     DifferenceAnswer,
@@ -20,6 +26,13 @@ from lapwing.results.answer_documents import (
 )
 from lapwing.service.decoding_orders import MEDIA_TYPES
 from lapwing.service.problem_answers import AnyProblem, DeskProblem
+from lapwing.service.survey_life import (
+    LARGEST_MINIMUM,
+    LONGEST_GRACE,
+    LONGEST_RETENTION,
+    MOST_TOKENS,
+    USUAL_MINIMUM,
+)
 from lapwing.survey.survey import FORMAT
 
 
@@ -61,18 +74,14 @@ def _operations() -> Document:
             )
         },
         "/metrics": {
-            "get": {
-                **_operation(
-                    "Counters for Prometheus",
-                    "operations",
-                    {
-                        200: _answer("Counters.", "text/plain", TEXT),
-                        **_problems(DeskProblem.TOKEN_NEEDED),
-                    },
-                    description="Open to all where the setting `open_counters` is true.",
-                ),
-                "security": [{"role": []}],
-            }
+            "get": _operation(
+                "Counters for Prometheus",
+                "operations",
+                {200: _answer("Counters.", "text/plain", TEXT)},
+                DeskProblem.TOKEN_NEEDED,
+                description="Open to all where the setting `open_counters` is true.",
+                security=ROLE,
+            )
         },
         "/openapi.json": {
             "get": _operation(
@@ -83,51 +92,40 @@ def _operations() -> Document:
 
 
 def _devices() -> Document:
-    survey = _parameter("survey", "Fingerprint of the survey.", FINGERPRINT)
-    epoch = _parameter("epoch", "Name of the epoch.", EPOCH_NAME)
     batch = _parameter("batch", "16 random bytes.", {"type": "string", "pattern": "^[0-9a-f]{32}$"})
     stored = _json("Stored.", reference("Stored"))
-    upload: Document = {
-        **_operation(
-            "Store a batch of reports, whole or not at all",
-            "devices",
-            {
-                201: {**stored, "description": "Stored now: it is on disk."},
-                200: {**stored, "description": "It was stored before; nothing is counted twice."},
-                **_problems(*Problem),
-            },
-            description="The batch may be sent again with the same bytes until it is answered. A "
-            "device drops it at any 2xx or 4xx but 408, 425 and 429, and keeps it at all others.",
-        ),
-        "security": [{}, {"invitation": []}],
-        "requestBody": {
-            "required": True,
-            "content": {
-                MEDIA_TYPE: {
-                    "schema": {"type": "string", "format": "binary", "maxLength": LARGEST_BATCH}
-                },
-                JSON_MEDIA_TYPE: {"schema": reference("Batch")},
-            },
+    upload = _operation(
+        "Store a batch of reports, whole or not at all",
+        "devices",
+        {
+            201: {**stored, "description": "Stored now: it is on disk."},
+            200: {**stored, "description": "It was stored before; nothing is counted twice."},
         },
-    }
-    allowed = _operation(
-        "Whether another page may send this", "devices", {204: {"description": "It may."}}
+        *Problem,
+        description="The batch may be sent again with the same bytes until it is answered. A "
+        "device drops it at any 2xx or 4xx but 408, 425 and 429, and keeps it at all others.",
+        security=[{}, {"invitation": []}],
+        body={
+            MEDIA_TYPE: {"type": "string", "format": "binary", "maxLength": LARGEST_BATCH},
+            JSON_MEDIA_TYPE: reference("Batch"),
+        },
     )
+    may: Answers = {204: {"description": "It may."}}
+    allowed = _operation("Whether another page may send this", "devices", may)
     return {
         "/v1/surveys/{survey}/epochs": {
-            "parameters": [survey],
+            "parameters": [SURVEY],
             "get": _operation(
                 "When the survey is answered",
                 "devices",
-                {
-                    200: _json("The epochs.", object_of({"epochs": list_of(reference("Epoch"))})),
-                    **_problems(Problem.UNKNOWN_SURVEY, DeskProblem.MALFORMED_REQUEST),
-                },
+                {200: _json("The epochs.", object_of({"epochs": list_of(reference("Epoch"))}))},
+                Problem.UNKNOWN_SURVEY,
+                DeskProblem.MALFORMED_REQUEST,
             ),
             "options": allowed,
         },
         "/v1/surveys/{survey}/epochs/{epoch}/batches/{batch}": {
-            "parameters": [survey, epoch, batch],
+            "parameters": [SURVEY, EPOCH, batch],
             "put": upload,
             "post": {**upload, "summary": "The same, for pages that are being closed"},
             "options": allowed,
@@ -136,38 +134,31 @@ def _devices() -> Document:
 
 
 def _admins() -> Document:
-    survey = _parameter("survey", "Fingerprint of the survey.", FINGERPRINT)
-    epoch = _parameter("epoch", "Name of the epoch.", EPOCH_NAME)
     terms = _json("Its terms.", reference("Terms"))
     moved = _json("The epoch as it is now.", reference("Epoch"))
     gone: Answers = {204: {"description": "It is forgotten, with all that was collected."}}
 
     def admin(summary: str, answers: Answers, *problems: AnyProblem, body: Any = None) -> Document:
-        said = (
-            DeskProblem.MALFORMED_REQUEST,
-            DeskProblem.TOKEN_NEEDED,
-            DeskProblem.NOT_ALLOWED,
+        sent = () if body is None else (Problem.TOO_LARGE, Problem.BUSY)
+        return _operation(
+            summary,
+            "admins",
+            answers,
+            *(DeskProblem.MALFORMED_REQUEST, DeskProblem.TOKEN_NEEDED, DeskProblem.NOT_ALLOWED),
             *problems,
+            *(*sent, Problem.NOT_READY, Problem.FULL),
+            security=ROLE,
+            body=None if body is None else {"application/json": body},
         )
-        if body is not None:
-            said = (*said, Problem.TOO_LARGE, Problem.BUSY)
-        operation = _operation(
-            summary, "admins", {**answers, **_problems(*said, Problem.NOT_READY, Problem.FULL)}
-        )
-        operation["security"] = [{"role": []}]
-        if body is not None:
-            content = {"application/json": {"schema": body}}
-            operation["requestBody"] = {"required": True, "content": content}
-        return operation
 
     unknown = Problem.UNKNOWN_SURVEY
     neither = (Problem.UNKNOWN_SURVEY, Problem.UNKNOWN_EPOCH)
     create = object_of(
         {
             "survey": {"type": "object", "description": "A survey's document."},
-            "minimum": {"type": "integer", "minimum": 1, "maximum": 10**12, "default": 1000},
+            "minimum": {**_whole(1, LARGEST_MINIMUM), "default": USUAL_MINIMUM},
             "upload": {"enum": ["open", "tokens"], "default": "open"},
-            "retention_days": {"type": ["integer", "null"], "minimum": 0, "maximum": 36_525},
+            "retention_days": {**_whole(0, LONGEST_RETENTION), "type": ["integer", "null"]},
         },
         required=["survey"],
     )
@@ -181,11 +172,11 @@ def _admins() -> Document:
         {
             "opens": {**MOMENT, "description": "null: by hand."},
             "closes": {**MOMENT, "description": "null: by hand."},
-            "grace_seconds": {"type": "integer", "minimum": 0, "maximum": 366 * 86_400},
+            "grace_seconds": _whole(0, LONGEST_GRACE),
         },
         required=[],
     )
-    tokens = object_of({"count": {"type": "integer", "minimum": 1, "maximum": 100_000}})
+    tokens = object_of({"count": _whole(1, MOST_TOKENS)})
     role = object_of(
         {
             "role": {"enum": ["admin", "analyst"]},
@@ -196,14 +187,18 @@ def _admins() -> Document:
     unchanged: Answers = {
         200: _json("The document, the same bytes for ever.", {"type": "object"}),
         304: {"description": "It is what the sender has."},
-        **_problems(unknown, DeskProblem.MALFORMED_REQUEST),
     }
     made: Answers = {201: _json("Shown this once.", object_of({"tokens": list_of(TEXT)}))}
     told: Answers = {201: _json("Shown this once.", object_of({"token": TEXT, "role": TEXT}))}
     return {
         "/v1/surveys/{survey}": {
-            "parameters": [survey],
-            "get": _operation("The survey's document", "devices", unchanged),
+            "parameters": [SURVEY],
+            "get": _operation(
+                "The survey's document",
+                "devices",
+                unchanged,
+                *(unknown, DeskProblem.MALFORMED_REQUEST),
+            ),
             "options": _operation(
                 "Whether another page may ask", "devices", {204: {"description": "It may."}}
             ),
@@ -217,19 +212,19 @@ def _admins() -> Document:
             "delete": admin("Forget a survey", gone, unknown),
         },
         "/v1/surveys/{survey}/publish": {
-            "parameters": [survey],
+            "parameters": [SURVEY],
             "post": admin("Let devices see it", {200: terms}, unknown, DeskProblem.STATE),
         },
         "/v1/surveys/{survey}/retire": {
-            "parameters": [survey],
+            "parameters": [SURVEY],
             "post": admin("Close it with all of its epochs", {200: terms}, unknown),
         },
         "/v1/surveys/{survey}/upload-tokens": {
-            "parameters": [survey],
+            "parameters": [SURVEY],
             "post": admin("Invite devices", made, unknown, DeskProblem.STATE, body=tokens),
         },
         "/v1/surveys/{survey}/epochs/{epoch}": {
-            "parameters": [survey, epoch],
+            "parameters": [SURVEY, EPOCH],
             "put": admin(
                 "Plan an epoch, or change its times",
                 {201: moved, 200: moved},
@@ -240,11 +235,11 @@ def _admins() -> Document:
             "delete": admin("Forget an epoch", gone, *neither),
         },
         "/v1/surveys/{survey}/epochs/{epoch}/open": {
-            "parameters": [survey, epoch],
+            "parameters": [SURVEY, EPOCH],
             "post": admin("Open it now", {200: moved}, *neither, DeskProblem.STATE),
         },
         "/v1/surveys/{survey}/epochs/{epoch}/close": {
-            "parameters": [survey, epoch],
+            "parameters": [SURVEY, EPOCH],
             "post": admin("Close it now; in its grace, end that", {200: moved}, *neither),
         },
         "/v1/tokens": {"post": admin("Make a token of a role", told, body=role)},
@@ -252,12 +247,10 @@ def _admins() -> Document:
 
 
 def _analysts() -> Document:
-    survey = _parameter("survey", "Fingerprint of the survey.", FINGERPRINT)
-    epoch = _parameter("epoch", "Name of the epoch.", EPOCH_NAME)
     form = _parameter(
         "epoch",
         "Name of the epoch; with .csv, .svg or .png behind it a table or a picture.",
-        {"type": "string", "pattern": r"^[a-z0-9][a-z0-9.-]{0,63}(\.(csv|svg|png))?$"},
+        {"type": "string", "pattern": rf"^{EPOCH_NAME.pattern}(\.(csv|svg|png))?$"},
     )
     end = {"type": "string", "maxLength": 100}
     segment = _query("segment", 'One of the survey\'s; "other" for who has none.', TEXT)
@@ -265,14 +258,15 @@ def _analysts() -> Document:
     def analyst(
         summary: str, answers: Answers, *problems: AnyProblem, query: tuple[Document, ...] = ()
     ) -> Document:
-        said = (DeskProblem.MALFORMED_REQUEST, DeskProblem.TOKEN_NEEDED, *problems)
-        operation = _operation(
-            summary, "analysts", {**answers, **_problems(*said, Problem.NOT_READY)}
+        return _operation(
+            summary,
+            "analysts",
+            answers,
+            *(DeskProblem.MALFORMED_REQUEST, DeskProblem.TOKEN_NEEDED),
+            *(*problems, Problem.NOT_READY),
+            security=ROLE,
+            query=query,
         )
-        operation["security"] = [{"role": []}]
-        if query:
-            operation["parameters"] = list(query)
-        return operation
 
     shown = (
         Problem.UNKNOWN_SURVEY,
@@ -311,7 +305,7 @@ def _analysts() -> Document:
             )
         },
         "/v1/surveys/{survey}/state": {
-            "parameters": [survey],
+            "parameters": [SURVEY],
             "get": analyst(
                 "How many reports there are",
                 {200: _json("By epoch and segment.", reference("State"))},
@@ -319,7 +313,7 @@ def _analysts() -> Document:
             ),
         },
         "/v1/surveys/{survey}/tallies/{epoch}": {
-            "parameters": [survey, epoch],
+            "parameters": [SURVEY, EPOCH],
             "get": analyst(
                 "The tally, for every decoder",
                 {200: _json("A tally's document.", {"type": "object"})},
@@ -328,7 +322,7 @@ def _analysts() -> Document:
             ),
         },
         "/v1/surveys/{survey}/alarms/{epoch}": {
-            "parameters": [survey, epoch],
+            "parameters": [SURVEY, EPOCH],
             "get": analyst(
                 "Whether honest devices can have sent the reports",
                 {200: _json("The alarm.", reference("Alarm"))},
@@ -339,7 +333,7 @@ def _analysts() -> Document:
             ),
         },
         "/v1/surveys/{survey}/results/{epoch}": {
-            "parameters": [survey, form],
+            "parameters": [SURVEY, form],
             "get": analyst(
                 "What the reports say",
                 {200: {"description": "A result.", "content": content}},
@@ -352,13 +346,31 @@ def _analysts() -> Document:
     }
 
 
-def _operation(summary: str, tag: str, answers: Answers, *, description: str = "") -> Document:
-    found: Document = {
+def _operation(
+    summary: str,
+    tag: str,
+    answers: Answers,
+    *problems: AnyProblem,
+    description: str = "",
+    security: list[Document] | None = None,
+    query: tuple[Document, ...] = (),
+    body: Document | None = None,
+) -> Document:
+    """Return an operation: its good answers, its problems, who may ask, and what is sent."""
+    every = sorted({**answers, **_problems(*problems)}.items())
+    content = {media_type: {"schema": schema} for media_type, schema in (body or {}).items()}
+    rest: Document = {
+        "description": description,
+        "security": security,
+        "parameters": list(query),
+        "requestBody": {"required": True, "content": content} if content else None,
+    }
+    return {
         "summary": summary,
         "tags": [tag],
-        "responses": {str(status): answer for status, answer in sorted(answers.items())},
+        "responses": {str(status): answer for status, answer in every},
+        **{key: value for key, value in rest.items() if value},
     }
-    return {**found, "description": description} if description else found
 
 
 def _problems(*problems: AnyProblem) -> Answers:
@@ -385,26 +397,28 @@ def _json(description: str, schema: Document) -> Document:
 
 
 def _parameter(name: str, description: str, schema: Document) -> Document:
-    return {
-        "name": name,
-        "in": "path",
-        "required": True,
-        "description": description,
-        "schema": schema,
-    }
+    return {**_query(name, description, schema), "in": "path", "required": True}
 
 
 def _query(name: str, description: str, schema: Document) -> Document:
     return {"name": name, "in": "query", "description": description, "schema": schema}
 
 
+def _whole(low: int, high: int) -> Document:
+    return {"type": "integer", "minimum": low, "maximum": high}
+
+
 Document = dict[str, Any]
 Answers = dict[int, Document]
 
 FINGERPRINT = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
-EPOCH_NAME = {"type": "string", "pattern": "^[a-z0-9][a-z0-9.-]{0,63}$"}
+NAME_OF_EPOCH = {"type": "string", "pattern": f"^{EPOCH_NAME.pattern}$"}
 MOMENT = {"type": ["string", "null"], "format": "date-time"}
 TEXT = {"type": "string"}
+SURVEY = _parameter("survey", "Fingerprint of the survey.", FINGERPRINT)
+EPOCH = _parameter("epoch", "Name of the epoch.", NAME_OF_EPOCH)
+ROLE: list[Document] = [{"role": []}]
+"""What an operation says of security that needs the token of a role."""
 COUNT = {"type": "integer", "minimum": 0}
 ANSWERS = (NumbersAnswer, LabelsAnswer, HeavyHittersAnswer, DifferenceAnswer)
 """What a result says, by its kind."""
@@ -416,7 +430,7 @@ def schemas() -> Document:
     """Return them all, by their names."""
     guarantee = {"type": "object", "description": "What one report promises its sender."}
     epoch = {
-        "name": EPOCH_NAME,
+        "name": NAME_OF_EPOCH,
         "opens": MOMENT,
         "closes": MOMENT,
         "grace_until": MOMENT,
@@ -488,13 +502,13 @@ def schemas() -> Document:
                     "properties": {
                         "survey": FINGERPRINT,
                         "name": TEXT,
-                        "epoch": EPOCH_NAME,
+                        "epoch": NAME_OF_EPOCH,
                         "segment": {"type": ["string", "null"]},
                         "answers": row["answers"],
-                        "against": EPOCH_NAME,
+                        "against": NAME_OF_EPOCH,
                         "against_segment": {"type": ["string", "null"]},
                         "together": list_of(
-                            object_of({"survey": FINGERPRINT, "epoch": EPOCH_NAME})
+                            object_of({"survey": FINGERPRINT, "epoch": NAME_OF_EPOCH})
                         ),
                         "warnings": list_of(TEXT),
                     },

@@ -7,7 +7,6 @@ too; what only analysts and admins meet stands here. No text repeats a value tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from http import HTTPStatus
 from typing import Any
 
@@ -20,57 +19,28 @@ from lapwing.errors import (
     StoreError,
     StoreFullError,
 )
-from lapwing.protocol.messages.problems import PREFIX, Problem
+from lapwing.protocol.messages.problems import PREFIX, Problem, ProblemWord
 
 MEDIA_TYPE = b"application/problem+json"
 
 
-class DeskProblem(StrEnum):
-    """The last word of the type of what an analyst, an admin or a passer-by can meet."""
+class DeskProblem(ProblemWord):
+    """What an analyst, an admin or a passer-by can meet."""
 
-    MALFORMED_REQUEST = "malformed-request"
-    TOKEN_NEEDED = "token-needed"
-    NOT_ALLOWED = "not-allowed"
-    TOO_FEW = "too-few-reports"
-    UNKNOWN_SEGMENT = "unknown-segment"
-    NOTHING_HERE = "nothing-here"
-    METHOD = "wrong-method"
-    STATE = "wrong-state"
-    EXISTS = "other-terms"
-    SURVEY_REFUSED = "survey-refused"
-    CANNOT_BE_SAID = "cannot-be-said"
-    NO_RESULT = "no-result-now"
-    DEFECT = "internal-error"
+    MALFORMED_REQUEST = "malformed-request", 400, "The request cannot be read"
+    TOKEN_NEEDED = "token-needed", 401, "This needs a bearer token of a role"
+    NOT_ALLOWED = "not-allowed", 403, "The token's role may not do this"
+    TOO_FEW = "too-few-reports", 403, "There are too few reports to show this"
+    UNKNOWN_SEGMENT = "unknown-segment", 404, "The survey has no such segment"
+    NOTHING_HERE = "nothing-here", 404, "There is nothing at this address"
+    METHOD = "wrong-method", 405, "This address does not know the method"
+    STATE = "wrong-state", 409, "The state of the survey or epoch forbids this"
+    EXISTS = "other-terms", 409, "The survey is here already, with other terms"
+    SURVEY_REFUSED = "survey-refused", 422, "The survey cannot be used"
+    CANNOT_BE_SAID = "cannot-be-said", 422, "These reports cannot tell this"
+    NO_RESULT = "no-result-now", 503, "There is no result now"
+    DEFECT = "internal-error", 500, "This is a defect of the collector"
 
-    @property
-    def status(self) -> HTTPStatus:
-        """The HTTP status that goes with it."""
-        return _KINDS[self][0]
-
-    @property
-    def sentence(self) -> str:
-        """One sentence for people, without its full stop."""
-        return _KINDS[self][1]
-
-
-_KINDS = {
-    DeskProblem.MALFORMED_REQUEST: (HTTPStatus.BAD_REQUEST, "The request cannot be read"),
-    DeskProblem.TOKEN_NEEDED: (HTTPStatus.UNAUTHORIZED, "This needs a bearer token of a role"),
-    DeskProblem.NOT_ALLOWED: (HTTPStatus.FORBIDDEN, "The token's role may not do this"),
-    DeskProblem.TOO_FEW: (HTTPStatus.FORBIDDEN, "There are too few reports to show this"),
-    DeskProblem.UNKNOWN_SEGMENT: (HTTPStatus.NOT_FOUND, "The survey has no such segment"),
-    DeskProblem.NOTHING_HERE: (HTTPStatus.NOT_FOUND, "There is nothing at this address"),
-    DeskProblem.METHOD: (HTTPStatus.METHOD_NOT_ALLOWED, "This address does not know the method"),
-    DeskProblem.STATE: (HTTPStatus.CONFLICT, "The state of the survey or epoch forbids this"),
-    DeskProblem.EXISTS: (HTTPStatus.CONFLICT, "The survey is here already, with other terms"),
-    DeskProblem.SURVEY_REFUSED: (HTTPStatus.UNPROCESSABLE_ENTITY, "The survey cannot be used"),
-    DeskProblem.CANNOT_BE_SAID: (
-        HTTPStatus.UNPROCESSABLE_ENTITY,
-        "These reports cannot tell this",
-    ),
-    DeskProblem.NO_RESULT: (HTTPStatus.SERVICE_UNAVAILABLE, "There is no result now"),
-    DeskProblem.DEFECT: (HTTPStatus.INTERNAL_SERVER_ERROR, "This is a defect of the collector"),
-}
 
 AnyProblem = Problem | DeskProblem
 

@@ -7,9 +7,9 @@ grace, closed; it never goes back.
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -23,6 +23,7 @@ from lapwing.errors import (
     NotStoredError,
     StoreError,
 )
+from lapwing.protocol.messages.batch import check_epoch_name
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.catalog import Catalog, KeptSurvey
 from lapwing.service.logs import Log
@@ -119,8 +120,6 @@ def epoch_document(epoch: StoredEpoch) -> dict[str, object]:
 
 
 Found = TypeVar("Found")
-
-EPOCH_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,63}")
 
 MOST_TOKENS = 100_000
 """Upload tokens that one request makes."""
@@ -277,12 +276,11 @@ class SurveyLife:
             ``opens``, ``closes`` (RFC 3339, or null for by hand) and ``grace_seconds``.
         """
         check_keys(document, ("opens", "closes", "grace_seconds"), needed=())
-        if not EPOCH_NAME.fullmatch(name):
-            raise malformed(
-                "the name of an epoch must have 1 to 64 of the signs a-z, 0-9, . and -, and begin "
-                "with one of the first two"
+        with _as_malformed():
+            check_epoch_name(name)
+            opens, closes = (
+                to_timestamp(document.get(key), name=key) for key in ("opens", "closes")
             )
-        opens, closes = (_moment(document.get(key), key) for key in ("opens", "closes"))
         grace = _whole(document.get("grace_seconds", 0), "grace_seconds", 0, LONGEST_GRACE)
         if opens is not None and closes is not None and closes <= opens:
             raise malformed("closes must be after opens, it is not")
@@ -462,8 +460,10 @@ def _whole(value: Any, name: str, low: int, high: int) -> int:
     return value
 
 
-def _moment(text: Any, name: str) -> int | None:
+@contextmanager
+def _as_malformed() -> Iterator[None]:
+    """Raise what is wrong with a body as its problem."""
     try:
-        return to_timestamp(text, name=name)
+        yield
     except ArgumentError as error:
         raise malformed(str(error)) from None

@@ -365,7 +365,7 @@ def _read(body: bytes, kept: KeptSurvey, *, packed: bool, survey: str) -> Batch:
 
 def _refused(outcome: Outcome) -> ProblemError:
     more = {"reports": _positions(outcome.refused)} if outcome.refused else {}
-    return ProblemError(Problem(outcome.verdict.value), _DETAILS[outcome.verdict], more=more)
+    return ProblemError(Problem[outcome.verdict.name], _DETAILS[outcome.verdict], more=more)
 
 
 def _positions(refused: tuple[tuple[int, str], ...]) -> list[dict[str, int | str]]:

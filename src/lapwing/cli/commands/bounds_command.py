@@ -13,6 +13,7 @@ from lapwing.cli.option_groups import option
 from lapwing.cli.reading.domain_options import decimal_of
 from lapwing.cli.reading.options import ColumnName, DecimalName, NoHeader, relation_of
 from lapwing.engines.arrow.column_values import ColumnValues
+from lapwing.engines.arrow.table_reader import open_table
 from lapwing.mechanisms.private_bounds import (
     PrivateBounds,
     check_confidence,
@@ -110,9 +111,8 @@ def _steps(
 ) -> ExactCounts:
     """Return how many rows lie between each power of two and the next."""
     with out.listening():
-        values = ColumnValues.of(
-            path, column, _NUMBERS, curator=True, header=header, decimal=decimal
-        )
+        table = open_table(path, header=header, decimal=decimal)
+        values = ColumnValues.in_table(table, column, _NUMBERS, curator=True)
         with out.progress("count", values.table.rows) as advance:
             parts = values.map(count_steps, advance=advance)
             summary: ExactCounts = sum(parts, start=count_steps([]))

@@ -114,8 +114,8 @@ def compare(
     values counted in bins, as expected errors do. Each true value needs about 120 bytes of memory.
     """
     check_level(level)
-    named.check()
-    if named.file is not None:
+    named.check_table(named.truth, option="truth")
+    if named.truth is not None:
         if second_file is not None or output is not None or compared != ComparisonOptions():
             raise ArgumentError(
                 "--truth compares one result with the truth; leave SECOND, --output, --people, "
@@ -196,7 +196,7 @@ def show_distances(
     result_file: Path, named: TruthOptions, written: TableOptions, out: Output, *, force: bool
 ) -> None:
     """Show how far the result in a file is from the truth."""
-    inputs = [path for path in (result_file, named.file) if path is not None]
+    inputs = [path for path in (result_file, named.truth) if path is not None]
     written.check(inputs=inputs, force=force)
     result = read_result(result_file)
     known = named.exact(result.domain, out)
@@ -204,7 +204,7 @@ def show_distances(
     document = {
         "command": "compare",
         "result": str(result_file),
-        "truth": str(named.file),
+        "truth": str(named.truth),
         "people": known.distribution.reports,
         # JSON has no infinity: null there means infinite, or not comparable.
         "distances": {
@@ -216,7 +216,7 @@ def show_distances(
         [{"distance": one.name, "value": _finite(one.value), "unit": one.unit} for one in measures]
     )
     rows = [[measure.name, _text(measure.value), measure.unit] for measure in measures]
-    out.show(document, grid(f"distance from {named.file}", ["", "value", "unit"], rows))
+    out.show(document, grid(f"distance from {named.truth}", ["", "value", "unit"], rows))
 
 
 def measured(result: Distribution, truth: Truth) -> list[Measure]:

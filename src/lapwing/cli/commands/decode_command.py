@@ -14,6 +14,7 @@ from lapwing.cli.option_groups import option
 from lapwing.cli.reading.options import (
     Force,
     Level,
+    ResultOptions,
     SegmentName,
     Settings,
     check_level,
@@ -244,17 +245,6 @@ Words = Annotated[
         "tallies, are decoded to one answer.",
     ),
 ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ResultOptions:
-    """The option of a result that is kept."""
-
-    output: Path | None = option(
-        "The file to write the result to. Without it, the result is only shown.",
-        "FILE",
-        flags="--output -o",
-    )
 
 
 def decode(

@@ -52,12 +52,12 @@ def plot(
     """
     check_level(level)
     texts = {"title": words.title, "label": words.label}
-    named.check()
+    named.check_table(named.truth, option="truth")
     check_ending(output, ENDINGS, what="the picture")
-    others = [path for path in (result_file, named.file) if path is not None]
+    others = [path for path in (result_file, named.truth) if path is not None]
     check_output(output, inputs=others, force=force)
     if is_series(result_file):
-        if segment is not None or named.file is not None:
+        if segment is not None or named.truth is not None:
             raise ArgumentError("a series is drawn by itself, without a segment or a truth")
         series = read_series(result_file)
         figure = series.plot(kind="weeks" if words.every_week else "timeline", **texts)
@@ -67,14 +67,14 @@ def plot(
         raise ArgumentError("--every-week is for a series (lapwing series -o)")
     result = read_distribution_or_list(result_file, segment)
     if result._kind == "heavy-hitters":
-        if named.file is not None:
+        if named.truth is not None:
             raise ArgumentError("a list of heavy hitters is drawn by itself, without a truth")
         figure = figure_of(result._picture(level=level), **texts)
     else:
         truth = named.counted(result.domain, out)
         pictures = result._pictures(level=level, truth=truth)
         figure = figure_of(*pictures, **texts)
-    _write(output, figure, out, truth=named.file is not None)
+    _write(output, figure, out, truth=named.truth is not None)
 
 
 def _write(output: Path, figure: Any, out: Output, *, truth: bool) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from lapwing.cli.console import Output, check_output, facts, write_text
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.options import Force, Level, SegmentName, check_level
+from lapwing.cli.reading.options import Force, Level, ResultOptions, SegmentName, check_level
 from lapwing.cli.reading.stored_answers import read_watch, read_weeks
 from lapwing.cli.showing.answer import TableOptions, shown_answer
 from lapwing.errors import ArgumentError
@@ -20,14 +20,9 @@ from lapwing.survey.watch import Noticed, Watch
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeriesOptions:
+class SeriesOptions(ResultOptions):
     """The options of weeks that are decoded together, or watched."""
 
-    output: Path | None = option(
-        "The file to write the series to. Without it, the series is only shown.",
-        "FILE",
-        flags="--output -o",
-    )
     names: str | None = option(
         "Names of the weeks, separated by commas. Default: the names of the files.", "NAMES"
     )

@@ -56,6 +56,15 @@ class CountingOptions:
         "N",
     )
 
+    def check(self) -> None:
+        """Raise ArgumentError where two options do not fit together."""
+        if self.by is not None and self.salvage:
+            raise ArgumentError("--salvage is for .lwr files, which hold no labels for --by")
+        if self.by is None and self.segment_minimum is not None:
+            raise ArgumentError(
+                "--segment-minimum is the least size of a segment; name the segments with --by"
+            )
+
 
 def tally(
     survey_file: SurveyFile,
@@ -89,13 +98,15 @@ def tally(
     check_output(output, inputs=inputs, force=force)
     check_distinct(files, what="reports", allow_equal=counting.allow_equal)
     survey = read_survey(survey_file)
-    _check(counting)
+    counting.check()
     threads, progress = work.workers(), work.progress(output)
     counted = _counted(paths, survey, counting, threads, progress, out)
     if counted.total == 0:
         names = ", ".join(input_name(Path(path)) for path in reports)
         raise TallyError(f"there must be at least one report to count, there is none in {names}")
-    _warn(counted.refused, out)
+    if counted.refused:
+        rows = "1 row holds" if counted.refused == 1 else f"{counted.refused:,} rows hold"
+        out.warn(f"{rows} no report of this survey, counted apart (--skip-bad)")
     if counting.by is None:
         write_text(output, counted.tally.to_json())
         _show(out, survey, counted, output)
@@ -106,21 +117,6 @@ def tally(
         _show_groups(out, survey, counted, groups, counting.by, minimum, output)
     if progress is not None:
         finished(progress)
-
-
-def _warn(refused: int, out: Output) -> None:
-    if refused:
-        rows = "1 row holds" if refused == 1 else f"{refused:,} rows hold"
-        out.warn(f"{rows} no report of this survey, counted apart (--skip-bad)")
-
-
-def _check(counting: CountingOptions) -> None:
-    if counting.by is not None and counting.salvage:
-        raise ArgumentError("--salvage is for .lwr files, which hold no labels for --by")
-    if counting.by is None and counting.segment_minimum is not None:
-        raise ArgumentError(
-            "--segment-minimum is the least size of a segment; name the segments with --by"
-        )
 
 
 def _counted(

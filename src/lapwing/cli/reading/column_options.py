@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +39,29 @@ class ColumnOptions:
 
     def reading(self, domain: Domain) -> Reading:
         """Return how the cells of the table are read."""
-        return Reading(
-            texts=texts_of(self.texts, domain),
-            header=not self.no_header,
-            decimal=decimal_of(self.decimal, domain),
-        )
+        return reading_of(self, domain)
+
+    def check_table(self, file: Path | None, *, option: str) -> None:
+        """Raise ArgumentError when a column is described, and no table or a result is named.
+
+        Parameters
+        ----------
+        file : Path or None
+        option : str
+            The field that names it.
+        """
+        flags = [
+            f"--{field.name.replace('_', '-')}"
+            for field in fields(self)
+            if field.name != option and getattr(self, field.name) not in (None, False)
+        ]
+        if flags and file is None:
+            raise ArgumentError(f"{flags[0]} is of the table of --{option}; add --{option} FILE")
+        if flags and is_result(file):
+            raise ArgumentError(
+                f"{flags[0]} is for a table, and {file} is a stored result by its ending; "
+                "leave one out"
+            )
 
     def columns_in(
         self, path: Path, domain: Domain, *, by: str | None = None
@@ -67,14 +85,8 @@ class ColumnOptions:
     def values_in(self, path: Path, domain: Domain) -> ColumnValues:
         """Return the column of one table, of which nothing but the names was read."""
         read = self.reading(domain)
-        return ColumnValues.of(
-            path,
-            self.column,
-            domain,
-            texts=read.texts,
-            header=read.header,
-            decimal=read.decimal,
-        )
+        table = open_table(path, header=read.header, decimal=read.decimal)
+        return ColumnValues.in_table(table, self.column, domain, texts=read.texts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,14 +103,22 @@ class PopulationOptions(ColumnOptions):
             rows = self.values_in(path, domain)
             with out.listening(), out.progress(what, rows.table.rows) as advance:
                 return rows.counts(advance=advance)
-        mark = decimal_of(self.decimal, domain)
+        read = self.reading(domain)
         with out.listening():
-            return population(
-                open_table(path, header=not self.no_header, decimal=mark),
-                domain,
-                columns=(self.column, self.count_column),
-                texts=texts_of(self.texts, domain),
-            )
+            table = open_table(path, header=read.header, decimal=read.decimal)
+            columns = self.column, self.count_column
+            return population(table, domain, columns=columns, texts=read.texts)
+
+
+def reading_of(options: ColumnOptions | CuratorDomainOptions, domain: Domain) -> Reading:
+    """Return how the cells of a table are read into a domain."""
+    texts, decimal = texts_of(options.texts, domain), decimal_of(options.decimal, domain)
+    return Reading(texts=texts, header=not options.no_header, decimal=decimal)
+
+
+def is_result(path: Path | None) -> bool:
+    """Return whether a file is a stored result by the ending of its name, and no table."""
+    return path is not None and path.suffix.lower() == ".json"
 
 
 def is_summary(path: Path) -> bool:
@@ -125,11 +145,7 @@ def summary_of(
 
     Both are about the tables, their columns and types: no row is refused.
     """
-    reading = Reading(
-        texts=texts_of(asked.texts, domain),
-        header=not asked.no_header,
-        decimal=decimal_of(asked.decimal, domain),
-    )
+    reading = reading_of(asked, domain)
     paths = [path] if isinstance(path, Path) else list(path)
     with out.listening(), out.progress("count", None) as advance:
         return summarize(

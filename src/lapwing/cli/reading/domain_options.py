@@ -188,9 +188,7 @@ class DomainOptions(DomainFile):
         if "atom" in interval:
             interval["atoms"] = interval.pop("atom")
         needed = ("low", "high") if bins is not None else ("low", "high", "bins")
-        domain = _domain(
-            interval, self.integers, self.categories, self.categories_file, rest, needed=needed
-        )
+        domain = _domain(self, interval, rest, needed=needed)
         return (domain, "") if bins is None else with_bins(domain, bins)
 
     @property
@@ -257,21 +255,20 @@ def decimal_of(given: str | None, domain: Domain) -> Decimal | None:
 
 
 def _domain(
+    options: DomainOptions,
     interval: dict[str, Any],
-    integers: tuple[int, int] | None,
-    categories: str | None,
-    categories_file: Path | None,
     rest: dict[str, Any],
     *,
     needed: tuple[str, ...],
 ) -> Domain:
-    others = (integers, categories, categories_file)
+    integers, categories = options.integers, options.categories
+    others = (integers, categories, options.categories_file)
     if bool(interval) + sum(one is not None for one in others) != 1:
         raise ArgumentError(
             "a column needs one domain: an interval (--low and --high, or --edges), or --integers, "
             "or --categories, or --categories-file, or --domain"
         )
-    if "other" in rest and categories is None and categories_file is None:
+    if "other" in rest and categories is None and options.categories_file is None:
         raise ArgumentError("--other is for categories: it names the label of all other values")
     if integers is not None:
         if integers[0] > integers[1]:
@@ -286,7 +283,7 @@ def _domain(
             if "other" in rest:
                 raise ArgumentError("--other is for labels that are listed; every text has a hash")
             return HashedStrings(int(bits[1]), **rest)
-        labels = _labels(categories, categories_file)
+        labels = _labels(categories, options.categories_file)
         if "other" in rest and not (isinstance(labels, list) and rest["other"] in labels):
             rest["other"] = _number_of_label(rest["other"])
         return Categories(labels, **rest)

@@ -10,7 +10,7 @@ import numpy as np
 
 from lapwing.cli.console import Output, grid
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.column_options import PopulationOptions
+from lapwing.cli.reading.column_options import PopulationOptions, is_result
 from lapwing.cli.wording import domain_text
 from lapwing.errors import ArgumentError, DomainError, MismatchError
 from lapwing.linear.arrays import Vector
@@ -45,24 +45,6 @@ class LikeOptions(PopulationOptions):
         "FILE",
     )
 
-    def check(self) -> None:
-        """Raise ArgumentError when a column is described and no table is named."""
-        of_table = {
-            "--column": self.column,
-            "--no-header": self.no_header or None,
-            "--decimal": self.decimal,
-            "--texts": self.texts,
-            "--count-column": self.count_column,
-        }
-        given = [flag for flag, typed in of_table.items() if typed is not None]
-        if given and self.like is None:
-            raise ArgumentError(f"{given[0]} is of the table of --like; add --like FILE")
-        if given and self._stored:
-            raise ArgumentError(
-                f"{given[0]} is for a table, and {self.like} is a stored result by its ending; "
-                "leave one out"
-            )
-
     def masses(self, domain: Domain, out: Output) -> Vector | None:
         """Return what the column holds of each symbol: float64 [domain.size]; None without one.
 
@@ -77,7 +59,7 @@ class LikeOptions(PopulationOptions):
         MismatchError
             When a result is on other bins.
         """
-        self.check()
+        self.check_table(self.like, option="like")
         if self.like is None:
             return None
         if domain.size > LABEL_LIMIT:
@@ -85,7 +67,7 @@ class LikeOptions(PopulationOptions):
                 f"--like is a whole distribution, and of {domain.size} values none is predicted; "
                 f"leave it out, or declare at most {LABEL_LIMIT}"
             )
-        if self._stored:
+        if is_result(self.like):
             from lapwing.cli.reading.stored_answers import read_result  # slow to import
 
             masses = _on(read_result(self.like), domain, name=self.like.name)
@@ -94,16 +76,12 @@ class LikeOptions(PopulationOptions):
         present = np.delete(masses, [] if domain.missing_index is None else domain.missing_index)
         if present.sum() <= 0:
             raise DomainError(f"{self.like} must hold at least one value, it holds none")
-        if domain.ordered and not self._stored and present.sum() < FEW * present.size:
+        if domain.ordered and not is_result(self.like) and present.sum() < FEW * present.size:
             out.warn(
                 f"{self.like} has {present.sum():.0f} values for {present.size} bins; with fewer "
                 f"than {FEW} for each bin, chance looks like point masses, for which it plans"
             )
         return masses
-
-    @property
-    def _stored(self) -> bool:
-        return self.like is not None and self.like.suffix.lower() == ".json"
 
 
 def _on(result: Distribution, domain: Domain, *, name: str) -> Vector:

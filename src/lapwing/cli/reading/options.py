@@ -226,3 +226,14 @@ class LongJobOptions(WorkOptions):
     def progress(self, output: Path) -> Path | None:
         """Return where to keep what is done; None where nobody asked for it."""
         return output.with_name(f"{output.name}.progress") if self.resume else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultOptions:
+    """The option of a result that is kept."""
+
+    output: Path | None = option(
+        "The file to write the result to. Without it, the result is only shown.",
+        "FILE",
+        flags="--output -o",
+    )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lapwing.cli.console import Output
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.column_options import ColumnOptions
+from lapwing.cli.reading.column_options import ColumnOptions, is_result
 from lapwing.cli.reading.stored_answers import read_result
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.errors import ArgumentError, MismatchError
@@ -49,31 +49,10 @@ class TruthOptions(ColumnOptions):
         "FILE",
     )
 
-    @property
-    def file(self) -> Path | None:
-        """The file that is named; None without a truth."""
-        return self.truth
-
-    def check(self) -> None:
-        """Raise ArgumentError when a column is named without its table."""
-        of_table = {
-            "--column": self.column,
-            "--no-header": self.no_header or None,
-            "--decimal": self.decimal,
-            "--texts": self.texts,
-        }
-        given = [flag for flag, typed in of_table.items() if typed is not None]
-        if given and (self.truth is None or self._stored):
-            raise ArgumentError(f"{given[0]} is for a table of values; name one with --truth")
-
-    @property
-    def _stored(self) -> bool:
-        return self.truth is not None and self.truth.suffix.lower() == ".json"
-
     def exact(self, domain: Domain, out: Output) -> Truth:
         """Return the truth with the CDF of the values themselves."""
         assert self.truth is not None
-        if self._stored:
+        if is_result(self.truth):
             return truth_in_result(self.truth, domain)
         with self._people(domain, out) as (people, advance):
             return truth_in_values(people, advance=advance)
@@ -82,7 +61,7 @@ class TruthOptions(ColumnOptions):
         """Return the truth in the symbols of a domain, in bounded memory; None without one."""
         if self.truth is None:
             return None
-        if self._stored:
+        if is_result(self.truth):
             return truth_in_result(self.truth, domain).distribution
         with self._people(domain, out) as (people, advance):
             counts = np.zeros(domain.size, dtype=np.int64)

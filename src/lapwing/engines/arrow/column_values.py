@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from lapwing.engines.arrow.arrow_values import labels_of, values_of
 from lapwing.engines.arrow.ordered_work import in_order
-from lapwing.engines.arrow.table_reader import BATCH_ROWS, Table, open_table
+from lapwing.engines.arrow.table_reader import BATCH_ROWS, Table
 from lapwing.errors import ArgumentError, DomainError, ReportError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.text_values import Decimal, Texts
@@ -49,23 +48,6 @@ class ColumnValues:
     texts: Texts = "iso"
     curator: bool = False
     decimal: Decimal = "."
-
-    @classmethod
-    def of(
-        cls,
-        path: Path,
-        column: str | None,
-        domain: Domain,
-        *,
-        by: str | None = None,
-        texts: Texts = "iso",
-        curator: bool = False,
-        header: bool = True,
-        decimal: Decimal | None = None,
-    ) -> ColumnValues:
-        """Open a file and choose the columns; see `table_reader` for what may go wrong."""
-        table = open_table(path, header=header, decimal=decimal)
-        return cls.in_table(table, column, domain, by=by, texts=texts, curator=curator)
 
     @classmethod
     def in_table(

@@ -28,7 +28,7 @@ from hashlib import sha256
 import numpy as np
 
 from lapwing.documents import parse, quoted
-from lapwing.errors import BatchError, FormatError
+from lapwing.errors import ArgumentError, BatchError, FormatError
 from lapwing.linear.memoized import cached_property
 from lapwing.protocol.messages.reports import Reports
 
@@ -49,11 +49,21 @@ MOST_REFUSED = 100
 _HEADER = struct.Struct("<8sHHI32s")
 _CHECKSUM = struct.Struct("<I")
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")
+EPOCH_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,63}")
 _HEX = re.compile(r"[0-9a-f]+")
 _KEYS = {"survey", "segment", "reports"}
 
 LARGEST_BATCH = _HEADER.size + MOST_BYTES + _CHECKSUM.size
 """Bytes of the largest packed batch; what is longer need not be read to be refused."""
+
+
+def check_epoch_name(name: object) -> None:
+    """Raise ArgumentError unless this is a name of an epoch."""
+    if not isinstance(name, str) or not EPOCH_NAME.fullmatch(name):
+        raise ArgumentError(
+            "the name of an epoch must be 1 to 64 of a-z, 0-9, '.' and '-', and begin with a "
+            "letter or a digit, such as 2026-12"
+        )
 
 
 @dataclass(frozen=True)

@@ -8,28 +8,50 @@ from __future__ import annotations
 
 from enum import StrEnum
 from http import HTTPStatus
+from typing import Self
 
 PREFIX = "urn:lapwing:problem:"
 """Before the word, in the `type` of a problem document."""
 
 
-class Problem(StrEnum):
-    """The last word of a problem's type; never changed once published."""
+class ProblemWord(StrEnum):
+    """The last word of a problem's type, its HTTP status, and a sentence without its full stop."""
 
-    MALFORMED = "malformed-batch"
-    UNKNOWN_SURVEY = "unknown-survey"
-    UNKNOWN_EPOCH = "unknown-epoch"
-    CHANGED = "batch-changed"
-    CLOSED = "epoch-closed"
-    TOO_LARGE = "too-large"
-    MEDIA_TYPE = "unsupported-media-type"
-    REFUSED = "reports-refused"
-    TOKEN_NEEDED = "upload-token-needed"
-    TOKEN_USED = "upload-token-used"
-    NOT_OPEN = "epoch-not-open"
-    BUSY = "busy"
-    NOT_READY = "not-ready"
-    FULL = "disk-full"
+    status: HTTPStatus
+    sentence: str
+
+    def __new__(cls, word: str, status: int, sentence: str) -> Self:
+        """Return a member; its value is the word."""
+        member = str.__new__(cls, word)
+        member._value_, member.status, member.sentence = word, HTTPStatus(status), sentence
+        return member
+
+
+class Problem(ProblemWord):
+    """What a device can meet; a word is never changed once published."""
+
+    MALFORMED = "malformed-batch", 400, "This is no batch of reports"
+    UNKNOWN_SURVEY = "unknown-survey", 404, "The collector has no such survey"
+    UNKNOWN_EPOCH = "unknown-epoch", 404, "The survey has no such epoch"
+    CHANGED = (
+        "batch-changed",
+        409,
+        "A batch of this id is stored with other bytes; a retry sends the same ones",
+    )
+    CLOSED = "epoch-closed", 410, "The epoch is closed and takes no reports"
+    TOO_LARGE = "too-large", 413, "The batch is too large; send several smaller ones"
+    MEDIA_TYPE = "unsupported-media-type", 415, "A batch is sent in its own media type or as JSON"
+    REFUSED = (
+        "reports-refused",
+        422,
+        "Some reports cannot have been made by this survey; none was counted",
+    )
+    TOKEN_NEEDED = "upload-token-needed", 401, "This survey takes reports with an upload token only"
+    TOKEN_USED = "upload-token-used", 401, "This upload token has been used for another batch"
+    NOT_OPEN = "epoch-not-open", 425, "The epoch is not open yet"
+    BUSY = "busy", 429, "Too many uploads wait; send the same bytes again later"
+    NOT_READY = "not-ready", 503, "The collector cannot store now; send the same bytes again later"
+    FULL = "disk-full", 507, "The collector's disk is full; send the same bytes again later"
 
     @property
     def urn(self) -> str:
@@ -37,51 +59,6 @@ class Problem(StrEnum):
         return PREFIX + self.value
 
     @property
-    def status(self) -> HTTPStatus:
-        """The HTTP status that goes with it."""
-        return _STATUS[self]
-
-    @property
-    def sentence(self) -> str:
-        """What to tell people (the `title` of a problem document), without its full stop."""
-        return _SENTENCES[self]
-
-    @property
     def passes(self) -> bool:
         """Whether a device keeps the bytes and sends them again later."""
         return self.status == 429 or self.status == 425 or self.status >= 500
-
-
-_STATUS = {
-    Problem.MALFORMED: HTTPStatus.BAD_REQUEST,
-    Problem.UNKNOWN_SURVEY: HTTPStatus.NOT_FOUND,
-    Problem.UNKNOWN_EPOCH: HTTPStatus.NOT_FOUND,
-    Problem.CHANGED: HTTPStatus.CONFLICT,
-    Problem.CLOSED: HTTPStatus.GONE,
-    Problem.TOO_LARGE: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    Problem.MEDIA_TYPE: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-    Problem.REFUSED: HTTPStatus.UNPROCESSABLE_ENTITY,
-    Problem.TOKEN_NEEDED: HTTPStatus.UNAUTHORIZED,
-    Problem.TOKEN_USED: HTTPStatus.UNAUTHORIZED,
-    Problem.NOT_OPEN: HTTPStatus.TOO_EARLY,
-    Problem.BUSY: HTTPStatus.TOO_MANY_REQUESTS,
-    Problem.NOT_READY: HTTPStatus.SERVICE_UNAVAILABLE,
-    Problem.FULL: HTTPStatus.INSUFFICIENT_STORAGE,
-}
-
-_SENTENCES = {
-    Problem.MALFORMED: "This is no batch of reports",
-    Problem.UNKNOWN_SURVEY: "The collector has no such survey",
-    Problem.UNKNOWN_EPOCH: "The survey has no such epoch",
-    Problem.CHANGED: "A batch of this id is stored with other bytes; a retry sends the same ones",
-    Problem.CLOSED: "The epoch is closed and takes no reports",
-    Problem.TOO_LARGE: "The batch is too large; send several smaller ones",
-    Problem.MEDIA_TYPE: "A batch is sent in its own media type or as JSON",
-    Problem.REFUSED: "Some reports cannot have been made by this survey; none was counted",
-    Problem.TOKEN_NEEDED: "This survey takes reports with an upload token only",
-    Problem.TOKEN_USED: "This upload token has been used for another batch",
-    Problem.NOT_OPEN: "The epoch is not open yet",
-    Problem.BUSY: "Too many uploads wait; send the same bytes again later",
-    Problem.NOT_READY: "The collector cannot store now; send the same bytes again later",
-    Problem.FULL: "The collector's disk is full; send the same bytes again later",
-}

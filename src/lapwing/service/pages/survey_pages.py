@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -90,13 +90,8 @@ class Wish:
         kind, _, name = self.against.partition(":")
         if not name:
             return None
-        return Question(
-            epoch=self.epoch,
-            segment=self.segment or None,
-            level=float(self.level),
-            against=name if kind == "epoch" else None,
-            against_segment=name if kind == "segment" else None,
-        )
+        epoch, segment = (name if kind == each else None for each in ("epoch", "segment"))
+        return replace(self.question(ranged=False), against=epoch, against_segment=segment)
 
     def files(self, fingerprint: str, question: Question) -> dict[str, str]:
         """Return the addresses of a result in its forms."""

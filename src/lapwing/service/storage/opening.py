@@ -34,12 +34,7 @@ class SqliteStore(Store):
     def __init__(
         self, path: Path | str, *, reading: bool = False, migrations: Path = FOLDER
     ) -> None:
-        driver = SqliteDriver(Path(path), reading=reading, folder=migrations)
-        try:
-            super().__init__(driver)
-        except BaseException:
-            driver.close()
-            raise
+        super().__init__(SqliteDriver(Path(path), reading=reading, folder=migrations))
 
 
 class PostgresStore(Store):
@@ -63,12 +58,7 @@ class PostgresStore(Store):
     def __init__(self, address: str, *, migrations: Path = FOLDER) -> None:
         from lapwing.service.storage.postgres_driver import PostgresDriver  # needs asyncpg
 
-        driver = PostgresDriver(address, folder=migrations)
-        try:
-            super().__init__(driver)
-        except BaseException:
-            driver.close()
-            raise
+        super().__init__(PostgresDriver(address, folder=migrations))
 
 
 def open_store(address: str, *, reading: bool = False) -> Store:

@@ -288,7 +288,8 @@ class Store:
     Parameters
     ----------
     driver : Driver
-        An open database whose tables are of the newest version.
+        An open database whose tables are of the newest version. It is closed where the store
+        cannot be made.
 
     Notes
     -----
@@ -303,7 +304,11 @@ class Store:
         self._ready: dict[str, Counting] = {}
         self._ready_lock = Lock()
         self._pending = Pending()
-        self._look()
+        try:
+            self._look()
+        except BaseException:
+            driver.close()
+            raise
 
     def _look(self) -> None:
         """Note what waits to be folded or dropped."""

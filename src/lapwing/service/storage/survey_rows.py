@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import get_args
 
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import check_whole
+from lapwing.protocol.messages.batch import check_epoch_name
 from lapwing.service.storage.driver import Transaction
 from lapwing.service.storage.store import EpochState, StoredEpoch, StoredSurvey, UploadRule
-
-EPOCH_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,63}")
 
 LATEST = 2**53 - 1
 """Of times, in seconds, and of minimums."""
@@ -34,11 +32,7 @@ def check_survey(survey: StoredSurvey) -> None:
 
 def check_epoch(epoch: StoredEpoch) -> None:
     """Raise ArgumentError unless the name and the times of an epoch are legal."""
-    if not isinstance(epoch.name, str) or not EPOCH_NAME.fullmatch(epoch.name):
-        raise ArgumentError(
-            "the name of an epoch must be 1 to 64 of a-z, 0-9, point and hyphen, the first a "
-            "letter or a digit; for example 2026-w07"
-        )
+    check_epoch_name(epoch.name)
     if epoch.state not in get_args(EpochState):
         raise ArgumentError("an epoch must be planned, open, grace or closed")
     for name, time in (("opens", epoch.opens), ("closes", epoch.closes)):
