@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.home_of_pairs import pairs_at_home
-from tests.package_imports import Source, cycles, imported, read_sources, running
+from tests.package_imports import Source, cycles, imported, read_sources
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "lapwing"
