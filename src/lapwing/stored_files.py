@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -28,6 +28,7 @@ from lapwing.documents import (
     require_format,
 )
 from lapwing.errors import FormatError, LapwingError
+from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.messages.reports import Reports, read_header, reports_per_block
 
 __all__ = ["CollectorExport", "JobProgress", "ReportFile", "load"]
@@ -47,6 +48,7 @@ CLASSES = {
 }
 """Formats of documents, and the class that reads each."""
 
+DOMAIN = "lapwing-domain"
 EXPORT = "lapwing-collector-state"
 SCAN = "lapwing-scan"
 
@@ -135,10 +137,11 @@ def load(path: Path | str) -> Any:
     Returns
     -------
     object
-        A Survey, Reports, Tally, GroupTallies, Release, Distribution, HeavyHitters, Series,
-        Difference, Watch, SignedEstimate, Ledger (a snapshot: paying needs :meth:`Ledger.open`)
-        or ExactCounts. Of an unfinished job a :class:`JobProgress`, and of a collector's export a
-        :class:`CollectorExport`. Reports in a table come without the labels beside them.
+        A Survey, Domain, Reports, Tally, GroupTallies, Release, Distribution, HeavyHitters,
+        Series, Difference, Watch, SignedEstimate, Ledger (a snapshot: paying needs
+        :meth:`Ledger.open`) or ExactCounts. Of an unfinished job a :class:`JobProgress`, and of a
+        collector's export a :class:`CollectorExport`. Reports in a table come without the labels
+        beside them.
 
     Raises
     ------
@@ -173,6 +176,8 @@ def load(path: Path | str) -> Any:
         name = document.get("format")
         if name == SCAN:
             return _scan(path, document)
+        if name == DOMAIN:
+            return read_as(path, _domain)
         if name not in CLASSES:
             raise FormatError(_unknown(path, name))
         return read_as(path, _class(CLASSES[name]).from_document)
@@ -182,8 +187,21 @@ def _unknown(path: Path, name: Any) -> str:
     """Return the sentence that refuses a document whose format nobody here reads."""
     if not isinstance(name, str):
         return f"{path.name} must say its format, as every document of lapwing does; it does not"
-    known = nearest(name, CLASSES)
+    known = nearest(name, [*CLASSES, DOMAIN])
     return f"{path.name} is a {quoted(name)} document, which this version cannot read{known}"
+
+
+def _domain(document: dict[str, Any]) -> Any:
+    """Return the domain of `lapwing new --domain-only`, which may leave its bins open."""
+    require_format(document, name=DOMAIN, version=1)
+    require(document, {"format", "version", "domain"}, name="a file of a domain")
+    held = document["domain"]
+    if not isinstance(held, dict):
+        raise FormatError("there is no domain in it")
+    if held.get("class") != "interval" or "bins" in held or "edges" in held:
+        return build_domain(held)
+    whole: Any = build_domain({**held, "bins": 1})
+    return replace(whole, bins=None)
 
 
 def _class(place: str) -> Any:
@@ -209,8 +227,8 @@ def _compact_reports(path: Path) -> ReportFile:
             end = stream.tell() + count * header.width
             if not 1 <= count <= reports_per_block(header.width) or end > size:
                 raise FormatError(
-                    f"{path.name} is torn or damaged after {total} reports; `lapwing tally` counts "
-                    "what is intact"
+                    f"{path.name} is torn or damaged after {total} reports; `lapwing tally "
+                    "--salvage` counts what is intact"
                 )
             total += count
             stream.seek(end)

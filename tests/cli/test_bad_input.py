@@ -138,7 +138,7 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "must end in .png, .svg or .pdf", ("plot", "result.json", "-o", "out.gif")),
     (2, "is for a table", ("plot", "result.json", "-o", "out.png", "-c", "age",
                            "--truth", "result.json")),
-    (2, "one with --truth", ("plot", "result.json", "-o", "out.png", "-c", "age")),
+    (2, "add --truth FILE", ("plot", "result.json", "-o", "out.png", "-c", "age")),
     (2, "or --truth", ("compare", "result.json")),
     (2, "leave SECOND", ("compare", "result.json", "result.json", "--truth", "ages.csv")),
     (2, "missing argument 'VALUES'", ("simulate", "survey.json", "-o", "out.json")),

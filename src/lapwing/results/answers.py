@@ -60,7 +60,7 @@ from lapwing.results.answer_documents import (
 )
 from lapwing.results.intervals import days_of_quantile, range_error_bounds
 from lapwing.results.symbols import values_of
-from lapwing.results.uncertainty import Band, DifferenceBand, Target, kind_when_shown
+from lapwing.results.uncertainty import Among, Band, DifferenceBand, Target, kind_when_shown
 
 
 def answer_of(result: Any, request: AnswerRequest) -> Answer:
@@ -359,7 +359,8 @@ def number_of(text: str, domain: Domain, *, name: str) -> float:
 def share_row(result: Any, label: Any, *, level: float) -> QuestionRow:
     """Return the share of one label, or of the bin or atom that holds a value.
 
-    Of a distribution it is of those with a value, and DomainError says that there is no such
+    Of a distribution it is of those with a value (the share of missing values is of all people),
+    and DomainError says that there is no such
     label. Of heavy hitters it is that of a listed value, with a simultaneous interval, and
     ArgumentError says that it is not listed.
     """
@@ -377,11 +378,12 @@ def share_row(result: Any, label: Any, *, level: float) -> QuestionRow:
         return _symbol_share(label, share, None, None)
     left = right = None
     domain = result.domain
+    among: Among = "all" if label is None else "present"
     share = _share(
-        result.share(label, among="present"),
-        result.share_interval(label, level=level, among="present"),
+        result.share(label, among=among),
+        result.share_interval(label, level=level, among=among),
     )
-    if domain.ordered:
+    if domain.ordered and label is not None:
         symbol = int(domain.index([label])[0])
         left, right = float(domain.left[symbol]), float(domain.right[symbol])
         if left == right:  # an atom or a whole number, not a bin

@@ -11,13 +11,19 @@ import typer
 from lapwing.cli.console import Output
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.options import Force, Level, SegmentName, check_level
-from lapwing.cli.reading.stored_answers import read_distribution_or_list, require_no_segments
+from lapwing.cli.reading.stored_answers import (
+    read_distribution_or_list,
+    require_no_segments,
+    segment_text,
+)
 from lapwing.cli.showing.answer import TableOptions, terminal_table
 from lapwing.documents import nearest
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.segmented import Segmented
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import (
+    MISSING,
     csv_rows,
     number_writer,
     question_rows,
@@ -150,6 +156,8 @@ def _check_range(domain: Domain, low: str | None, high: str) -> None:
 
 def _label(text: str, domain: Any) -> Any:
     """Return the label, or the value, of a text."""
+    if text in ("", "missing", MISSING) and domain.missing_index is not None:
+        return None
     if domain.name == "hashed-strings":
         return text
     if domain.name == "integers":
@@ -165,4 +173,10 @@ def _label(text: str, domain: Any) -> Any:
     other = getattr(domain, "other", None)
     if other is not None:
         raise DomainError(f"there is no label {text!r} of its own; it is counted in {other!r}")
+    if isinstance(domain, Segmented):
+        names = ", ".join(map(segment_text, domain.segments))
+        raise ArgumentError(
+            f"there is no label {text!r} in the whole table; name one of its segments with "
+            f"--segment: {names}"
+        )
     raise ArgumentError(f"there is no label {text!r}{nearest(text, labels)}")

@@ -73,6 +73,8 @@ class GoalOptions:
             raise ArgumentError("--kind and --like both say what to plan for; leave one out")
         if like is not None and (self.change is not None or self.weeks is not None):
             raise ArgumentError("--change counts people for any column; leave --like out")
+        if self.users is not None and self.error is not None:
+            raise ArgumentError("give --users or --error, not both: the one follows from the other")
         if (self.users, self.error, self.change, self.weeks) == (None, None, None, None):
             raise ArgumentError(
                 "give --users (how many people will report), or how many are needed: --error or "

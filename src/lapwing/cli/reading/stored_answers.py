@@ -25,6 +25,7 @@ from lapwing.survey.survey import Survey
 from lapwing.survey.watch import Watch
 
 RELEASE = "lapwing-release"
+TALLIES = ("lapwing-tally", "lapwing-group-tallies")
 
 
 def read_result(path: Path) -> Distribution:
@@ -65,6 +66,11 @@ def read_segment(path: Path, segment: str | None) -> Distribution:
     if segment is None:
         return read_result(path)
     document = read(path)
+    if document.get("format") == "lapwing-group-tallies":
+        raise ArgumentError(
+            f"{path.name} holds tallies, not results; decode one segment first: lapwing decode "
+            f"SURVEY {path.name} --segment {segment}"
+        )
     made = read_as(path, Release.from_document) if document.get("format") == RELEASE else None
     if made is None or not isinstance(made.domain, Segmented):
         raise ArgumentError(
@@ -174,6 +180,8 @@ def read_weeks(
             continue
         if kind == RELEASE:
             weeks.append(read_stored_release(path))
+        elif kind not in TALLIES:
+            raise ArgumentError(f"{path.name} must be a survey, a tally or a release, it is none")
         elif survey is None:
             raise ArgumentError(
                 f"{path.name} stands before the survey that collected it; name the survey first"

@@ -403,9 +403,14 @@ class Candidates:
         twin = np.flatnonzero(first[places] != np.arange(symbols.size))
         if twin.size:
             position = int(twin[0])
+            pairs = (
+                f"; there are {twin.size} such pairs, so ask with more bits: HashedStrings(40)"
+                if twin.size > 1
+                else "; drop one"
+            )
             raise ArgumentError(
                 f"the candidates at positions {int(first[places][position])} and {position} are "
-                "one value of the domain, so their reports cannot be told apart; drop one"
+                f"one value of the domain, so their reports cannot be told apart{pairs}"
             )
         return symbols
 

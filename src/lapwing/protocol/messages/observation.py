@@ -43,10 +43,11 @@ class Observation(Protocol):
 def check_observation(observed: Any) -> None:
     """Raise ArgumentError unless it is a tally or a release."""
     if not hasattr(observed, "kind") or not hasattr(observed, "blocks"):
-        raise ArgumentError(
-            f"what is decoded must be a tally or a release, got a {type(observed).__name__}; add "
-            "reports up first: tally(reports)"
-        )
+        what = type(observed).__name__
+        advice = "take the tally of one segment, as tallies['north']"
+        if what != "GroupTallies":
+            advice = "add reports up first: tally(reports)"
+        raise ArgumentError(f"what is decoded must be a tally or a release, got a {what}; {advice}")
 
 
 class Summed:
