@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -155,13 +155,16 @@ Run = Callable[[Any, Tape], list[int]]
 """Runs on one input with the noise of a tape, and returns the numbers that are published."""
 
 
-def cost(run: Run, first: Any, second: Any, rng: np.random.Generator) -> Found:
+def costs(run: Run, pairs: Iterable[tuple[Any, Any]], rng: np.random.Generator) -> list[Found]:
     """Return what one random output tells of two inputs; an output that only one can make, all."""
-    tape = Tape(rng)
-    with injected(tape) as player:
-        said = run(first, tape)
-        found = _said_again(partial(_again, player, run, second, tape), tape, said)
-    return IMPOSSIBLE if found is None else _cost(tape, *found)
+    costs = []
+    with injected(Tape(rng)) as player:
+        for first, second in pairs:
+            tape = player.tape = Tape(rng)
+            said = run(first, tape)
+            found = _said_again(partial(_again, player, run, second, tape), tape, said)
+            costs.append(IMPOSSIBLE if found is None else _cost(tape, *found))
+    return costs
 
 
 Again = Callable[[list[list[int]]], tuple[Tape, list[int]]]

@@ -13,7 +13,7 @@ import lapwing as lw
 from lapwing.errors import LapwingError
 from lapwing.privacy.promise import Promise
 from lapwing.survey.publication import MECHANISMS
-from tests.adversary.coupling import WORDS_OF_AN_IDENTIFIER, Found, Tape, cost, delta_of
+from tests.adversary.coupling import WORDS_OF_AN_IDENTIFIER, Found, Tape, costs, delta_of
 from tests.adversary.knobs import instances
 from tests.adversary.neighbors import DOMAINS, RELATIONS, neighbors
 
@@ -113,11 +113,9 @@ def worst_of(
     rng = np.random.default_rng(1)
     run = one_release(mechanism, domain, promise)
     loss = mechanism.loss(domain, promise)
-    return max(
-        over_promise(cost(run, *pair, rng), promise, loss)
-        for pair in neighbors(domain.size, promise.neighbors, most_rest=most_rest)
-        for _ in range(tries)
-    )
+    pairs = neighbors(domain.size, promise.neighbors, most_rest=most_rest)
+    tried = (pair for pair in pairs for _ in range(tries))
+    return max(over_promise(found, promise, loss) for found in costs(run, tried, rng))
 
 
 def worst_of_second(mechanism: Any, domain: Any, promise: Promise) -> float:
@@ -125,11 +123,9 @@ def worst_of_second(mechanism: Any, domain: Any, promise: Promise) -> float:
     rng = np.random.default_rng(2)
     run = two_releases(mechanism, domain, promise)
     loss = mechanism.loss(domain, promise)
-    return max(
-        over_promise(cost(run, (b, a), (b, c), rng), promise, loss)
-        for a, c in neighbors(domain.size, promise.neighbors, most_rest=0)[-2:]
-        for b in [np.ones_like(a)]
-    )
+    pairs = neighbors(domain.size, promise.neighbors, most_rest=0)[-2:]
+    tried = [((np.ones_like(a), a), (np.ones_like(a), c)) for a, c in pairs]
+    return max(over_promise(found, promise, loss) for found in costs(run, tried, rng))
 
 
 def worst_of_all(name: str, *, most: int) -> tuple[float, Any]:

@@ -14,7 +14,7 @@ from lapwing.mechanisms.private_bounds import private_bounds
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.survey.publication import MECHANISMS
-from tests.adversary.coupling import Tape, cost
+from tests.adversary.coupling import Tape, costs
 from tests.adversary.mechanisms import (
     OTHER_PROMISES,
     ROUNDING,
@@ -69,7 +69,7 @@ def test_bounds_that_are_found_cost_what_they_are_charged(neighbors: str) -> Non
         pairs = [(side, usual) for side in sides]
     else:
         pairs = list(combinations(sides, 2))
-    found = [cost(run, *pair, rng).epsilon for pair in pairs]
+    found = [each.epsilon for each in costs(run, pairs, rng)]
     assert 0.5 / ROUNDING <= max(found) <= 0.5 * ROUNDING
 
 
