@@ -5,6 +5,7 @@ A check that did not run proves nothing. What a test lacks is named in one way: 
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
@@ -102,6 +103,17 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         started = ", ".join(sorted(set(_unmarked)))
         _unmarked.clear()
         pytest.fail(f"it starts {started}, so it must be marked: @pytest.mark.service")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Search no garbage while tests are collected, and never among them: they stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture
