@@ -62,6 +62,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     return run("demo.py", folder=folder), folder / "demo-output"
 
 
+of_the_demo = pytest.mark.xdist_group("demo")  # it runs once, in one process
+
+
+@of_the_demo
 def test_the_demo_shows_every_step(demo: tuple[str, Path]) -> None:
     text, folder = demo
     for step in ("survey", "randomize", "tally", "merge", "decode"):
@@ -77,6 +81,7 @@ def test_the_demo_shows_every_step(demo: tuple[str, Path]) -> None:
     assert all(len(line) <= 80 or "lapwing decode" in line for line in text.splitlines())
 
 
+@of_the_demo
 def test_the_demo_has_quantiles_beside_the_truth(demo: tuple[str, Path]) -> None:
     """Five for each column. Each interval misses one time in twenty; most are expected to hold."""
     text, _ = demo
@@ -90,6 +95,7 @@ def test_the_demo_has_quantiles_beside_the_truth(demo: tuple[str, Path]) -> None
     assert len(errors) == 2 and max(errors) < 0.12
 
 
+@of_the_demo
 def test_no_report_of_the_demo_tells_more_than_promised(demo: tuple[str, Path]) -> None:
     text, _ = demo
     taxi, income = text.split("2. Incomes", 1)
@@ -100,6 +106,7 @@ def test_no_report_of_the_demo_tells_more_than_promised(demo: tuple[str, Path]) 
         assert max(factors) > 1.01
 
 
+@of_the_demo
 def test_the_demo_leaves_documents_that_load(demo: tuple[str, Path]) -> None:
     _, folder = demo
     for column, reports in (("taxi", 260_000), ("income", 29_144)):
