@@ -30,17 +30,18 @@ def test_differences_that_say_the_same_are_equal(made: lw.Difference) -> None:
     assert again == made and hash(again) == hash(made) and {made: 1}[again] == 1
     assert made != made.first.difference(made.second, people="same")
     assert made != made.second.difference(made.first, people="different")
+    assert made != made.first.difference(made.second, people="different", target="empirical")
     assert made != 1
 
 
 def test_a_table_is_the_first_less_the_second(made: lw.Difference) -> None:
-    table = made.to_dict(target="population", kind="simultaneous")
+    table = made.to_dict(kind="simultaneous")
     assert list(table) == ["left", "right", "share", "share_of_present", "cdf", "low", "high"]
     assert {len(column) for column in table.values()} == {5}
     assert table["share"] == pytest.approx((made.first.mass - made.second.mass).tolist())
     assert table["cdf"][:4] == pytest.approx(made.cdf([1, 2, 3, 4]).tolist())
     assert table["cdf"][4] is table["low"][4] is table["share_of_present"][4] is None
-    band = made.confidence_band(kind="simultaneous", target="population")
+    band = made.confidence_band(kind="simultaneous")
     assert band is not None and table["low"][:4] == band.low.tolist()
     assert made.to_dict() != table
     labels = lw.Categories(["a", "b"])
@@ -55,14 +56,15 @@ def test_a_table_is_the_first_less_the_second(made: lw.Difference) -> None:
 
 def test_a_summary_says_about_whom(made: lw.Difference) -> None:
     said = made.summary()
-    low, high = made.mean_interval(target="population") or (0, 0)
+    low, high = made.mean_interval() or (0, 0)
     assert f"({low:+.6g} to {high:+.6g})" in said
     assert "about the population they were drawn from" in said and "the two differ" in said
     assert "yes: the simultaneous band excludes zero" in said
-    assert "about the people who reported" in made.summary(target="empirical")
+    these = made.first.difference(made.second, people="different", target="empirical")
+    assert "about the people who reported" in these.summary()
     labels = lw.Categories(["a", "b"])
     same = decoded([300, 200], labels, 3).difference(decoded([300, 200], labels, 4))
-    assert "about the people who reported" in same.summary()
+    assert "about the population they were drawn from" in same.summary()
     assert "share of a" in same.summary() and "not shown: the simultaneous" in same.summary()
     assert "<table>" in same._repr_html_()
     plain = lw.Distribution.of_counts(np.array([1, 1]), labels)

@@ -67,7 +67,8 @@ def known(mass: list[float], deviation: float) -> Distribution:
 
 
 def test_independent_errors_add() -> None:
-    made = known([0.5, 0.3, 0.2], 0.03).difference(known([0.2, 0.3, 0.5], 0.04))
+    one, two = known([0.5, 0.3, 0.2], 0.03), known([0.2, 0.3, 0.5], 0.04)
+    made = one.difference(two, target="empirical")
     z = stats.norm.ppf(0.975)
     reach = z * 0.05  # 3, 4, 5
     assert made.probability_interval(-np.inf, 1) == pytest.approx((0.3 - reach, 0.3 + reach))
@@ -90,7 +91,7 @@ def test_independent_errors_add() -> None:
 
 def test_the_shift_of_a_quantile_takes_both_sides_at_the_root_of_the_level() -> None:
     first, second = decoded(ONE, 1), decoded(TWO, 2)
-    made = first.difference(second)
+    made = first.difference(second, target="empirical")
     one = first.quantile_interval(0.5, level=0.95**0.5)
     two = second.quantile_interval(0.5, level=0.95**0.5)
     assert one is not None and two is not None
@@ -128,22 +129,58 @@ def test_the_safe_promise_is_the_default_and_unlike_ones_have_none() -> None:
         assert first.difference(second).guarantee is None
 
 
-def test_about_the_population_only_for_different_people() -> None:
+def test_whom_it_is_about_and_who_is_in_both_are_two_questions() -> None:
     first, second = decoded(ONE, 1), decoded(TWO, 2)
-    same, different = first.difference(second), first.difference(second, people="different")
-    for ask in (
-        lambda: same.confidence_band(target="population"),
-        lambda: same.mean_interval(target="population"),
-        lambda: same.share_interval(0.2, target="population"),
-        lambda: same.probability_interval(0, 1, target="population"),
-        lambda: same.quantile_interval(0.5, target="population"),
-    ):
-        with pytest.raises(ArgumentError, match="people='different'"):
-            ask()
-    near, far = different.confidence_band(), different.confidence_band(target="population")
-    assert near is not None and far is not None
-    assert (far.high - far.low)[:-1].min() > 0
-    assert (far.high - far.low)[5] > (near.high - near.low)[5]
+    widths = {}
+    for people in ("same", "different"):
+        for target in ("empirical", "population"):
+            made = first.difference(second, people=people, target=target)
+            band = made.confidence_band()
+            assert band is not None and band.target == target
+            low, high = made.mean_interval() or (0, 0)
+            ends = made.share_interval(0.2), made.probability_interval(0, 0.5)
+            widths[people, target] = ((band.high - band.low)[5], high - low, ends)
+            assert (made.caution is None) == ((people, target) != ("same", "population"))
+    for target in ("empirical", "population"):
+        assert widths["same", target] == widths["different", target]
+    assert widths["same", "population"][0] > widths["same", "empirical"][0]
+    assert widths["same", "population"][1] > widths["same", "empirical"][1]
+    assert widths["same", "population"][2] != widths["same", "empirical"][2]
+    # Asked for nothing: about the population, and the privacy costs add up.
+    made = first.difference(second)
+    assert (made.people, made.target) == ("same", "population")
+    assert "count as drawn on their own" in made.summary()
+
+
+SHARE, SIDE = 0.3, 1500
+"""The share of the first of two labels, and the people of each side."""
+
+
+def pair_of_samples(rng: np.random.Generator, correlation: float, apart: float) -> list[Any]:
+    """Return the labels of people asked twice, whose answers are alike so often."""
+    first = rng.random(SIDE) < SHARE
+    again = rng.random(SIDE) < SHARE + apart
+    second = np.where(rng.random(SIDE) < correlation, first, again)
+    return [np.array([held.sum(), SIDE - held.sum()]) for held in (first, second)]
+
+
+@pytest.mark.parametrize("correlation", [0, 0.5, 1])
+def test_about_the_population_of_the_same_people(correlation: float) -> None:
+    """Both samplings count as independent, so the interval is exact at 0 and too wide at 1.
+
+    P(Bin(200, .95) < 176) = 2e-5. An interval about these very people covers 89 % at 0.
+    """
+    rng = np.random.default_rng(8)
+    response = RandomizedResponse(Categories(["a", "b"]), 4)
+    covered = {"population": 0, "empirical": 0}
+    for _ in range(200):
+        sides = [decoded(each, rng, response) for each in pair_of_samples(rng, correlation, 0)]
+        for target in covered:
+            made = sides[0].difference(sides[1], target=target)
+            low, high = made.share_interval("a") or (1, 0)
+            covered[target] += low <= 0 <= high
+    assert covered["population"] >= (176 if correlation == 0 else 186)
+    assert correlation > 0 or covered["empirical"] < 180
 
 
 def test_what_cannot_be_compared_is_refused() -> None:
@@ -153,6 +190,8 @@ def test_what_cannot_be_compared_is_refused() -> None:
         first.difference(other)
     with pytest.raises(ArgumentError, match="'same' or 'different'"):
         first.difference(first, people="both")  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="'population' or 'empirical'"):
+        first.difference(first, target="people")  # type: ignore[arg-type]
     signed = unbiased(WAVE.channel, simulate(WAVE, ONE, rng=1))
     with pytest.raises(ArgumentError, match="SignedEstimate"):
         first.difference(signed)  # type: ignore[arg-type]
@@ -203,8 +242,8 @@ half the width and covers about .65 of the edges."""
 class OneSided(Difference):
     """Broken on purpose: the second group counts as known."""
 
-    def _error_law(self, kind: Any, target: Any) -> Uncertainty | None:
-        whole = super()._error_law(kind, target)
+    def _error_law(self, kind: Any) -> Uncertainty | None:
+        whole = super()._error_law(kind)
         one = self.first.uncertainty
         assert whole is not None and one is not None
         return dataclasses.replace(whole, noise=one.noise, remainder=one.remainder)
@@ -222,7 +261,7 @@ def coverage(kind: type[Difference]) -> tuple[float, int]:
     truth = expected.cdf(DOMAIN.right)[:-1]
     shares, whole = [], 0
     for first, second in drawn():
-        made = kind(first, second)
+        made = kind(first, second, target="empirical")
         pointwise = made.confidence_band()
         simultaneous = made.confidence_band(kind="simultaneous")
         assert pointwise is not None and simultaneous is not None

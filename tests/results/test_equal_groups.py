@@ -68,8 +68,8 @@ def test_equal_groups_are_rarely_said_to_differ(group: Group) -> None:
     for pair in range(PAIRS):
         numbers = np.random.default_rng(pair)
         first, second = (group(numbers, 2 * pair + side) for side in (0, 1))
-        made = first.difference(second, people="different")
-        band = made.confidence_band(kind="simultaneous", target="population")
+        made = first.difference(second)
+        band = made.confidence_band(kind="simultaneous")
         assert band is not None
         told += band.leaves_zero
     assert told <= ALLOWED

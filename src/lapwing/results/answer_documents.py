@@ -34,9 +34,6 @@ class AnswerRequest:
     ----------
     level : float
         Of all intervals, in (0, 1).
-    target : {"empirical", "population"}, optional
-        Whom a difference is about. Default: all people the two were drawn from, where nobody is
-        in both; otherwise the people who reported.
     probabilities : sequence of float
         Of the quantiles.
     ranges : sequence of (str or None, str or None)
@@ -52,7 +49,6 @@ class AnswerRequest:
     """
 
     level: float = 0.95
-    target: Target | None = None
     probabilities: Sequence[float] = PROBABILITIES
     ranges: Sequence[tuple[str | None, str | None]] = ()
     labels: Sequence[Any] = ()

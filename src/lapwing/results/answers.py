@@ -203,14 +203,13 @@ def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnsw
     difference : Difference
     request : AnswerRequest
     """
-    target: Target = request.target or difference.target
+    target: Target = difference.target
     level, domain = request.level, difference.first.domain
-    band = difference.confidence_band(level, target=target)
-    wide = difference.confidence_band(level, kind="simultaneous", target=target)
+    band = difference.confidence_band(level)
+    wide = difference.confidence_band(level, kind="simultaneous")
     ordered = domain.ordered
     gaps = difference.first.mass - difference.second.mass
-    shown = band if ordered else largest_band(difference, domain, gaps, level, target=target)
-    about: Any = {"level": level, "target": target}
+    shown = band if ordered else largest_band(difference, domain, gaps, level)
     guarantee = difference.guarantee
     return {
         "kind": "difference",
@@ -233,13 +232,15 @@ def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnsw
             for label, gap, low, high in largest_rows(domain, gaps, shown)
         ],
         "labels": None if ordered else domain.size,
-        "mean": _shift(difference.mean(), difference.mean_interval(**about)) if ordered else None,
+        "mean": _shift(difference.mean(), difference.mean_interval(level=level))
+        if ordered
+        else None,
         "quantiles": [
             {
                 "probability": probability,
                 **_shift(
                     float(difference.quantile(probability)),
-                    difference.quantile_interval(probability, **about),
+                    difference.quantile_interval(probability, level=level),
                 ),
             }
             for probability in request.probabilities
@@ -412,16 +413,14 @@ def missing_row(result: Any, *, level: float) -> ShareRow | None:
     return _share(result._missing_share, result.share_interval(None, level=level))
 
 
-def largest_band(
-    result: Any, domain: Domain, heights: Vector, level: float, **target: Target
-) -> Any:
+def largest_band(result: Any, domain: Domain, heights: Vector, level: float) -> Any:
     """Return the intervals of a list of the largest shares or differences; None without any.
 
     Simultaneous where people see only some of them (:data:`LIST_LIMIT`). Each reaches to its
     estimate.
     """
     kind = kind_when_shown(LIST_LIMIT, domain.size)
-    band = result.confidence_band(level, kind=kind, **target)
+    band = result.confidence_band(level, kind=kind)
     return None if band is None else band.reaching(heights)
 
 

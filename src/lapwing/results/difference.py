@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, get_args
@@ -118,9 +118,13 @@ class Difference(Stored):
     first, second : Distribution
         On the same domain.
     people : {"same", "different"}
-        Whether somebody may stand in both (two periods) or nobody does (two groups). The safe
-        default is "same": then what was promised adds up, and only the people who reported can
-        be compared.
+        Whether somebody may stand in both (two periods) or nobody does (two groups). It decides
+        the guarantee and nothing else. The cautious default is "same": then the privacy costs add
+        up.
+    target : {"population", "empirical"}
+        Whom all intervals are about: the people from whom those of each side were drawn, or these
+        very people. Two random halves of one table differ in the second sense, by chance, and not
+        in the first.
     joint : mapping, optional
         The error law of the difference for each kind of band, where the two are of one series and
         share errors (:meth:`Series.between`). Bands come from it. Intervals of single numbers add
@@ -133,13 +137,15 @@ class Difference(Stored):
         somebody may stand in both: who does sent the same report twice, whatever the value had
         become, so their difference says only who came and who left.
     ArgumentError
-        When one is no Distribution, or `people` is none of the two words.
+        When one is no Distribution, or `people` or `target` is none of its two words.
 
     Notes
     -----
     The randomness in the reports of the two is independent, also when the same people answered
     twice, so their error covariances add. The people drawn are independent only when nobody
-    stands in both.
+    stands in both. With `target="population"` both samplings count as if they were independent,
+    and :attr:`caution` says so where somebody may stand in both: intervals are wider than they
+    need be where a person's two values are alike.
 
     Two periods of one survey with remembered rounds (:class:`lapwing.Rappor`) are the exception:
     who stands in both, with a value that stayed, sent reports of one permanent round. Its errors
@@ -162,6 +168,7 @@ class Difference(Stored):
     second: Comparable
     _: KW_ONLY
     people: People = "same"
+    target: Target = "population"
     joint: Mapping[Kind, Uncertainty] | None = None
 
     _name: ClassVar = "a difference"
@@ -171,6 +178,8 @@ class Difference(Stored):
         """Check that the two can be compared."""
         if self.people not in ("same", "different"):
             raise ArgumentError(f"people must be 'same' or 'different', got {self.people!r}")
+        if self.target not in ("population", "empirical"):
+            raise ArgumentError(f"target must be 'population' or 'empirical', got {self.target!r}")
         for one in (self.first, self.second):
             if not hasattr(one, "_present_uncertainty"):
                 raise ArgumentError(
@@ -192,7 +201,7 @@ class Difference(Stored):
 
     def __hash__(self) -> int:
         """Return a number that is equal for equal differences."""
-        return hash((self.first, self.second, self.people))
+        return hash((self.first, self.second, self.people, self.target))
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form: the two distributions, and how they belong together."""
@@ -204,6 +213,7 @@ class Difference(Stored):
             "first": first.to_document(),
             "second": second.to_document(),
             "people": self.people,
+            "target": self.target,
             "joint": None if laws is None else {k: law.to_document() for k, law in laws.items()},
         }
 
@@ -217,7 +227,7 @@ class Difference(Stored):
             When it is none, of an unknown version or damaged.
         """
         require_format(document, name="lapwing-difference", version=VERSION)
-        keys = {"format", "version", "first", "second", "people", "joint"}
+        keys = {"format", "version", "first", "second", "people", "target", "joint"}
         require(document, keys, name="a difference")
         # By name: a Distribution makes differences, so its file imports this one.
         distribution = import_module("lapwing.results.distribution").Distribution
@@ -229,7 +239,8 @@ class Difference(Stored):
             laws = joint and {
                 kind: Uncertainty.from_document(law, symbols=symbols) for kind, law in joint.items()
             }
-            found = cls(first, second, people=document["people"], joint=laws)
+            people, target = document["people"], document["target"]
+            found = cls(first, second, people=people, target=target, joint=laws)
         except (ArgumentError, MismatchError) as error:
             raise FormatError(f"the difference is damaged: {error}") from None
         require_spelling(document, found.to_document(), name="the difference")
@@ -245,12 +256,17 @@ class Difference(Stored):
     @property
     def caution(self) -> str | None:
         """What it cannot tell, in a sentence; None where there is nothing to say."""
-        if self._shared != "remembered round":
-            return None
-        return (
-            "reports of a person whose value stayed share a permanent round, so part of their "
-            "errors cancels: the intervals hold, and are wider than they need be"
-        )
+        if self._shared == "remembered round":
+            return (
+                "reports of a person whose value stayed share a permanent round, so part of their "
+                "errors cancels: the intervals hold, and are wider than they need be"
+            )
+        if self.people == "same" and self.target == "population":
+            return (
+                "the people of both sides count as drawn on their own: where somebody is in both "
+                "with like values, the intervals hold, and are wider than they need be"
+            )
+        return None
 
     def __repr__(self) -> str:
         """Return one line: what it is about, not its numbers."""
@@ -321,10 +337,10 @@ class Difference(Stored):
         return self.first.cumulative.mean - self.second.cumulative.mean
 
     def probability_interval(
-        self, low: Any, high: Any, *, level: float = 0.95, target: Target = "empirical"
+        self, low: Any, high: Any, *, level: float = 0.95
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`probability`; None when one has no error law."""
-        error_laws = self._error_laws(target)
+        error_laws = self._error_laws()
         if error_laws is None:
             return None
         domain = self.first.domain
@@ -338,25 +354,23 @@ class Difference(Stored):
         label: Any,
         *,
         level: float = 0.95,
-        target: Target = "empirical",
         among: Among = "all",
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`share`; None when one has no error law."""
-        self._check_target(target)
-        one, two = (each._share_ends(label, target, among) for each in (self.first, self.second))
+        one, two = (
+            each._share_ends(label, self.target, among) for each in (self.first, self.second)
+        )
         if one is None or two is None:
             return None
         interval = one.minus(two).interval(level, least=-1.0, most=1.0)
         return reaching(interval, self.share(label, among=among))
 
-    def mean_interval(
-        self, *, level: float = 0.95, target: Target = "empirical"
-    ) -> tuple[float, float] | None:
+    def mean_interval(self, *, level: float = 0.95) -> tuple[float, float] | None:
         """Return an interval for :meth:`mean`; None when one has no error law.
 
         Values may lie anywhere inside their bins, in each of the two on its own.
         """
-        error_laws = self._error_laws(target)
+        error_laws = self._error_laws()
         if error_laws is None:
             return None
         left, right = self.first.domain.left, self.first.domain.right
@@ -365,7 +379,7 @@ class Difference(Stored):
         return reaching(one.minus(two).interval(level, least=-length, most=length), self.mean())
 
     def quantile_interval(
-        self, probability: float, *, level: float = 0.95, target: Target = "empirical"
+        self, probability: float, *, level: float = 0.95
     ) -> tuple[float, float] | None:
         """Return an interval for the shift of a quantile; None when one has no error law.
 
@@ -373,7 +387,7 @@ class Difference(Stored):
         their errors are independent. They end at whole bins.
         """
         check_level(level)
-        error_laws = self._error_laws(target, kind="pointwise")
+        error_laws = self._error_laws("pointwise")
         if error_laws is None:
             return None
         left, right = self.first.domain.left, self.first.domain.right
@@ -388,7 +402,7 @@ class Difference(Stored):
         return reaching((low - other_high, high - other_low), float(self.quantile(probability)))
 
     def confidence_band(
-        self, level: float = 0.95, *, kind: Kind = "pointwise", target: Target = "empirical"
+        self, level: float = 0.95, *, kind: Kind = "pointwise"
     ) -> DifferenceBand | None:
         """Return the band of the difference of the CDFs, or of shares; None when not computed.
 
@@ -398,28 +412,23 @@ class Difference(Stored):
             In (0, 1).
         kind : {"pointwise", "simultaneous"}
             Whether the level holds at each point alone, or for the whole curve at once.
-        target : {"empirical", "population"}
-            The people who reported, or all people they were drawn from; the second only for
-            different people.
         """
         check_level(level)
-        error_law = self._error_law(kind, target)
+        error_law = self._error_law(kind)
         if error_law is None:
             return None
         domain = self.first.domain
         points = domain.right if domain.ordered else np.arange(domain.size, dtype=np.float64)
         low, high = to_zero(*error_law.curves(level, kind, cumulative=domain.ordered, least=-1.0))
-        return DifferenceBand(points, low, high, level, kind, target, error_law.method)
+        return DifferenceBand(points, low, high, level, kind, self.target, error_law.method)
 
-    def _shown_band(
-        self, level: float, shown: int, *, target: Target = "empirical"
-    ) -> DifferenceBand | None:
+    def _shown_band(self, level: float, shown: int) -> DifferenceBand | None:
         """Return intervals of the gaps for a list of the largest, each with its gap inside.
 
         Of all labels at once when only so many are shown: those were chosen for being large.
         """
         kind = kind_when_shown(shown, self.first.domain.size)
-        band = self.confidence_band(level, kind=kind, target=target)
+        band = self.confidence_band(level, kind=kind)
         return None if band is None else band.reaching(self.first.mass - self.second.mass)
 
     def _picture(
@@ -427,7 +436,6 @@ class Difference(Stored):
         *,
         level: float = 0.95,
         names: tuple[str, str] | None = None,
-        target: Target = "empirical",
     ) -> Curves | Bars:
         """Return the difference with its bands, as plain data: of the CDFs, or of the shares.
 
@@ -437,20 +445,18 @@ class Difference(Stored):
             Of the bands.
         names : (str, str), optional
             Of the two, for the labels.
-        target : {"empirical", "population"}
-            Whom the bands are about.
         """
         label = "{} less {}".format(*names or ("first", "second"))
         domain = self.first.domain
         if not domain.ordered:
             gaps = self.first.mass - self.second.mass
-            band = self._shown_band(level, BAR_LIMIT, target=target)
+            band = self._shown_band(level, BAR_LIMIT)
             return Bars.of_symbols(
                 domain, gaps, band, label=f"share: {label}", title=self._title(names), signed=True
             )
         one, two = (Line.of_cdf(each.cumulative) for each in (self.first, self.second))
         kinds: tuple[Kind, ...] = ("simultaneous", "pointwise")
-        bands = (self.confidence_band(level, kind=kind, target=target) for kind in kinds)
+        bands = (self.confidence_band(level, kind=kind) for kind in kinds)
         return Curves(
             Axis.of_domain(domain),
             (Line(one.x, one.y - two.y),),
@@ -473,10 +479,9 @@ class Difference(Stored):
         *,
         level: float = 0.95,
         names: tuple[str, str] | None = None,
-        target: Target = "empirical",
     ) -> tuple[Picture, ...]:
         """Return what a figure of it shows: both CDFs above their difference, or of shares that."""
-        picture = self._picture(level=level, names=names, target=target)
+        picture = self._picture(level=level, names=names)
         if not self.first.domain.ordered:
             return (picture,)
         one, two = names or ("first", "second")
@@ -516,17 +521,7 @@ class Difference(Stored):
         """
         return show(*self._pictures(level=level, names=names), ax=ax, title=title, label=label)
 
-    @property
-    def target(self) -> Target:
-        """Whom a difference is about unless it is asked otherwise.
-
-        All people the two were drawn from, where these may be compared: where nobody is in both.
-        """
-        return "population" if self.people == "different" else "empirical"
-
-    def to_dict(
-        self, *, level: float = 0.95, kind: Kind = "pointwise", target: Target = "empirical"
-    ) -> Columns:
+    def to_dict(self, *, level: float = 0.95, kind: Kind = "pointwise") -> Columns:
         """Return a table as a dict of columns, one row for each symbol of the domain.
 
         Parameters
@@ -535,7 +530,6 @@ class Difference(Stored):
             Of the intervals, in (0, 1).
         kind : {"pointwise", "simultaneous"}
             Whether the level holds for each row alone, or for all rows at once.
-        target : {"empirical", "population"}
 
         Returns
         -------
@@ -544,7 +538,7 @@ class Difference(Stored):
             of all people, and `cdf` with its interval `low` and `high` of those whose value is
             present; of labels `share` with its interval.
         """
-        band = self.confidence_band(level, kind=kind, target=target)
+        band = self.confidence_band(level, kind=kind)
         one, two = (each.to_dict(level=level) for each in (self.first, self.second))
         shown: Columns = dict(one)
         for name in ("share", "share_of_present", "cdf"):
@@ -557,46 +551,38 @@ class Difference(Stored):
         shown["low"], shown["high"] = ends
         return shown
 
-    def to_pandas(
-        self, *, level: float = 0.95, kind: Kind = "pointwise", target: Target = "empirical"
-    ) -> Any:
+    def to_pandas(self, *, level: float = 0.95, kind: Kind = "pointwise") -> Any:
         """Return :meth:`to_dict` as a pandas DataFrame; MissingExtraError without pandas."""
-        return frame_of(self.to_dict(level=level, kind=kind, target=target))
+        return frame_of(self.to_dict(level=level, kind=kind))
 
-    def summary(self, *, level: float = 0.95, target: Target | None = None) -> str:
-        """Return a few lines for people: the shifts, and whether the two differ.
-
-        The default target is :attr:`target`.
-        """
-        return lines_of(self._facts(level, target or self.target))
+    def summary(self, *, level: float = 0.95) -> str:
+        """Return a few lines for people: the shifts, and whether the two differ."""
+        return lines_of(self._facts(level))
 
     def _repr_html_(self) -> str:
         """Return the summary as a notebook shows it."""
-        return html_of(self._facts(0.95, self.target))
+        return html_of(self._facts(0.95))
 
-    def _facts(self, level: float, target: Target) -> dict[str, str]:
-        request = AnswerRequest(level=level, target=target, probabilities=(0.25, 0.5, 0.75))
+    def _facts(self, level: float) -> dict[str, str]:
+        request = AnswerRequest(level=level, probabilities=(0.25, 0.5, 0.75))
         return summary_of(difference_answer(self, request))
 
-    def _error_laws(
-        self, target: Target, *, kind: Kind = "simultaneous"
-    ) -> tuple[Uncertainty, Uncertainty] | None:
-        """Return the error laws of the two about a target; None when one of them has none.
+    def _error_laws(self, kind: Kind = "simultaneous") -> tuple[Uncertainty, Uncertainty] | None:
+        """Return the error laws of the two about the target; None when one of them has none.
 
         The default kind is that from which single numbers are answered
         (:func:`lapwing.results.intervals.answering`).
         """
-        self._check_target(target)
         one, two = self.first._present_uncertainty, self.second._present_uncertainty
         if one is None or two is None:
             return None
-        return one.about(kind, target), two.about(kind, target)
+        return one.about(kind, self.target), two.about(kind, self.target)
 
-    def _error_law(self, kind: Kind, target: Target) -> Uncertainty | None:
+    def _error_law(self, kind: Kind) -> Uncertainty | None:
         """Return the error law of the difference: independent errors add."""
-        if self.joint is not None and target == "empirical":
-            return self.joint[kind]
-        both = self._error_laws(target, kind=kind)
+        if self.joint is not None:
+            return self._joint_law(self.joint[kind])
+        both = self._error_laws(kind)
         if both is None:
             return None
         one, two = both
@@ -612,13 +598,15 @@ class Difference(Stored):
             laplace=_laplace_of(one, two),
         )
 
-    def _check_target(self, target: Target) -> None:
-        if target == "population" and self.people == "same":
-            raise ArgumentError(
-                "a difference about the population needs two groups drawn on their own; when "
-                "nobody stands in both, say people='different', otherwise ask for "
-                "target='empirical'"
-            )
+    def _joint_law(self, law: Uncertainty) -> Uncertainty:
+        """Return the error law of two weeks about the target: each week's people are a sample."""
+        if self.target == "empirical":
+            return law
+        for each in (self.first, self.second):
+            of_week = each._present_uncertainty
+            if of_week is not None:
+                law = replace(law, noise=law.noise + of_week.sampling)
+        return law
 
 
 def _laplace_of(one: Uncertainty, two: Uncertainty) -> float | None:

@@ -429,23 +429,27 @@ class Distribution(Stored):
             )
         return symbol
 
-    def difference(self, other: Distribution, *, people: People = "same") -> Difference:
+    def difference(
+        self, other: Distribution, *, people: People = "same", target: Target = "population"
+    ) -> Difference:
         """Return this distribution minus another one on the same domain.
 
         Parameters
         ----------
         other : Distribution
         people : {"same", "different"}
-            Whether somebody may stand in both (two periods), the safe default, or nobody does
-            (two groups). It decides what was promised together, and whether the difference can
-            be about the population.
+            Whether somebody may stand in both (two periods), the cautious default, or nobody does
+            (two groups). It decides the guarantee of both together.
+        target : {"population", "empirical"}
+            Whether the intervals are about the people from whom both were drawn, or about these
+            very people.
 
         Raises
         ------
         MismatchError
             When the domains differ.
         """
-        return Difference(self, other, people=people)
+        return Difference(self, other, people=people, target=target)
 
     def _picture(self, *, level: float = 0.95, truth: Distribution | None = None) -> Curves | Bars:
         """Return the CDF with its pointwise band, or the shares of categories, as plain data.

@@ -364,10 +364,13 @@ class Uncertainty:
 
     def covariance(self, target: Target) -> Covariance:
         """Return the covariance of the masses about the target."""
-        if target == "empirical":
-            return self.noise
-        sampling = Covariance(self.plug_in, self.plug_in[:, None], np.array([-1.0]))
-        return self.noise + sampling.scaled(1 / self.reports)
+        return self.noise if target == "empirical" else self.noise + self.sampling
+
+    @property
+    def sampling(self) -> Covariance:
+        """The covariance of the masses of so many people, drawn from the population."""
+        drawn = Covariance(self.plug_in, self.plug_in[:, None], np.array([-1.0]))
+        return drawn.scaled(1 / self.reports)
 
     def about(self, kind: Kind, target: Target) -> Uncertainty:
         """Return the error law for this kind and target: its noise is about the target.

@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from lapwing.documents import canonical
 from lapwing.results.answer_documents import PROBABILITIES
+from lapwing.results.uncertainty import Target
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.collector import Collector
 from lapwing.service.decoding_orders import MEDIA_TYPES, Form
@@ -32,7 +33,10 @@ MOST_TOGETHER = 16
 
 LOWEST_LEVEL, HIGHEST_LEVEL = 0.5, 0.9999
 
-_QUERY = ("segment", "level", "against", "against_segment", "low", "high", "quantiles", "together")
+_QUERY = (
+    *("segment", "level", "against", "against_segment", "target"),
+    *("low", "high", "quantiles", "together"),
+)
 
 
 def routes() -> list[Route]:
@@ -130,12 +134,21 @@ def question_of(
         segment=query.get("segment"),
         against=query.get("against"),
         against_segment=query.get("against_segment"),
+        target=_target(query.get("target", "population")),
         level=_number(query.get("level", "0.95"), "level", LOWEST_LEVEL, HIGHEST_LEVEL),
         ranges=ranges,
         probabilities=_probabilities(query.get("quantiles")),
         together=_together(query.get("together"), find),
     )
     return question, form
+
+
+def _target(text: str) -> Target:
+    targets: tuple[Target, ...] = get_args(Target)
+    for target in targets:
+        if text == target:
+            return target
+    raise malformed('target must be "population" or "empirical"')
 
 
 def _epoch_and_form(name: str, kept: KeptSurvey) -> tuple[str, Form]:

@@ -66,7 +66,7 @@ def carried_out(
     if len(found) == 2:
         if not all(isinstance(each, Distribution) for each in found):
             raise ArgumentError("only distributions are compared; lists of frequent values are not")
-        shown = Difference(found[0], found[1], people=order.people)  # type: ignore[arg-type]
+        shown = Difference(found[0], found[1], people=order.people, target=order.target)  # type: ignore[arg-type]
     match order.form:
         case "json":
             request = AnswerRequest(
@@ -125,7 +125,7 @@ def _figure(shown: Result | Difference, order: Order) -> Any:
     if isinstance(shown, HeavyHitters):
         return figure_of(shown._picture(level=order.level), title=order.title)
     if isinstance(shown, Difference):
-        pictures = shown._pictures(level=order.level, names=order.names, target=shown.target)
+        pictures = shown._pictures(level=order.level, names=order.names)
     else:
         pictures = shown._pictures(level=order.level)
     return figure_of(*pictures, title=order.title)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from lapwing.protocol.messages.tally import Tally
+from lapwing.results.uncertainty import Target
 
 Form = Literal["json", "csv", "svg", "png"]
 
@@ -44,6 +45,7 @@ class Order(NamedTuple):
     key: Key
     against: Key | None
     people: Literal["same", "different"]
+    target: Target
     form: Wanted
     level: float
     ranges: tuple[tuple[str, str], ...]

@@ -279,6 +279,11 @@ def _analysts() -> Document:
         _query("level", "Of all intervals.", {"type": "number", "minimum": 0.5, "maximum": 0.9999}),
         _query("against", "Another epoch, to compare with.", TEXT),
         _query("against_segment", "Another segment, to compare with.", TEXT),
+        _query(
+            "target",
+            "Whom a comparison is about: those from whom both were drawn, or these very people.",
+            {"enum": ["population", "empirical"]},
+        ),
         _query("low", "Of a range: above this. Left out: open.", end),
         _query("high", "At most this. Left out: open.", end),
         _query("quantiles", "Probabilities with commas between.", TEXT),

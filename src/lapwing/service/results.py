@@ -18,6 +18,7 @@ from lapwing.errors import NotStoredError, StoreError
 from lapwing.protocol.messages.problems import Problem
 from lapwing.protocol.messages.tally import Tally
 from lapwing.results.answer_documents import PROBABILITIES
+from lapwing.results.uncertainty import Target
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.counters import Counters
 from lapwing.service.decoding_orders import (
@@ -56,6 +57,8 @@ class Question:
         Another epoch, to compare with.
     against_segment : str, optional
         Another segment, to compare with.
+    target : {"population", "empirical"}
+        Whom a comparison is about: the people from whom both were drawn, or these very people.
     level : float
         Of all intervals, in (0, 1).
     ranges : tuple of (str, str)
@@ -70,6 +73,7 @@ class Question:
     segment: str | None = None
     against: str | None = None
     against_segment: str | None = None
+    target: Target = "population"
     level: float = 0.95
     ranges: tuple[tuple[str, str], ...] = ()
     probabilities: tuple[float, ...] = PROBABILITIES
@@ -244,6 +248,7 @@ class Results:
             key,
             against,
             "different" if people == "different" else "same",
+            question.target,
             form,
             question.level,
             question.ranges,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, cast, get_args
 
 import typer
 
@@ -35,7 +35,8 @@ from lapwing.results.distribution import Distribution
 from lapwing.results.plotting import figure_of
 from lapwing.results.uncertainty import Target
 
-PEOPLE: tuple[People, ...] = ("same", "different")
+PEOPLE: tuple[People, ...] = get_args(People)
+TARGETS: tuple[Target, ...] = get_args(Target)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,33 +49,26 @@ class ComparisonOptions:
         "WHICH",
         default="same",
     )
-    target: str | None = option(
-        "Whom the intervals are about. empirical: the people in the data. population: all people "
-        "they were drawn from, only with --people different, where it is the default.",
+    target: str = option(
+        "Whom the intervals are about. population: the people from whom those of both sides were "
+        "drawn. empirical: these very people.",
         "WHOM",
+        default="population",
     )
     segment: list[str] | None = option(
         "The segment of two releases by segment. Given twice: one for each of the two.", "NAME"
     )
 
-    def about(self) -> Target:
-        """Return whom the intervals are about; ArgumentError where an option is wrong."""
+    def check(self) -> None:
+        """Raise ArgumentError where an option is wrong."""
         if self.people not in PEOPLE:
             raise ArgumentError(f"--people must be 'same' or 'different', got {self.people!r}")
-        if len(self.segment or ()) > 2:
-            raise ArgumentError("--segment is given once for both, or twice, one for each")
-        if self.target not in (None, "population", "empirical"):
+        if self.target not in TARGETS:
             raise ArgumentError(
                 f"--target must be 'population' or 'empirical', got {self.target!r}"
             )
-        if self.people == "different":
-            return "empirical" if self.target == "empirical" else "population"
-        if self.target == "population":
-            raise ArgumentError(
-                "--target population needs two groups drawn on their own: --people different, "
-                "where nobody stands in both"
-            )
-        return "empirical"
+        if len(self.segment or ()) > 2:
+            raise ArgumentError("--segment is given once for both, or twice, one for each")
 
 
 def compare(
@@ -140,7 +134,8 @@ def _show_difference(
     force: bool,
     level: float,
 ) -> None:
-    about, (first_file, second_file) = compared.about(), files
+    compared.check()
+    first_file, second_file = files
     if output is not None:
         check_ending(output, ENDINGS, what="the picture")
         check_output(output, inputs=files, force=force)
@@ -149,16 +144,19 @@ def _show_difference(
     first, second = read_segment(first_file, parts[0]), read_segment(second_file, parts[-1])
     try:
         made = Difference(
-            first, second, people="same" if compared.people == "same" else "different"
+            first,
+            second,
+            people=cast("People", compared.people),
+            target=cast("Target", compared.target),
         )
     except MismatchError as error:
         raise MismatchError(f"{first_file.name} and {second_file.name}: {error}") from None
     names = (_name(first_file, parts[0]), _name(second_file, parts[-1]))
     if output is not None:
-        figure = figure_of(*made._pictures(level=level, names=names, target=about))
+        figure = figure_of(*made._pictures(level=level, names=names))
         with out.listening():
             write_figure(output, figure)
-    request = AnswerRequest(level=level, target=about, curve=out.as_json)
+    request = AnswerRequest(level=level, curve=out.as_json)
     rest = {} if output is None else {"written": str(output)}
     answer = shown_answer(made, f"{names[0]} minus {names[1]}", request, rest=rest)
     table.write(answer.rows)
