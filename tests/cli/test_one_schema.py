@@ -53,6 +53,7 @@ def of_collector(survey: lw.Survey, *tallies: lw.Tally, ranges: Any = ()) -> dic
         keys[0],
         keys[1] if len(keys) > 1 else None,
         "different",
+        "population",
         "json",
         0.95,
         ranges,

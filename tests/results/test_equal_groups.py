@@ -75,6 +75,39 @@ def test_equal_groups_are_rarely_said_to_differ(group: Group) -> None:
     assert told <= ALLOWED
 
 
+def test_groups_three_standard_errors_apart_are_mostly_said_to_differ() -> None:
+    """The simultaneous band is some 2.8 standard errors wide, so it notices 3 in most pairs.
+
+    P(Bin(30, .58) < 9) = 6e-4; a band that is twice as wide notices none of them.
+    """
+    domain = lw.Interval(0, 1, bins=16)
+    group = of_reports(domain)
+    pilot = np.random.default_rng(0)
+    band = group(pilot, 1).difference(group(pilot, 2)).confidence_band()
+    assert band is not None
+    shift = 3 * (band.high - band.low)[7] / 2 / stats.norm.ppf(0.975)
+
+    class Moved:
+        """Numbers of which so many are moved from the lower half to the upper one."""
+
+        def __init__(self, seed: int) -> None:
+            self._rng = np.random.default_rng(seed)
+
+        def random(self, size: int) -> np.ndarray:
+            values = self._rng.random(size)
+            low = (values < 0.5) & (self._rng.random(size) < 2 * shift)
+            return np.where(low, values + 0.5, values)
+
+    told = 0
+    for pair in range(PAIRS // 2):
+        first = group(np.random.default_rng(pair), 2 * pair)
+        second = group(Moved(1000 + pair), 2 * pair + 1)  # type: ignore[arg-type]
+        whole = first.difference(second).confidence_band(kind="simultaneous")
+        assert whole is not None
+        told += whole.leaves_zero
+    assert told >= 9
+
+
 @pytest.mark.parametrize("dust", [1e-17, -1e-17, 3e-13])
 def test_rounding_at_an_edge_without_error_leaves_no_zero(dust: float) -> None:
     low, high = to_zero(np.array([-0.1, dust]), np.array([0.2, dust]))
