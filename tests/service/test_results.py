@@ -303,7 +303,9 @@ def test_a_decode_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 
 def order_of(survey: lw.Survey, reports: int, **more: Any) -> Order:
     key = Key(survey.fingerprint, "e", None, reports)
-    plain = Order(key, None, "same", "population", "json", 0.95, (), (0.5,), "title", ("first", "second"))
+    plain = Order(
+        key, None, "same", "population", "json", 0.95, (), (0.5,), "title", ("first", "second")
+    )
     return plain._replace(**more)
 
 
