@@ -241,7 +241,7 @@ def test_the_series(folder: Path) -> None:
         with pytest.raises(ArgumentError, match="stored by an earlier version"):
             series.between(0, 5)
     else:
-        apart = series.between(0, 5).confidence_band(0.9)
+        apart = series.between(0, 5, target="empirical").confidence_band(0.9)
         assert apart is not None
         assert apart.low == pytest.approx(np.array(facts["apart"]), abs=1e-6)
     again = Series.from_json(series.to_json())

@@ -51,7 +51,7 @@ def test_other_pairs_are_as_they_were() -> None:
     fresh = decoded(FRESH, seed=3)
     silent = replace(kept, provenance={"class": "least-squares"})
     for pair in ((kept, other), (kept, fresh), (fresh, kept), (fresh, fresh), (kept, silent)):
-        made = Difference(*pair)
+        made = Difference(*pair, target="empirical")
         assert made.caution is None and made.guarantee is not None
         assert made.guarantee.epsilon == 2
 
@@ -61,7 +61,7 @@ def test_remembered_rounds_say_that_their_errors_cancel() -> None:
     made = one.difference(two)
     assert made.caution is not None and "share a permanent round" in made.caution
     assert one.difference(two, people="different").caution is None
-    assert one.difference(decoded(FRESH, seed=3)).caution is None
+    assert one.difference(decoded(FRESH, seed=3), target="empirical").caution is None
 
 
 def test_errors_of_a_permanent_round_do_cancel() -> None:

@@ -36,7 +36,7 @@ from lapwing.results.plotting import (
 from lapwing.results.readable import Columns, equal_results, frame_of
 from lapwing.results.series_change import SeriesChange
 from lapwing.results.symbols import values_of
-from lapwing.results.uncertainty import Kind, Uncertainty
+from lapwing.results.uncertainty import Kind, Target, Uncertainty
 from lapwing.results.walk_errors import LabelErrors, WalkErrors
 
 _DATED = re.compile(r"\d{4}(-W\d{2}|-\d{2}(-\d{2})?)?")
@@ -514,8 +514,13 @@ class Series(Stored):
             ]
         )
 
-    def between(self, earlier: int | str, later: int | str) -> Difference:
+    def between(
+        self, earlier: int | str, later: int | str, *, target: Target = "population"
+    ) -> Difference:
         """Return the later week less the earlier one, with the band of the two together.
+
+        Its intervals are about the population, or with `target="empirical"` about the people of
+        the two weeks.
 
         The errors of two weeks of a series are not independent: they come in part from the same
         reports. So their difference is known better than that of two that were decoded alone.
@@ -545,8 +550,9 @@ class Series(Stored):
                 "to each, or stored by an earlier version; decode it again, with smoothing"
             )
         if self.domain.ordered and self.domain.missing_index is not None:
-            return Difference(first, second)
-        return Difference(first, second, joint=laws_between(self.errors, self.weeks, one, two))
+            return Difference(first, second, target=target)
+        joint = laws_between(self.errors, self.weeks, one, two)
+        return Difference(first, second, target=target, joint=joint)
 
     def to_dict(self, *, level: float = 0.95) -> Columns:
         """Return a table as a dict of columns, one row for each week.
