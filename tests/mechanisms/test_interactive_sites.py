@@ -74,7 +74,7 @@ class TestEverySite:
         found = Release.from_document(hub(sites).to_document())
         assert found.people == sum(SIZES) and len(found.parts) == 3
         assert [part.promise for part in found.parts] == promises
-        assert found.variance == sum(site.part.noise.variance for site in sites)
+        assert found.variance == sum(site.release_part.noise.variance for site in sites)
         assert found.guarantee.epsilon == 2
         for part in found.parts:
             assert part.loss.within(part.promise.epsilon, part.promise.delta)
@@ -87,7 +87,7 @@ class TestEverySite:
         (entry,) = ledger.read().entries
         assert (entry.name, entry.release, entry.state) == (
             "here",
-            site.part.identifier,
+            site.release_part.identifier,
             "released",
         )
         drawn = []
@@ -225,7 +225,7 @@ class TestQuantiles:
             sites.append(
                 QuantileSite(AdaptiveQuantiles(steps), nobody, APPROXIMATE, rng=seeded(number))
             )
-        scale = float(sites[0].part.noise.scale)
+        scale = float(sites[0].release_part.noise.scale)
         answers = np.array([[site.below(9) for _ in range(steps)] for site in sites])
         for own in answers:
             # Fails once in a million.

@@ -411,7 +411,7 @@ def test_kinds_go_from_smooth_to_spiky() -> None:
         ({"error": 1}, "between 0 and 1"),
         ({"error": float("nan")}, "between 0 and 1"),
         ({"error": 1e-7}, r"the least that is predicted here is \d"),
-        ({"users": 10, "distance": "l1"}, "distance of numbers"),
+        ({"users": 10, "distance": "l1"}, "for numbers"),
         ({"users": 10, "kind": "rough"}, "kind must be"),
         ({"users": 10, "repeats": 0}, "repeats"),
         ({"users": 10, "like": [1.0]}, "64 masses"),
@@ -448,7 +448,7 @@ def test_other_bad_input() -> None:
         lw.recommend(lw.Interval(0, 1, bins=5000), epsilon=1, users=10)
     with pytest.raises(DomainError, match=r"2\.\.4096"):
         lw.recommend(lw.Interval(0, 1, bins=1), epsilon=1, users=10)
-    with pytest.raises(ArgumentError, match="distance of labels"):
+    with pytest.raises(ArgumentError, match="for labels"):
         lw.recommend(lw.Categories(3), epsilon=1, users=10, distance="wasserstein")
     with pytest.raises(ArgumentError, match="labels have no reference"):
         lw.recommend(lw.Categories(3), epsilon=1, users=10, refine=True)

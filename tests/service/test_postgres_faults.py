@@ -177,7 +177,7 @@ def test_a_batch_that_two_collectors_store_at_one_moment_is_counted_once(
             assert [outcome.verdict for outcome in one.store([sent])] == meanwhile
         return found
 
-    monkeypatch.setattr(PostgresTransaction, "known", late)
+    monkeypatch.setattr(PostgresTransaction, "stored_digests", late)
     assert [outcome.verdict for outcome in other.store([sent])] == [Verdict.ALREADY]
     assert meanwhile and counts(one)[1] == counts(other)[1] == 1
     one.close()

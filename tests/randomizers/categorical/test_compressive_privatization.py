@@ -253,7 +253,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"matrix": [3] + ["01"] * 39, "outputs": 5}, ArgumentError, "column 0 of the matrix"),
     ({"matrix": np.ones((5, 40), dtype=int)}, PrivacyError, "tells nothing apart"),
     ({"matrix": np.tri(5, 40, dtype=int)}, PrivacyError, "near sets must be of one size"),
-    ({"outputs": 10, "accept_epsilon": -1}, PrivacyError, "epsilon must be a number"),
+    ({"outputs": 10, "accept_epsilon": -1}, PrivacyError, "epsilon must be greater than 0"),
 ]
 
 

@@ -329,7 +329,7 @@ def test_bad_input_is_refused() -> None:
     for lifetime in (1, "0.5"):
         with pytest.raises(PrivacyError, match="lifetime, of all reports, must be larger"):
             Rappor(Categories(5), 1, lifetime=lifetime)
-    with pytest.raises(PrivacyError, match="epsilon must be a number"):
+    with pytest.raises(PrivacyError, match="epsilon must be greater than 0"):
         Rappor(Categories(5), 1, lifetime=25)
     with pytest.raises(PrivacyError, match="raise lifetime"):
         Rappor(Categories(5), 12, lifetime=Fraction(12) + Fraction(1, 10**25))
