@@ -25,6 +25,7 @@
 
     LapwingWarning (UserWarning)
     ├── ConvergenceWarning                an iteration stopped at its limit
+    ├── LimitedWarning                    a mean of limited values, and people are outside the range
     └── WeakAnswerWarning                 the answer is mostly prior: too few reports
 
 A message says what must hold, what came, what to do. It names a position, never a raw value:
@@ -203,6 +204,10 @@ class LapwingWarning(UserWarning):
 
 class ConvergenceWarning(LapwingWarning):
     """An iteration stopped at its limit before its stopping rule held."""
+
+
+class LimitedWarning(LapwingWarning):
+    """A mean is that of values limited to the range, and some people are outside it."""
 
 
 class WeakAnswerWarning(LapwingWarning):

@@ -275,6 +275,14 @@ TINY: dict[str, dict[str, Any]] = {
         "draws": 1,
         "reports": 1,
     },
+    "accuracy/values_outside": {
+        "bins": [32],
+        "people": [500],
+        "epsilons": [1],
+        "models": ["central"],
+        "repeats": 1,
+        "outside": 0.05,
+    },
     "accuracy/central_default": {"repeats": 2, "people": 300, "bins": 64, "epsilons": [1]},
     "accuracy/central_coverage": {"repeats": 2, "people": 300, "epsilons": [1]},
     "accuracy/found_atoms": {

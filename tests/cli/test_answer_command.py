@@ -42,17 +42,20 @@ def read(folder: Path, name: str) -> lw.Distribution:
 
 def test_numbers(results: Path, done: Program) -> None:
     result = read(results, "number")
-    asked = ("--at-most", "-20", "--at-most", "12.5", "--between", "-5", "20")
+    asked = ("--at-most", "-20", "--at-most", "12.5")
     run = done("answer", "number.json", *asked, "--csv", "out.csv", "--json", "--level", "0.9")
     rows = run.document["questions"]
-    assert [row["at_most"] for row in rows] == ["-20", "12.5", "20"] and rows[2]["above"] == "-5"
-    for row, (low, high) in zip(rows, [(-math.inf, -20), (-math.inf, 12.5), (-5, 20)], strict=True):
+    assert [row["at_most"] for row in rows] == ["-20", "12.5"]
+    pair = done("answer", "number.json", "--above", "-5", "--at-most", "20", "--json").document
+    assert (pair["questions"][0]["above"], pair["questions"][0]["at_most"]) == ("-5", "20")
+    assert pair["questions"][0]["share"] == pytest.approx(result.probability(-5, 20))
+    for row, (low, high) in zip(rows, [(-math.inf, -20), (-math.inf, 12.5)], strict=True):
         assert row["share"] == pytest.approx(result.probability(low, high))
         ends = result.probability_interval(low, high, level=0.9)
         assert (row["low"], row["high"]) == pytest.approx(ends)
     with (results / "out.csv").open() as stream:
         table = list(csv.DictReader(stream))
-    asked = ["at most -20", "at most 12.5", "above -5, at most 20"]
+    asked = ["at most -20", "at most 12.5 (12.5 is inside the bin 10 to 15)"]
     assert [row["question"] for row in table] == asked
     assert [float(row["share"]) for row in table] == [row["share"] for row in rows]
     shown = done("answer", "number.json", "--at-most", "50").out
@@ -62,7 +65,7 @@ def test_numbers(results: Path, done: Program) -> None:
 def test_whole_numbers_times_and_labels(results: Path, done: Program) -> None:
     (row,) = done("answer", "whole.json", "--share", "2", "--json").document["questions"]
     assert row["share"] == pytest.approx(read(results, "whole").share(2))
-    clock = ("--between", "06:00", "12:00", "--json")
+    clock = ("--from", "06:00", "--before", "12:00", "--json")
     (row,) = done("answer", "clock.json", *clock).document["questions"]
     assert row["share"] == pytest.approx(read(results, "clock").probability(21_600, 43_200))
     (row,) = done("answer", "label.json", "--share", "blue", "--json").document["questions"]
@@ -78,9 +81,11 @@ def test_whole_numbers_times_and_labels(results: Path, done: Program) -> None:
         ("number", (), "ask for something"),
         ("number", ("--at-most", "x"), "must be a number"),
         ("number", ("--at-most", "nan"), "must be a number"),
-        ("number", ("--between", "9", "1"), "lower end first"),
+        ("number", ("--above", "9", "--below", "1"), "--above must not be greater than --below"),
+        ("number", ("--above", "1", "--above", "2", "--below", "3"), "one by one"),
+        ("number", ("--at-least", "x"), "--at-least must be a number"),
         ("number", ("--share", "51"), "from -50 to 50"),
-        ("clock", ("--between", "22:00", "02:00"), "lower end first"),
+        ("clock", ("--from", "22:00", "--before", "02:00"), "--at-least must not be greater"),
         ("whole", ("--share", "10"), "in 0 to 9"),
         ("whole", ("--share", "x"), "in 0 to 9"),
         ("label", ("--at-most", "9"), "of labels ask --share"),

@@ -29,10 +29,13 @@ def test_a_whole_day_counts(done: Program) -> None:
     assert row["share"] == pytest.approx(float(made.mass[:3].sum()))
     assert row["share"] == pytest.approx(float(made.cdf("2025-06-30")))
     assert row["high"] - row["low"] < 0.05
-    (row,) = done("answer", "r.json", "--between", "2025-06-29", "2025-06-30", "--json").document[
-        "questions"
-    ]
-    assert row["share"] == pytest.approx(float(made.mass[2]))
+    asked = ("--from", "2025-06-29", "--before", "2025-06-30")
+    (row,) = done("answer", "r.json", *asked, "--json").document["questions"]
+    assert row["share"] == pytest.approx(float(made.mass[1]))
+    assert "from 2025-06-29, before 2025-06-30" in done("answer", "r.json", *asked).out
+    asked = ("--from", "2025-06-29", "--at-most", "2025-06-30")
+    (row,) = done("answer", "r.json", *asked, "--json").document["questions"]
+    assert row["share"] == pytest.approx(float(made.mass[1:3].sum()))
     shown = done("answer", "r.json", "--quantile", "0.5")
     assert "2025-06-29" in shown.out
     assert str(made.quantile(0.5)) == "2025-06-29"
@@ -54,8 +57,8 @@ def test_all_shares_are_of_those_present(done: Program) -> None:
     asked = ("answer", "n.json", "--at-most", "1", "--share", "0.5", "--json")
     at_most, value = done(*asked).document["questions"]
     assert at_most["share"] == pytest.approx(value["share"])
-    assert (value["left"], value["right"]) == (0, 1)
-    assert "0.5, in its bin 0 to 1" in done(*asked[:-1]).out
+    assert (value["left"], value["right"]) == (None, 1)  # values below 0 were moved into it
+    assert "0.5, in its bin 1 or less" in done(*asked[:-1]).out
     whole = of_counts("w.json", [4, 4], lw.Interval(0, 2, bins=2))
     assert whole._missing_share == 0
     document = done("answer", "w.json", "--at-most", "1", "--json").document
@@ -79,16 +82,43 @@ def test_what_is_counted_in_other_is_told(lapwing: Program) -> None:
     assert run.code != 0 and "counted in 'rest'" in run.complaint
 
 
-def test_a_range_round_the_end_of_the_day_names_its_two_parts(
-    lapwing: Program, done: Program
-) -> None:
+def test_a_range_goes_round_the_end_of_the_day(done: Program) -> None:
     clock = lw.Interval("00:00", "24:00", bins=4, unit="time-of-day", circular=True)
-    of_counts("c.json", [4, 4, 4, 4], clock)
-    run = lapwing("answer", "c.json", "--between", "22:00", "02:00")
-    assert run.code == 2
-    for low, high in (("22:00", "24:00:00"), ("00:00:00", "02:00")):
-        assert f"--between {low} {high}" in run.complaint
-        done("answer", "c.json", "--between", low, high)
+    made = of_counts("c.json", [4, 3, 2, 1], clock)
+    asked = ("--from", "18:00", "--before", "06:00")
+    (row,) = done("answer", "c.json", *asked, "--json").document["questions"]
+    assert row["share"] == pytest.approx(float(made.mass[3] + made.mass[0]))
+    assert row["inside"] == []
+    asked = ("--from", "22:00", "--before", "06:00")
+    (row,) = done("answer", "c.json", *asked, "--json").document["questions"]
+    assert row["inside"] == [{"end": "22:00", "left": 64_800, "right": 86_400}]
+    shown = " ".join(done("answer", "c.json", *asked).out.split())
+    assert "22:00 is inside" in shown
+
+
+def test_whole_numbers_are_named_by_the_first_and_the_last(done: Program) -> None:
+    made = of_counts("w.json", [4, 3, 2, 1], lw.Integers(1, 4))
+    for asked, says, symbols in (
+        (("--above", "1", "--at-most", "3"), "from 2 to 3", [1, 2]),
+        (("--at-least", "2", "--below", "4"), "from 2 to 3", [1, 2]),
+        (("--above", "1", "--below", "3"), "2", [1]),
+        (("--at-least", "1.5"), "at least 2", [1, 2, 3]),
+        (("--below", "3"), "at most 2", [0, 1]),
+    ):
+        (row,) = done("answer", "w.json", *asked, "--csv", "a.csv", "--json", "--force").document[
+            "questions"
+        ]
+        assert row["share"] == pytest.approx(float(made.mass[symbols].sum()))
+        assert row["inside"] == []
+        assert Path("a.csv").read_text().splitlines()[1].split(",")[0] == says
+
+
+def test_the_last_number_of_clipped_values_is_open(done: Program) -> None:
+    of_counts("w.json", [40, 30, 20, 100], lw.Integers(1, 4))
+    shown = done("answer", "w.json", "--quantile", "0.9", "--at-most", "4").out
+    assert "4 or more" in shown and "4 is inside the bin 4 or more" in " ".join(shown.split())
+    (row,) = done("answer", "w.json", "--at-most", "4", "--json").document["questions"]
+    assert row["share"] == 1 == row["high"] and row["low"] < 0.7
 
 
 def test_heavy_hitters_are_asked_by_name(done: Program, lapwing: Program) -> None:

@@ -48,7 +48,9 @@ def test_rounds_follow_each_other(rounds: Path, done: Program, lapwing: Program)
     assert "3 of 3" in shown
     made = lw.Release.load(rounds / "three.json")
     assert made.people == 6000 and len(made.parts) == 3
-    answers = done("answer", "three.json", "--between", "20", "30", "--json").document["questions"]
+    answers = done("answer", "three.json", "--above", "20", "--at-most", "30", "--json").document[
+        "questions"
+    ]
     assert answers[0]["share"] == pytest.approx(0.5, abs=0.25)
     assert Ledger.load(rounds / "budget.json").spent == spent  # all were paid by the first
     more = ("0.lws", "1.lws", "2.lws", "0.lws", *LEDGER, "-o", "four.json")

@@ -29,6 +29,7 @@ MOST_BINS = 12
 DOMAINS = [
     *(Interval(0, 1, bins=bins) for bins in range(1, MOST_BINS + 1)),
     Interval(0, 1, bins=3, atoms=(0, 0.4)),
+    Interval(0, 1, bins=3, outside="overflow"),
     Interval(0, 24, bins=6, circular=True),
     Integers(-3, 4),
     Categories(1),

@@ -59,7 +59,7 @@ def made(domain: Any, mass: list[float], deviation: float = 0.0) -> Distribution
 
 
 def test_a_range_is_bounded_by_the_bins_in_it_and_those_it_touches() -> None:
-    result = made(Interval(0, 4, bins=4), [0.1, 0.2, 0.3, 0.4])
+    result = made(Interval(0, 4, bins=4, outside="refuse"), [0.1, 0.2, 0.3, 0.4])
     assert result.probability_interval(1, 3) == pytest.approx((0.5, 0.5))
     assert result.probability_interval(0.5, 3) == pytest.approx((0.5, 0.6))
     assert result.probability_interval(1.2, 1.4) == pytest.approx((0.0, 0.2))
@@ -68,21 +68,39 @@ def test_a_range_is_bounded_by_the_bins_in_it_and_those_it_touches() -> None:
     assert result.probability_interval(-1, 1) == pytest.approx((0.1, 0.1))
     assert result.probability_interval(-np.inf, np.inf) == pytest.approx((1, 1))
     assert result.probability_interval(2, 2) == (0, 0)
-    with_atom = made(Interval(0, 2, bins=2, atoms=(1,)), [0.1, 0.2, 0.7])
+    with_atom = made(Interval(0, 2, bins=2, atoms=(1,), outside="refuse"), [0.1, 0.2, 0.7])
     assert with_atom.probability_interval(-1, 1) == pytest.approx((0.3, 0.3))
     assert with_atom.probability_interval(1, 2) == pytest.approx((0.7, 0.7))
+
+
+def test_the_end_bins_of_clipped_values_are_open() -> None:
+    """Nobody knows how far beyond the range those were who were moved to its ends."""
+    result = made(Interval(0, 4, bins=4, outside="clip"), [0.1, 0.2, 0.3, 0.4])
+    assert result.probability_interval(1, 3) == pytest.approx((0.5, 0.5))
+    assert result.probability_interval(-1, 1) == pytest.approx((0.0, 0.1))
+    assert result.probability_interval(3, 4) == pytest.approx((0.0, 0.4))
+    assert result.probability_interval(4, np.inf) == pytest.approx((0.0, 0.4))
+    assert result.probability_interval(-np.inf, 4) == pytest.approx((0.6, 1.0))
+    assert result.probability_interval(3, np.inf) == pytest.approx((0.4, 0.4))
+    assert result.quantile_interval(0.8) == (3, np.inf)
+    assert result.quantile_interval(0.05) == (-np.inf, 1)
 
 
 def test_bins_closed_on_the_left_say_less_at_their_edges() -> None:
     """Those who hold just 1 or just 3 stand in the bins that start there."""
-    result = made(Interval(0, 4, bins=4, closed="left"), [0.1, 0.2, 0.3, 0.4])
-    assert result.probability_interval(1, 3) == pytest.approx((0.3, 0.9))
-    assert result.probability_interval(-np.inf, 1) == pytest.approx((0.1, 0.3))
-    assert result.probability_interval(3, np.inf) == pytest.approx((0.0, 0.4))
-    assert result.probability_interval(-np.inf, 4) == pytest.approx((1, 1))
-    with_atom = made(Interval(0, 2, bins=2, atoms=(1,), closed="left"), [0.1, 0.2, 0.7])
-    assert with_atom.probability_interval(-1, 1) == pytest.approx((0.3, 0.3))
-    assert with_atom.probability_interval(1, 2) == pytest.approx((0.7, 0.7))
+    domain = Interval(0, 4, bins=4, closed="left", outside="refuse")
+    result = made(domain, [0.1, 0.2, 0.3, 0.4])
+    assert result.probability_interval(1, 3) == pytest.approx((0.5, 0.5))
+    assert result.probability_interval(1, 3, closed="right") == pytest.approx((0.3, 0.9))
+    assert result.probability_interval(-np.inf, 1, closed="right") == pytest.approx((0.1, 0.3))
+    assert result.probability_interval(3, np.inf, closed="right") == pytest.approx((0.0, 0.4))
+    assert result.probability_interval(3, np.inf) == pytest.approx((0.4, 0.4))
+    assert result.probability_interval(-np.inf, 4) == pytest.approx((0.6, 1))
+    assert result.probability_interval(-np.inf, 4, closed="both") == pytest.approx((1, 1))
+    with_atom = made(dataclasses.replace(domain, high=2, bins=2, atoms=(1,)), [0.1, 0.2, 0.7])
+    assert with_atom.probability_interval(-1, 1) == pytest.approx((0.1, 0.1))
+    assert with_atom.probability_interval(-1, 1, closed="right") == pytest.approx((0.3, 0.3))
+    assert with_atom.probability_interval(1, 2, closed="right") == pytest.approx((0.7, 0.7))
 
 
 def test_intervals_by_hand() -> None:
@@ -138,8 +156,9 @@ def test_without_noise_the_intervals_hold_wherever_values_are_in_their_bins(
     ranges = [*product([*edges, -np.inf], [*edges, np.inf]), (0.1, 0.35), (0.25, 0.7)]
     for start, stop in [(start, stop) for start, stop in ranges if start <= stop]:
         low, high = result.probability_interval(start, stop) or (1, 0)
-        inside = np.mean((data > start) & (data <= stop))
-        assert low - slack <= inside <= high + slack
+        from_start = data >= start if closed == "left" else data > start
+        to_stop = data < stop if closed == "left" and stop < np.inf else data <= stop
+        assert low - slack <= np.mean(from_start & to_stop) <= high + slack
 
 
 DOMAIN = Interval(0, 1, bins=16)
@@ -365,7 +384,7 @@ def test_the_law_for_a_question_is_about_its_target() -> None:
     variant = known([0.4, 0.6], 0.01)
     law = dataclasses.replace(known([0.5, 0.5]), variants=Variants(population_simultaneous=variant))
     moved = dataclasses.replace(result, uncertainty=law)
-    interval = moved.probability_interval(-1, 0.5, target="population")
+    interval = moved.probability_interval(-np.inf, 0.5, target="population")
     z = stats.norm.ppf(0.975)
     # Up to the estimate, which this law does not hold.
     assert 0.4 + 0.01 * z < 0.5 and interval == pytest.approx((0.4 - 0.01 * z, 0.5))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,11 @@ def test_every_number_lies_in_its_own_interval(domain: Any) -> None:
         document = result_answer(one, AnswerRequest())
         assert document["kind"] == "numbers"
         for row in document["quantiles"]:
-            assert row["low"] <= row["value"] <= row["high"]
+            low, high = row.get("low"), row.get("high")
+            assert low is not None or row["low_at_most"] == domain.left[0]
+            assert high is not None or row["high_at_least"] == domain.right[-1]
+            least, most = -math.inf if low is None else low, math.inf if high is None else high
+            assert row["value"] is not None and least <= row["value"] <= most
 
 
 def test_an_interval_reaches_no_further() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,17 +37,23 @@ def known(domain: Any, values: list[str]) -> lw.Distribution:
 def test_a_day_itself_counts(day: Any) -> None:
     halves = known(YEAR, ["2025-06-29", "2025-06-30", "2025-06-30", "2025-07-01"])
     assert halves.cdf(day) == 0.75
-    assert halves.probability("2025-06-29", day) == 0.5
-    assert halves.probability(-math.inf, day) == 0.75
-    assert halves.probability_interval(-math.inf, day) == (0.75, 0.75)
-    assert halves.probability_interval("2025-06-29", day) == (0.5, 0.5)
-    assert halves.probability_interval(day, math.inf) == (0.25, 0.25)
+    assert halves.probability("2025-06-29", day) == 0.25
+    assert halves.probability("2025-06-29", day, closed="right") == 0.5
+    assert halves.probability("2025-06-29", day, closed="both") == 0.75
+    assert halves.probability(day, "2025-07-01") == 0.5
+    assert halves.probability(-math.inf, day) == 0.25
+    assert halves.probability_interval(-math.inf, day) == (0.25, 0.25)
+    assert halves.probability_interval(-math.inf, day, closed="right") == (0.75, 0.75)
+    assert halves.probability_interval("2025-06-29", day) == (0.25, 0.25)
+    assert halves.probability_interval(day, math.inf) == (0.75, 0.75)
     assert halves.probability(day, day) == 0
     assert halves.probability_interval(day, day) == (0, 0)
+    assert halves.probability(day, day, closed="both") == 0.5
+    assert halves.probability_interval(day, day, closed="both") == (0.5, 0.5)
     fewer = known(YEAR, ["2025-06-29", "2025-06-30", "2025-07-01", "2025-07-02"])
     made = halves.difference(fewer)
-    assert made.cdf(day) == made.probability(-math.inf, day) == 0.25
-    assert made.probability_interval(-math.inf, day) == (0.25, 0.25)
+    assert made.cdf(day) == made.probability(-math.inf, day, closed="right") == 0.25
+    assert made.probability_interval(-math.inf, day, closed="right") == (0.25, 0.25)
 
 
 def test_the_shapes_of_what_is_asked() -> None:
@@ -77,7 +84,9 @@ def test_a_quantile_is_the_first_day_with_so_many(bins: int) -> None:
 
 
 def test_quantiles_and_their_intervals_are_days_that_are_there() -> None:
-    known_days = known(YEAR, ["2025-03-01", "2025-06-30", "2025-06-30", "2025-12-31"])
+    known_days = known(
+        replace(YEAR, outside="refuse"), ["2025-03-01", "2025-06-30", "2025-06-30", "2025-12-31"]
+    )
     day = np.datetime64("2025-06-30")
     for probability in (0.3, 0.5, 0.75):
         assert known_days.quantile(probability) == day
@@ -91,25 +100,27 @@ def test_quantiles_and_their_intervals_are_days_that_are_there() -> None:
 
 
 def test_the_last_day_of_the_last_bin_cannot_be_told_from_the_others() -> None:
-    days = lw.Interval("2025-01-01", "2025-12-31", bins=364, unit="date")
+    days = lw.Interval("2025-01-01", "2025-12-31", bins=364, unit="date", outside="refuse")
     some = known(days, ["2025-12-29", "2025-12-31"])
-    assert some.probability_interval(-math.inf, "2025-12-29") == (0.5, 0.5)
-    assert some.probability_interval(-math.inf, "2025-12-30") == (0.5, 1)
-    assert some.probability_interval(-math.inf, "2025-12-31") == (1, 1)
-    assert some.probability_interval("2025-12-30", "2025-12-31") == (0, 0.5)
+    assert some.probability_interval(-math.inf, "2025-12-29", closed="right") == (0.5, 0.5)
+    assert some.probability_interval(-math.inf, "2025-12-30", closed="right") == (0.5, 1)
+    assert some.probability_interval(-math.inf, "2025-12-31", closed="right") == (1, 1)
+    assert some.probability_interval("2025-12-30", "2025-12-31", closed="right") == (0, 0.5)
 
 
 def test_an_atom_of_a_day() -> None:
-    domain = lw.Interval("2025-01-01", "2025-01-11", bins=5, unit="date", atoms=["2025-01-05"])
+    domain = lw.Interval(
+        "2025-01-01", "2025-01-11", bins=5, unit="date", atoms=["2025-01-05"], outside="refuse"
+    )
     some = known(domain, ["2025-01-05", "2025-01-05", "2025-01-09", "2025-01-09"])
     assert some.cdf(["2025-01-04", "2025-01-05"]).tolist() == [0, 0.5]
-    assert some.probability_interval(-math.inf, "2025-01-04") == (0, 0)
-    assert some.probability_interval("2025-01-04", "2025-01-05")[0] == 0.5
+    assert some.probability_interval(-math.inf, "2025-01-04", closed="right") == (0, 0)
+    assert some.probability_interval("2025-01-04", "2025-01-05", closed="right")[0] == 0.5
 
 
 def test_weeks_say_what_they_cannot_know() -> None:
-    weeks = lw.Interval("2025-01-06", "2025-02-03", bins=4, unit="date")
+    weeks = lw.Interval("2025-01-06", "2025-02-03", bins=4, unit="date", outside="refuse")
     some = known(weeks, ["2025-01-06", "2025-01-13", "2025-01-19", "2025-01-27"])
-    assert some.probability_interval(-math.inf, "2025-01-12") == (0.25, 0.25)
-    assert some.probability_interval(-math.inf, "2025-01-13") == (0.25, 0.75)
-    assert some.probability_interval("2025-01-12", "2025-01-19") == (0.5, 0.5)
+    assert some.probability_interval(-math.inf, "2025-01-12", closed="right") == (0.25, 0.25)
+    assert some.probability_interval(-math.inf, "2025-01-13", closed="right") == (0.25, 0.75)
+    assert some.probability_interval("2025-01-12", "2025-01-19", closed="right") == (0.5, 0.5)

@@ -25,6 +25,24 @@ CLOSED: tuple[tuple[str, Interval], ...] = (
     ("powers of ten", Interval(1, 1_000_000, bins=6, scale="log", atoms=(1000,))),
     ("powers of two", Interval(1, 1024, bins=10, scale="log")),
     ("atoms within edges of one's own", Interval(edges=AGES, atoms=(18, 30))),
+    ("overflow", Interval(0, 50_000, bins=50, outside="overflow")),
+    (
+        "overflow, closed on the left",
+        Interval(0, 50_000, bins=50, closed="left", outside="overflow"),
+    ),
+    (
+        "overflow of a logarithmic scale",
+        Interval(1, 1024, bins=10, scale="log", outside="overflow"),
+    ),
+    (
+        "overflow of a year of dates",
+        Interval("2026-01-01", "2027-01-01", bins=365, unit="date", outside="overflow"),
+    ),
+    (
+        "overflow beside atoms at both ends",
+        Interval(0, 60, bins=4, atoms=(0, 60), outside="overflow", closed="left", missing="bin"),
+    ),
+    ("overflow of edges of one's own", Interval(edges=AGES, outside="overflow", missing="bin")),
 )
 
 
@@ -35,6 +53,8 @@ def closed_sides() -> list[dict[str, Any]]:
         at = [*domain.bin_edges.tolist(), *domain.atoms]
         near = {math.nextafter(edge, way) for edge in at for way in (-math.inf, math.inf)}
         outside = {domain.low - 1, domain.high + 1}
+        if domain.outside == "overflow":
+            outside |= {-1e300, 1e300, 0.0}
         values = sorted({*at, *near, *outside})
         symbols = domain.index(values).tolist()
         inputs = [list(pair) for pair in zip(values, symbols, strict=True)]

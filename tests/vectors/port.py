@@ -94,6 +94,18 @@ def _pieces(domain: dict[str, Any]) -> list[tuple[float, float]]:
 
 
 def _interval_symbol(domain: dict[str, Any], value: float) -> int:
+    if domain["outside"] != "overflow":
+        return _inner_symbol(domain, value)
+    high = domain["high"]
+    if value < domain["low"]:
+        return 0
+    holds_high = domain.get("closed") == "right" or high in domain["atoms"]
+    if value > high or (value == high and not holds_high):
+        return 1 + len(_pieces(domain))
+    return 1 + _inner_symbol(domain, value)
+
+
+def _inner_symbol(domain: dict[str, Any], value: float) -> int:
     x = _inside(domain, value)
     pieces = _pieces(domain)
     if domain.get("closed") == "right":
@@ -120,7 +132,7 @@ def _symbols(domain: dict[str, Any]) -> int:
         return (labels if isinstance(labels, int) else len(labels)) + missing
     if domain["class"] == "integers":
         return int(domain["high"] - domain["low"] + 1) + missing
-    return len(_pieces(domain)) + missing
+    return len(_pieces(domain)) + 2 * (domain["outside"] == "overflow") + missing
 
 
 # From an input to a report

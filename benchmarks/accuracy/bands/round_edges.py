@@ -45,7 +45,7 @@ def measure(
             drawn = np.random.default_rng(repeat).choice(values, people, replace=False)
             result = _decoded(way, drawn, domain, repeat)
             for number, x in enumerate(at):
-                least, most = result.probability_interval(-np.inf, x)
+                least, most = result.probability_interval(-np.inf, x, closed="right")
                 inside[number] += least <= np.mean(drawn <= x) <= most
                 width[number] += most - least
         shares = (inside / repeats).tolist(), (width / repeats).tolist()

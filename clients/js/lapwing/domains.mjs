@@ -184,7 +184,11 @@ class Interval extends Domain {
       "atoms must be increasing numbers from low to high",
     );
     demand(!document.circular || !atoms.includes(high), "on a circle high is low, also of an atom");
-    requireOutside(document);
+    requireOutside(document, ["overflow", "clip", "refuse"]);
+    demand(
+      document.outside !== "overflow" || !document.circular,
+      "a circle has no outside: leave overflow out",
+    );
     demand(
       ["number", "date", "datetime", "time-of-day"].includes(document.unit),
       "unit must be number, date, datetime or time-of-day",
@@ -211,7 +215,9 @@ class Interval extends Domain {
     this.#ends =
       bins <= MOST_LISTED ? Float64Array.from({ length: bins + 1 }, (_, i) => this.edge(i)) : null;
     this.#requireWide();
-    this.legal = this.#split() ? this.#pieces.symbols : bins;
+    this.overflow = document.outside === "overflow";
+    this.inside = this.#split() ? this.#pieces.symbols : bins;
+    this.legal = this.inside + (this.overflow ? 2 : 0);
   }
 
   /** Whether the symbols are just bins of equal width or ratio. */
@@ -276,8 +282,17 @@ class Interval extends Domain {
   }
 
   symbol(value) {
+    if (this.overflow && value < this.document.low) return 0;
+    if (this.overflow && this.#above(value)) return this.inside + 1;
     const number = this.circular ? value : inside(value, this.document);
-    return this.#pieces ? this.#symbolOfPiece(number) : this.#binOf(number);
+    const symbol = this.#pieces ? this.#symbolOfPiece(number) : this.#binOf(number);
+    return symbol + (this.overflow ? 1 : 0);
+  }
+
+  /** Whether a value lies above: with `high` itself, where nothing inside holds just that. */
+  #above(value) {
+    const { high, atoms } = this.document;
+    return value > high || (value === high && !this.right && !atoms.includes(high));
   }
 
   /** Return the number of edges[i] <= x (or < x, where bins are closed on the right), less 1. */
@@ -321,8 +336,8 @@ const DOMAINS = Object.assign(Object.create(null), {
   "hashed-strings": HashedStrings,
 });
 
-function requireOutside(document) {
-  demand(["clip", "refuse"].includes(document.outside), "outside must be clip or refuse");
+function requireOutside(document, choices = ["clip", "refuse"]) {
+  demand(choices.includes(document.outside), `outside must be ${choices.join(" or ")}`);
 }
 
 /** Return a number moved into [low, high], or refuse it. */

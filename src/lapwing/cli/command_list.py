@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from lapwing.cli.console import results_alone
-from lapwing.cli.option_groups import PairingCommand, typed_words, ungrouped
+from lapwing.cli.option_groups import SharingCommand, typed_words, ungrouped
 
 GROUPS = MappingProxyType(
     {
@@ -118,7 +118,7 @@ def _built(path: str, function: Callable[..., None]) -> Any:
     one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     epilog = f"\b\nExample:\n  {EXAMPLES[path]}"
     name = path.rpartition(" ")[2]
-    one.command(name, cls=PairingCommand, epilog=epilog)(ungrouped(function))
+    one.command(name, cls=SharingCommand, epilog=epilog)(ungrouped(function))
     command: Any = typer.main.get_command(one)
     command.share_output()
     run = command.callback

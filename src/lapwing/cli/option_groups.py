@@ -7,22 +7,17 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from types import MappingProxyType
 from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand
 
-from lapwing.errors import ArgumentError, LapwingError
-
-PAIRS = list[tuple[str, str]] | None
-"""The type of an option that takes two words, and may be repeated."""
+from lapwing.errors import LapwingError
 
 OF_ALL = ("as_json", "quiet")
 """The options that every command has, by the names of their fields."""
 
-_BETWEEN = "\x1f"  # the ASCII separator of units, which nobody types
 
 OPTION_OF = MappingProxyType(
     {
@@ -48,11 +43,8 @@ _UNDERSCORED = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 _EXAMPLE = re.compile(r"(?:(?<=for example )|^)([a-z_]+)='?([0-9a-z.]+)'?")
 
 
-class PairingCommand(TyperCommand):
-    """A command with the options that all have, and with options of :data:`PAIRS`.
-
-    For pairs typer has no type: it sees one word for each.
-    """
+class SharingCommand(TyperCommand):
+    """A command with the options that all have."""
 
     shared: Sequence[Any] = ()
     """The options that every command has, as ``--help``."""
@@ -87,37 +79,6 @@ class PairingCommand(TyperCommand):
             if rows:
                 with formatter.section(heading):
                     formatter.write_dl(rows)
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words of the command line, those of a pair joined."""
-        flags = {flag for one in self.params if _of_pairs(one) for flag in one.opts}
-        joined: list[str] = []
-        words = iter(args)
-        for word in words:
-            flag, attached, value = word.partition("=")
-            if word == "--":
-                joined += [word, *words]
-            elif flag in flags:
-                pair = [value] if attached else []
-                pair += islice(words, 2 - len(pair))
-                joined += [flag, _BETWEEN.join(pair)] if pair else [flag]
-            else:
-                joined.append(word)
-        return super().parse_args(ctx, joined)
-
-
-def _of_pairs(one: Any) -> bool:
-    return bool(getattr(one, "multiple", False)) and len((one.metavar or "").split()) == 2
-
-
-def _pairs(words: list[str] | None, flag: str) -> list[tuple[str, ...]] | None:
-    """Return the pairs that were joined; ArgumentError where a second word is missing."""
-    if not words:
-        return None
-    pairs = [tuple(word.split(_BETWEEN)) for word in words]
-    if any(len(pair) != 2 for pair in pairs):
-        raise ArgumentError(f"--{flag} takes two values each time")
-    return pairs
 
 
 @contextmanager
@@ -244,9 +205,6 @@ def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
 def _made(group: Any, given: dict[str, Any]) -> Any:
     """Return a group with its options, which are taken from those that are given."""
     taken = {one.name: given.pop(one.name) for one in _parameters(group)}
-    for name, hint in get_type_hints(group).items():
-        if hint == PAIRS:
-            taken[name] = _pairs(taken[name], name.replace("_", "-"))
     return group(**taken)
 
 
@@ -271,8 +229,6 @@ def _annotation(field: dataclasses.Field[Any], hint: Any) -> Any:
     if "flags" not in field.metadata:
         return hint
     said = dict(field.metadata)
-    if hint == PAIRS:
-        hint = list[str] | None
     word = field.name.replace("_", "-")
     flags = said.pop("flags") or (f"--{word}/--no-{word}" if hint == bool | None else f"--{word}")
     return Annotated[hint, typer.Option(*flags.split(), **said)]

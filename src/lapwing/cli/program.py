@@ -138,6 +138,7 @@ _EVERYWHERE = {
     "--counts": "--count-column: lapwing simulate SURVEY TABLE --count-column NAME",
     "--value-column": "--column",
     "--bounds": "--low and --high",
+    "--between": "one of --above and --at-least with one of --at-most and --below",
     "--segments": "--segment of: lapwing new --domain-only",
     "--series": "lapwing series SURVEY TALLY ...",
     "--names": "lapwing series --names",

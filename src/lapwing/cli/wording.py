@@ -54,9 +54,15 @@ def domain_text(domain: Any, *, bins: str | None = None) -> str:
         f"{kind} {low} to {high} ({domain.unit}), {bins or f'{domain.bins} bins'} {closed}{scale}"
         + _edges_text(domain)
         + (f", atoms at {atoms}" if atoms else "")
-        + (", values outside refused" if domain.outside == "refuse" else "")
+        + _OUTSIDE.get(domain.outside, "")
         + missing
     )
+
+
+_OUTSIDE = {
+    "refuse": ", values outside refused",
+    "overflow": ", values outside counted below and above",
+}
 
 
 def _edges_text(domain: Any) -> str:

@@ -102,18 +102,25 @@ class HistogramQuery(LinearMechanism):
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError when there are more cells than symbols."""
         check_ordered(domain, name=self.name)
-        if self.bins > domain.left.size:
+        inside = domain.left.size - len(domain.outside_indices)
+        if self.bins > inside:
             raise ArgumentError(
-                f"bins must be at most the {domain.left.size} symbols of the domain, got "
+                f"bins must be at most the {inside} symbols of the domain, got "
                 f"{self.bins}; use fewer, or a domain with more bins"
             )
 
     def strategy_for(self, domain: Domain, neighbors: Neighbors) -> CellStrategy:
-        """Return the cells of a domain; the missing symbol is one of its own."""
+        """Return the cells of a domain.
+
+        The symbols below and above the range and the missing one are cells of their own.
+        """
         self.check(domain)
-        held = domain.left.size
-        # The first symbol of cell c is the first i with i * bins // held = c.
-        starts = [-(-cell * held // self.bins) for cell in range(self.bins)]
+        held, outside = domain.left.size, len(domain.outside_indices)
+        inside, first = held - outside, outside // 2
+        # The first symbol of cell c is the first i with i * bins // inside = c.
+        starts = [first - (-cell * inside // self.bins) for cell in range(self.bins)]
+        if outside:
+            starts = [0, *starts, held - 1]
         if domain.missing_index is not None:
             starts.append(held)
         return CellStrategy(tuple(starts), domain.size)

@@ -22,7 +22,7 @@ from lapwing.planning.release_defaults import (
     recommended_mechanism,
     release_bins,
 )
-from lapwing.planning.simulation import KINDS, reference_column, simulated_errors
+from lapwing.planning.simulation import KINDS, column_on, simulated_errors
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole
 from lapwing.privacy.guarantee import Neighbors, american
 from lapwing.privacy.promise import Promise
@@ -319,7 +319,7 @@ def _answer(
     errors: dict[str, list[float]] = {}
     for kind in KINDS:
         for number in range(repeats):
-            column = reference_column(kind, size=domain.left.size, number=number)
+            column = column_on(domain, kind, size=domain.left.size, number=number)
             rng = np.random.default_rng([_SEED, number])
             counts = rng.multinomial(users, column)
             release = _trial(mechanism, domain, promise, counts, seed=number)

@@ -419,9 +419,14 @@ class _Plan:
     kind: str
 
     @property
+    def symbols(self) -> int:
+        """Symbols by which the table is looked up: it was simulated with nobody outside."""
+        return self.domain.size - len(self.domain.outside_indices)
+
+    @property
     def pairs(self) -> list[str]:
         """The pairs that were simulated at about so many symbols."""
-        table, size = shipped(), self.domain.size
+        table, size = shipped(), self.symbols
         return [
             pair
             for pair in table.pairs
@@ -432,7 +437,7 @@ class _Plan:
     def predicted(self, pair: str, people: int) -> dict[str, ErrorByKind]:
         """Return the errors of a pair by the table."""
         errors = shipped().errors(
-            pair, size=self.domain.size, epsilon=float(self.epsilon), users=people
+            pair, size=self.symbols, epsilon=float(self.epsilon), users=people
         )
         return {distance: ErrorByKind(of) for distance, of in errors.items()}
 

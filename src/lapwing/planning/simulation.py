@@ -187,6 +187,29 @@ def _bumps(
     return (1 - floor) * mass + floor / mass.size
 
 
+def column_on(
+    domain: Domain, kind: str, *, number: int, size: int, circular: bool = False
+) -> Vector:
+    """Return :func:`reference_column` on the first symbols of a domain, with nobody outside.
+
+    Parameters
+    ----------
+    domain : Domain
+    kind, number, circular
+        As there.
+    size : int
+        Symbols of the domain that the column is for, those outside among them.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 [size].
+    """
+    outside = domain.outside_indices
+    inner = reference_column(kind, size=size - len(outside), number=number, circular=circular)
+    return np.insert(inner, [place - at for at, place in enumerate(outside)], 0.0)
+
+
 Column = Callable[[int], NDArray[np.float64]]
 """The masses of the column of a repeat: the same each time, or another member of a family."""
 
@@ -195,8 +218,8 @@ def reference_family(domain: Domain, *, first: int = 0) -> dict[str, Column]:
     """Return the reference columns of every kind on a domain; repeat r is member first + r."""
 
     def member(kind: str) -> Column:
-        return lambda repeat: reference_column(
-            kind, size=domain.size, number=first + repeat, circular=domain.circular
+        return lambda repeat: column_on(
+            domain, kind, size=domain.size, number=first + repeat, circular=domain.circular
         )
 
     return {kind: member(kind) for kind in KINDS}

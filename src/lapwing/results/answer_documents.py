@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
+from lapwing.protocol.domains.ranges import Closed
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.results.uncertainty import Kind, Target
 
@@ -26,6 +27,14 @@ RANGE_LIMIT = 4096
 """Symbols up to which errors of ranges are bounded; beyond, it takes seconds."""
 
 
+class AskedRange(NamedTuple):
+    """A range as somebody typed it, and which of its ends belong to it."""
+
+    low: str | None
+    high: str | None
+    closed: Closed | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class AnswerRequest:
     """What is asked of a result.
@@ -36,9 +45,9 @@ class AnswerRequest:
         Of all intervals, in (0, 1).
     probabilities : sequence of float
         Of the quantiles.
-    ranges : sequence of (str or None, str or None)
-        Above the first end and at most the second, as typed in the unit of the values; an end
-        that is None or empty is open.
+    ranges : sequence of (str or None, str or None) or of AskedRange
+        The ends of each, as typed in the unit of the values; an end that is None or empty is open.
+        Unless it is said otherwise, the end belongs to a range that belongs to the bins.
     labels : sequence of object
         Labels or values whose shares are asked.
     moments, range_errors, atoms : bool
@@ -50,7 +59,7 @@ class AnswerRequest:
 
     level: float = 0.95
     probabilities: Sequence[float] = PROBABILITIES
-    ranges: Sequence[tuple[str | None, str | None]] = ()
+    ranges: Sequence[tuple[str | None, str | None] | AskedRange] = ()
     labels: Sequence[Any] = ()
     moments: bool = True
     range_errors: bool = True
@@ -83,26 +92,49 @@ class LabelShareRow(ShareRow):
 class QuestionRow(ShareRow):
     """The share of a range, or of a label or value, which lies in the bin `left` to `right`.
 
-    None is an open end, the missing symbol, and what does not belong to the question.
+    A range begins at one of `above` and `at_least` and ends at one of `at_most` and `below`. Those
+    of `inside` are the bins that its ends cut in two: nobody knows where in them values are. None
+    is an open end, also of a bin, the missing symbol, and what does not belong to the question.
     """
 
     question: Literal["range", "share"]
     above: str | None
+    at_least: str | None
     at_most: str | None
+    below: str | None
+    inside: list[CutBin]
     label: str | int | float | None
     left: float | None
     right: float | None
 
 
-class NumberRow(TypedDict):
-    """A number in the unit of the domain with its interval; texts for dates and times."""
+class CutBin(TypedDict):
+    """An end of a range, and the nearest edges of bins around it; None where there is none."""
 
-    value: float
+    end: str
+    left: float | None
+    right: float | None
+
+
+class NumberRow(TypedDict):
+    """A number in the unit of the domain with its interval; texts for dates and times.
+
+    What lies outside the range is None. The end of the range that it is beyond is `at_least` or
+    `at_most` for the number, and `high_at_least` and so on for the ends of its interval.
+    """
+
+    value: float | None
     low: float | None
     high: float | None
     text: NotRequired[str]
     low_text: NotRequired[str]
     high_text: NotRequired[str]
+    at_least: NotRequired[float]
+    at_most: NotRequired[float]
+    low_at_least: NotRequired[float]
+    low_at_most: NotRequired[float]
+    high_at_least: NotRequired[float]
+    high_at_most: NotRequired[float]
 
 
 class QuantileRow(NumberRow):
@@ -118,12 +150,23 @@ class AtomRow(ShareRow):
     right: float
     declared: bool
     text: NotRequired[str]
+    open: NotRequired[Literal["below", "above"]]
+
+
+class OutsideRow(TypedDict):
+    """The shares of the values below and above the range, with their intervals."""
+
+    below: ShareRow
+    above: ShareRow
 
 
 class ShiftRow(TypedDict):
-    """How much higher a number of the first is, in days or seconds for dates and times."""
+    """How much higher a number of the first is, in days or seconds for dates and times.
 
-    shift: float
+    Not known where a quantile is outside the range. An interval with one end is open at the other.
+    """
+
+    shift: float | None
     low: float | None
     high: float | None
 
@@ -144,9 +187,13 @@ class GapRow(TypedDict):
 
 
 class CurveDocument(TypedDict):
-    """Columns of one length, a row for each bin; `low`, `high` are pointwise, two others not."""
+    """Columns of one length, a row for each bin; `low`, `high` are pointwise, two others not.
+
+    `start` has what lies below the first bin: the heights at which the curves begin, zero without.
+    """
 
     columns: dict[str, list[Any]]
+    start: dict[str, float]
     band: BandDocument | None
 
 
@@ -176,6 +223,8 @@ class NumbersAnswer(ResultDocument):
 
     kind: Literal["numbers"]
     missing: ShareRow | None
+    outside: OutsideRow | None
+    limited_to: list[float] | None
     share_in_band: float | None
     quantiles: list[QuantileRow]
     mean: NumberRow | None
@@ -225,6 +274,7 @@ class DifferenceAnswer(TypedDict):
     band: BandDocument | None
     labels: int | None
     shares: list[GapRow] | None
+    limited_to: list[float] | None
     mean: ShiftRow | None
     quantiles: list[QuantileShiftRow] | None
     curve: CurveDocument | None
@@ -249,6 +299,7 @@ class SeriesAnswer(TypedDict):
     kind: Literal["series"]
     level: float
     smoothed: bool
+    limited_to: list[float] | None
     unit: Unit
     ordered: bool
     weeks: list[dict[str, Any]]

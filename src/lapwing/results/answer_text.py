@@ -14,7 +14,8 @@ and facts (:func:`facts_of`) from here.
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ from lapwing.protocol.domains.units import to_text
 from lapwing.results.answer_documents import (
     LIST_LIMIT,
     Answer,
+    AtomRow,
     BandDocument,
     DifferenceAnswer,
     HeavyHittersAnswer,
@@ -32,6 +34,7 @@ from lapwing.results.answer_documents import (
     QuestionRow,
     ResultAnswer,
     SeriesAnswer,
+    ShareRow,
 )
 from lapwing.results.uncertainty import Target
 
@@ -40,6 +43,9 @@ METHOD = "method of the intervals"
 
 NONE = "-"
 """What is written where there is no interval."""
+
+NOT_KNOWN = "not known"
+"""The shift of a quantile that is outside the range in one of two: how far, nobody knows."""
 
 MISSING = "(missing)"
 """The label of those whose value is missing."""
@@ -143,15 +149,71 @@ def label_text(label: Any) -> str:
     return MISSING if label is None else str(label)
 
 
-def interval_text(row: Mapping[str, Any], write: Write) -> str:
+def interval_text(row: Mapping[str, Any], write: Write, unit: Unit = "number") -> str:
     """Return the interval of a row, its entries "low" and "high"; a dash where there is none.
 
     Examples
     --------
     >>> interval_text({"low": 0.25, "high": 0.5}, percent)
     '25.00 % to 50.00 %'
+    >>> interval_text({"low": 25.0, "high": None, "high_at_least": 30.0}, number_writer("number"))
+    '25 to 30 or more'
     """
-    return NONE if row["low"] is None else f"{write(row['low'])} to {write(row['high'])}"
+    low, high = (number_text(row, write, unit, name=name) for name in ("low", "high"))
+    if NONE in (low, high):  # a shift may have one end only
+        end = low if high == NONE else high
+        return end if end == NONE else beyond_text(end, "number", more=high == NONE)
+    return low if low == high and row["low"] is None else f"{low} to {high}"
+
+
+def number_text(
+    row: Mapping[str, Any], write: Write, unit: Unit = "number", *, name: str = "value"
+) -> str:
+    """Return a number of a row, or by which end of the range it is outside.
+
+    Examples
+    --------
+    >>> number_text({"value": None, "at_least": 30.0}, number_writer("number"))
+    '30 or more'
+    """
+    prefix = "" if name == "value" else f"{name}_"
+    for word, more in (("at_least", True), ("at_most", False)):
+        if f"{prefix}{word}" in row:
+            return beyond_text(write(row[f"{prefix}{word}"]), unit, more=more)
+    return NONE if row[name] is None else write(row[name])
+
+
+def beyond_text(edge: str, unit: Unit, *, more: bool) -> str:
+    """Return what lies at an end of a range and beyond it.
+
+    Examples
+    --------
+    >>> beyond_text("5", "number", more=True), beyond_text("2026-01-01", "date", more=False)
+    ('5 or more', '2026-01-01 or earlier')
+    """
+    if unit == "number":
+        return f"{edge} or {'more' if more else 'less'}"
+    return f"{edge} or {'later' if more else 'earlier'}"
+
+
+def bin_text(left: float | None, right: float | None, write: Write, unit: Unit) -> str:
+    """Return the ends of a bin; one of them is None where the bin is open.
+
+    Examples
+    --------
+    >>> bin_text(4, 5, str, "number"), bin_text(4, None, str, "number")
+    ('4 to 5', '4 or more')
+    """
+    if left is not None and right is not None:
+        return f"{write(left)} to {write(right)}"
+    edge = left if right is None else right
+    assert edge is not None
+    return beyond_text(write(edge), unit, more=right is None)
+
+
+def limited_text(limits: Sequence[float], write: Write) -> str:
+    """Return what a mean is the mean of, where values outside the range are moved to its ends."""
+    return f"of values limited to {write(limits[0])} to {write(limits[1])}"
 
 
 def with_interval(text: str, interval: str) -> str:
@@ -201,19 +263,55 @@ def band_text(
     return f"{band['kind']} {level_text(level)} {sort} intervals, about {about}"
 
 
-def question_text(row: QuestionRow, unit: Unit) -> str:
-    """Return what a share was asked of."""
+def question_text(row: QuestionRow, unit: Unit, *, whole: bool = False) -> str:
+    """Return what a share was asked of.
+
+    Parameters
+    ----------
+    row : dict
+    unit : {"number", "date", "datetime", "time-of-day"}
+    whole : bool
+        Whether the values are whole numbers: the first and the last one of a range are named.
+    """
+    write = number_writer(unit)
     if row["question"] == "share":
-        if row["left"] is None or row["right"] is None:
+        if row["left"] is None and row["right"] is None:
             return label_text(row["label"])
-        write = number_writer(unit)
         label = row["label"]
         value = write(label) if isinstance(label, int | float) else label_text(label)
-        return f"{value}, in its bin {write(row['left'])} to {write(row['right'])}"
-    low, high = row["above"], row["at_most"]
-    if low is None:
-        return "all" if high is None else f"at most {high}"
-    return f"above {low}" if high is None else f"above {low}, at most {high}"
+        return f"{value}, in its bin {bin_text(row['left'], row['right'], write, unit)}"
+    text = _whole_range(row) if whole else _range_text(row, unit)
+    for cut in row["inside"]:
+        text += f" ({cut['end']} is inside the bin "
+        text += f"{bin_text(cut['left'], cut['right'], write, unit)})"
+    return text
+
+
+def _range_text(row: QuestionRow, unit: Unit) -> str:
+    after, least, before = "above", "at least", "below"
+    if unit != "number":
+        after, least, before = "after", "from", "before"
+    ends = ((after, "above"), (least, "at_least"), ("at most", "at_most"), (before, "below"))
+    said = [f"{word} {row[key]}" for word, key in ends if row[key] is not None]  # type: ignore[literal-required]
+    return ", ".join(said) or "all"
+
+
+def _whole_range(row: QuestionRow) -> str:
+    """Return a range of whole numbers by the first and the last one in it."""
+    first = last = None
+    if row["at_least"] is not None:
+        first = math.ceil(float(row["at_least"]))
+    elif row["above"] is not None:
+        first = math.floor(float(row["above"])) + 1
+    if row["at_most"] is not None:
+        last = math.floor(float(row["at_most"]))
+    elif row["below"] is not None:
+        last = math.ceil(float(row["below"])) - 1
+    if first is None:
+        return "all" if last is None else f"at most {last}"
+    if last is None:
+        return f"at least {first}"
+    return str(first) if first == last else f"from {first} to {last}"
 
 
 def provenance_text(provenance: Mapping[str, Any]) -> str:
@@ -278,14 +376,17 @@ def _guarantee_fact(name: str, answer: ResultAnswer | DifferenceAnswer) -> dict[
 def _number_facts(answer: NumbersAnswer) -> dict[str, str]:
     facts = {}
     write = number_writer(answer["unit"])
+    for name, row in outside_of(answer, write).items():
+        facts[name] = with_interval(percent(row["share"]), interval_text(row, percent))
     mean, std, bounds = answer["mean"], answer["std"], answer["range_error_bounds"]
     if mean is not None:
-        facts["mean"] = with_interval(write(mean["value"]), interval_text(mean, write))
+        facts["mean"] = with_interval(number_text(mean, write), interval_text(mean, write))
         if answer["domain"].get("circular"):
             facts["mean"] += ", counted from the start of the circle"
+        facts["mean"] += _limited(answer, write)
     if std is not None and answer["unit"] == "number":
-        text = write(std["value"])
-        facts["standard deviation"] = with_interval(text, interval_text(std, write))
+        text = with_interval(number_text(std, write), interval_text(std, write))
+        facts["standard deviation"] = text + _limited(answer, write)
     if bounds is not None:
         facts["error of range shares"] = (
             f"at most {_hundredths(bounds['worst'], 'percentage points')} for any range, "
@@ -293,6 +394,31 @@ def _number_facts(answer: NumbersAnswer) -> dict[str, str]:
             f"(simultaneous {level_text(answer['level'])} bounds)"
         )
     return facts
+
+
+def outside_of(answer: NumbersAnswer, write: Write) -> dict[str, ShareRow]:
+    """Return the shares below and above the range by what they are; empty where none are counted.
+
+    Parameters
+    ----------
+    answer : dict
+    write : callable
+        Writes numbers of its unit.
+    """
+    if answer["outside"] is None or answer["limited_to"] is None:
+        return {}
+    low, high = map(write, answer["limited_to"])
+    # An atom at the upper end holds just that value, and so does a bin that is closed there.
+    domain, unit = answer["domain"], answer["unit"]
+    holds_high = domain.get("closed") == "right" or domain["high"] in domain["atoms"]
+    before, after = ("below", "above") if unit == "number" else ("before", "after")
+    above = f"{after} {high}" if holds_high else beyond_text(high, unit, more=True)
+    return {f"{before} {low}": answer["outside"]["below"], above: answer["outside"]["above"]}
+
+
+def _limited(answer: NumbersAnswer, write: Write) -> str:
+    limits = answer["limited_to"]
+    return "" if limits is None else f", {limited_text(limits, write)}"
 
 
 def _heavy_hitter_facts(answer: HeavyHittersAnswer) -> dict[str, str]:
@@ -340,9 +466,14 @@ def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
         write = number_writer(answer["unit"])
         counted = [week for week in weeks if week["week"] not in answer["gaps"]]
         for end, week in (("first", counted[0]), ("last", counted[-1])):
-            ends = {"low": week["median_low"], "high": week["median_high"]}
-            text = with_interval(write(week["q50"]), interval_text(ends, write))
-            facts[f"median of the {end} week"] = text
+            unit = answer["unit"]
+            median, low, high = (
+                week_text(week[name], write, unit) for name in ("q50", "median_low", "median_high")
+            )
+            interval = f"{low} to {high}" if low else NONE
+            facts[f"median of the {end} week"] = with_interval(median, interval)
+        if answer["limited_to"] is not None:
+            facts["means"] = limited_text(answer["limited_to"], write)
         facts["intervals"] = f"pointwise {level_text(answer['level'])}, about {ABOUT['empirical']}"
     for change in answer["changes"]:
         facts[f"{CHANGES[change['kind']]} {change['week']}"] = (
@@ -381,7 +512,11 @@ def tables_of(answer: Answer, name: str) -> list[TextTable]:
 def questions_table(answer: ResultAnswer, title: str) -> TextTable:
     """Return the table of the shares that were asked, with the share of the missing last."""
     rows = [
-        [question_text(row, answer["unit"]), percent(row["share"]), interval_text(row, percent)]
+        [
+            question_text(row, answer["unit"], whole=has_whole_numbers(answer)),
+            percent(row["share"]),
+            interval_text(row, percent),
+        ]
         for row in answer["questions"]
     ]
     share, kind = "share", "pointwise"
@@ -396,10 +531,20 @@ def questions_table(answer: ResultAnswer, title: str) -> TextTable:
     return TextTable(title, headers, rows)
 
 
+def has_whole_numbers(answer: ResultAnswer) -> bool:
+    """Return whether the values are whole numbers."""
+    return answer["domain"].get("class") == "integers"
+
+
 def _quantile_table(answer: NumbersAnswer, title: str) -> TextTable:
-    write = number_writer(answer["unit"])
+    unit = answer["unit"]
+    write = number_writer(unit)
     rows = [
-        [estimate_probability(row["probability"]), write(row["value"]), interval_text(row, write)]
+        [
+            estimate_probability(row["probability"]),
+            number_text(row, write, unit),
+            interval_text(row, write, unit),
+        ]
         for row in answer["quantiles"]
     ]
     header = interval_name(answer["band"], answer["level"])
@@ -434,15 +579,22 @@ def _atom_table(answer: NumbersAnswer) -> TextTable:
     largest = sorted(atoms, key=lambda atom: -atom["share"])[:ATOM_LIMIT]
     rows = []
     for atom in sorted(largest, key=lambda atom: atom["left"]):
-        place = write(atom["left"])
-        if atom["left"] < atom["right"]:
-            place = f"in {place} to {write(atom['right'])}"
+        place = atom_place(atom, write, answer["unit"])
         how = "declared" if atom["declared"] else "detected"
         rows.append([place, how, percent(atom["share"]), interval_text(atom, percent)])
     title = "point masses (atoms): values that many people hold exactly"
     if len(largest) < len(atoms):
         title += f", the {len(largest)} largest of {len(atoms)}"
     return TextTable(title, ["value", "", "share", interval_name(None, 0.95)], rows)
+
+
+def atom_place(atom: AtomRow, write: Write, unit: Unit) -> str:
+    """Return where an atom is; at an end of clipped values it counts what lies beyond."""
+    left, right, open_end = atom["left"], atom["right"], atom.get("open")
+    if open_end is not None:
+        edge = left if open_end == "above" else right
+        return beyond_text(write(edge), unit, more=open_end == "above")
+    return f"in {write(left)} to {write(right)}" if left < right else write(left)
 
 
 def _difference_table(answer: DifferenceAnswer, title: str) -> TextTable:
@@ -456,16 +608,17 @@ def _difference_table(answer: DifferenceAnswer, title: str) -> TextTable:
             title += f", the {len(rows)} largest of {count_text(answer['labels'] or 0)}"
         return TextTable(title, ["label", "difference", header], rows)
 
-    def write(shift: float) -> str:
-        return shift_text(shift, answer["unit"])
+    def write(shift: float | None) -> str:
+        return NOT_KNOWN if shift is None else shift_text(shift, answer["unit"])
 
     rows = [
         [estimate_probability(row["probability"]), write(row["shift"]), interval_text(row, write)]
         for row in answer["quantiles"] or []
     ]
-    mean = answer["mean"]
+    mean, limits = answer["mean"], answer["limited_to"]
     if mean is not None:
-        rows.append(["mean", write(mean["shift"]), interval_text(mean, write)])
+        of = "" if limits is None else f" {limited_text(limits, number_writer(answer['unit']))}"
+        rows.append([f"mean{of}", write(mean["shift"]), interval_text(mean, write)])
     return TextTable(title, ["quantile", "shift", header], rows)
 
 
@@ -479,11 +632,18 @@ def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
             return count_text(value)
         if value is None:
             return ""
-        return write(value) if answer["ordered"] else percent(value)
+        return week_text(value, write, answer["unit"]) if answer["ordered"] else percent(value)
 
     weeks = answer["weeks"]
     rows = [[cell(name, value) for name, value in week.items()] for week in weeks]
     return TextTable(title, list(weeks[0]), rows)
+
+
+def week_text(cell: Any, write: Write, unit: Unit) -> str:
+    """Return a cell of a table of weeks: a number, or by which end of the range it is outside."""
+    if cell is None:
+        return ""
+    return number_text(cell, write, unit) if isinstance(cell, Mapping) else write(cell)
 
 
 # Rows for a spreadsheet: numbers not rounded, dates and times as texts.
@@ -493,9 +653,11 @@ def csv_rows(answer: Answer) -> list[dict[str, Any]]:
     """Return the rows of the main table of an answer; None is an empty cell."""
     match answer["kind"]:
         case "numbers":
-            return [_csv_quantile(row) for row in answer["quantiles"]]
+            return [_csv_quantile(row, answer["unit"]) for row in answer["quantiles"]]
         case "series":
-            return answer["weeks"]
+            return [
+                {name: _csv_cell(cell) for name, cell in week.items()} for week in answer["weeks"]
+            ]
         case "difference" if answer["shares"] is None:
             quantiles = [dict(row) for row in answer["quantiles"] or []]
             mean = [] if answer["mean"] is None else [{"probability": "mean", **answer["mean"]}]
@@ -508,20 +670,31 @@ def csv_rows(answer: Answer) -> list[dict[str, Any]]:
 def question_rows(answer: ResultAnswer) -> list[dict[str, Any]]:
     """Return the rows of the shares that were asked."""
     return [
-        {"question": question_text(row, answer["unit"])}
+        {"question": question_text(row, answer["unit"], whole=has_whole_numbers(answer))}
         | {name: row[name] for name in ("share", "low", "high")}
         for row in answer["questions"]
     ]
 
 
-def _csv_quantile(row: QuantileRow) -> dict[str, Any]:
-    cells: dict[str, Any] = {
-        "probability": row["probability"],
-        "value": row.get("text", row["value"]),
-        "low": row.get("low_text", row["low"]),
-        "high": row.get("high_text", row["high"]),
-    }
+def _csv_quantile(row: QuantileRow, unit: Unit) -> dict[str, Any]:
+    cells: dict[str, Any] = {"probability": row["probability"]}
+    for name in ("value", "low", "high"):
+        prefix = "" if name == "value" else f"{name}_"
+        ends = {word: row.get(f"{prefix}{word}") for word in ("at_least", "at_most")}
+        plain = row.get(f"{prefix}text", row[name])
+        cells[name] = _csv_cell({"value": plain} | ends, unit)
     return cells
+
+
+def _csv_cell(cell: Any, unit: Unit = "number") -> Any:
+    """Return a cell of a spreadsheet: of what is outside the range, the end it is beyond."""
+    if not isinstance(cell, Mapping):
+        return cell
+    for word, sign in (("at_least", ">="), ("at_most", "<=")):
+        edge = cell.get(word)
+        if edge is not None:
+            return sign + (f"{edge:.15g}" if unit == "number" else to_text(edge, unit=unit))
+    return cell["value"]
 
 
 # Summaries: facts and the rows of the main table, one a line.
@@ -550,7 +723,7 @@ def _row_name(answer: Answer, name: str) -> str:
     if answer["kind"] in ("labels", "heavy-hitters") or answer.get("shares") is not None:
         return f"share of {name}"
     quantile = name
-    if name != "mean":
+    if not name.startswith("mean"):
         quantile = "median" if name == "0.5" else f"{100 * float(name):.10g} % quantile"
     return f"shift of the {quantile}" if answer["kind"] == "difference" else quantile
 

@@ -33,7 +33,7 @@ from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_days
-from lapwing.protocol.domains.text_values import Unit
+from lapwing.protocol.domains.ranges import Span, split_bin, symbol_places, to_spans
 from lapwing.protocol.domains.units import to_number, to_text
 from lapwing.results.answer_documents import (
     LIST_LIMIT,
@@ -41,14 +41,17 @@ from lapwing.results.answer_documents import (
     ROW_LIMIT,
     Answer,
     AnswerRequest,
+    AskedRange,
     AtomRow,
     BandDocument,
     CurveDocument,
+    CutBin,
     DifferenceAnswer,
     HeavyHittersAnswer,
     LabelsAnswer,
     NumberRow,
     NumbersAnswer,
+    OutsideRow,
     QuantileRow,
     QuestionRow,
     RangeErrors,
@@ -58,7 +61,13 @@ from lapwing.results.answer_documents import (
     ShareRow,
     ShiftRow,
 )
-from lapwing.results.intervals import days_of_quantile, range_error_bounds
+from lapwing.results.intervals import (
+    answering,
+    quantile_ends,
+    range_error_bounds,
+    reaching,
+    share_ends,
+)
 from lapwing.results.symbols import values_of
 from lapwing.results.uncertainty import Among, Band, DifferenceBand, Target, kind_when_shown
 
@@ -96,7 +105,7 @@ def result_answer(result: Any, request: AnswerRequest) -> ResultAnswer:
 
 def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocument:
     rows: list[QuestionRow] = [
-        *(range_row(result, *ends, level=request.level) for ends in request.ranges),
+        *(range_row(result, AskedRange(*ends), level=request.level) for ends in request.ranges),
         *(share_row(result, label, level=request.level) for label in request.labels),
     ]
     return {
@@ -125,6 +134,8 @@ def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
         **_head(result, band, request),
         "kind": "numbers",
         "missing": missing_row(result, level=level),
+        "outside": None if nobody else outside_rows(result, level=level),
+        "limited_to": limits_of(result.domain),
         "share_in_band": None if nobody else result._share_in_band(level),
         "quantiles": []
         if nobody
@@ -132,22 +143,50 @@ def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
         "mean": mean_row(result, level=level) if moments else None,
         "std": _deviation_row(result, level) if moments else None,
         "range_error_bounds": _range_errors(result, level) if bounds else None,
-        "atoms": [_atom(atom, result.domain.unit) for atom in result.atoms] if atoms else None,
+        "atoms": [_atom(atom, result.domain) for atom in result.atoms] if atoms else None,
         "curve": _curve(result, band, level) if request.curve and not nobody else None,
     }
 
 
 def mean_row(result: Any, *, level: float) -> NumberRow:
-    """Return the mean of those with a value; its interval is for all places inside the bins."""
+    """Return the mean of those with a value; its interval is for all places inside the bins.
+
+    It is that of values limited to the range (:func:`limits_of`).
+    """
     numbers = result._in_numbers()
-    return _number(numbers.mean(), numbers.mean_interval(level=level), result.domain.unit)
+    return _number(numbers.cumulative.mean, numbers.mean_interval(level=level), result.domain)
 
 
 def _deviation_row(result: Any, level: float) -> NumberRow:
     """Return the standard deviation; its interval has the roots of that of the variance."""
     ends = result.variance_interval(level=level)
     roots = None if ends is None else (math.sqrt(ends[0]), math.sqrt(ends[1]))
-    return _number(math.sqrt(result.variance()), roots, "number")
+    low, high = (None, None) if roots is None else roots
+    return {"value": math.sqrt(result.cumulative.variance), "low": low, "high": high}
+
+
+def limits_of(domain: Domain) -> list[float] | None:
+    """Return the range to which a mean limits values outside; None where nobody can be outside."""
+    if domain.open_ended or domain.outside_indices:
+        return [float(domain.left[0]), float(domain.right[-1])]
+    return None
+
+
+def outside_rows(result: Any, *, level: float) -> OutsideRow | None:
+    """Return the shares below and above the range; None where the domain does not count them."""
+    if not result.domain.outside_indices:
+        return None
+    law, mass = answering(result._present_uncertainty, "empirical"), result.cumulative.mass
+
+    def row(symbol: int) -> ShareRow:
+        share = float(mass[symbol])
+        if law is None:
+            return _share(share, None)
+        interval = share_ends(law, symbol).interval(level, least=0.0, most=1.0)
+        return _share(share, reaching(interval, share))
+
+    below, above = result.domain.outside_indices
+    return {"below": row(below), "above": row(above)}
 
 
 def _range_errors(result: Any, level: float) -> RangeErrors | None:
@@ -232,6 +271,7 @@ def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnsw
             for label, gap, low, high in largest_rows(domain, gaps, shown)
         ],
         "labels": None if ordered else domain.size,
+        "limited_to": limits_of(domain),
         "mean": _shift(difference.mean(), difference.mean_interval(level=level))
         if ordered
         else None,
@@ -263,7 +303,7 @@ def _difference_curve(
         **_ends(band),
         **_ends(wide, prefix="simultaneous_"),
     }
-    return {"columns": columns, "band": _band(band)}
+    return _inside_range(columns, difference.first.domain, band)
 
 
 def series_answer(series: Any, request: AnswerRequest) -> SeriesAnswer:
@@ -278,9 +318,13 @@ def series_answer(series: Any, request: AnswerRequest) -> SeriesAnswer:
         "kind": "series",
         "level": request.level,
         "smoothed": series.smoothed,
+        "limited_to": limits_of(series.domain) if series.domain.ordered else None,
         "unit": series.domain.unit,
         "ordered": series.domain.ordered,
-        "weeks": rows_of(series.to_dict(level=request.level)),
+        "weeks": [
+            {name: _plain_cell(cell, series.domain) for name, cell in row.items()}
+            for row in rows_of(series.to_dict(level=request.level))
+        ],
         "gaps": {week.name: week.gap for week in series.weeks if week.gap is not None},
         "changes": [
             {
@@ -307,35 +351,53 @@ def quantile_row(result: Any, band: Band | None, probability: float) -> Quantile
     value = float(result.cumulative.quantile(probability))
     ends = None
     if band is not None:
-        ends = days_of_quantile(band.quantile(probability), value, domain)
+        ends = quantile_ends(band, probability, value, domain)
     return {
         "probability": probability,
-        **_number(float(to_days(value, domain)), ends, domain.unit),
+        **_number(float(to_days(value, domain)), ends, domain),
     }
 
 
-def range_row(result: Any, above: str | None, at_most: str | None, *, level: float) -> QuestionRow:
-    """Return the share of a range, P(above < value <= at_most), of those with a value.
+def range_row(result: Any, asked: AskedRange, *, level: float) -> QuestionRow:
+    """Return the share of a range, of those with a value.
 
     Parameters
     ----------
     result : Distribution
-    above, at_most : str or None
-        As typed in the unit of the values; a date is a whole day. None or empty is open.
+    asked : AskedRange
+        Its ends as typed in the unit of the values; a date is a whole day.
     level : float
     """
-    low = -math.inf if not above else range_end(above, result.domain, name="low")
-    high = math.inf if not at_most else range_end(at_most, result.domain, name="high")
-    share = result.probability(low, high)
-    return {
+    domain, closed = result.domain, asked.closed or result.domain.closed
+    low = -math.inf if not asked.low else range_end(asked.low, domain, name="low")
+    high = math.inf if not asked.high else range_end(asked.high, domain, name="high")
+    share = result.probability(low, high, closed=closed)
+    row: QuestionRow = {
         "question": "range",
-        "above": above or None,
-        "at_most": at_most or None,
+        "above": None,
+        "at_least": None,
+        "at_most": None,
+        "below": None,
+        "inside": _cut_bins(asked, to_spans(low, high, domain, closed), domain),
         "label": None,
         "left": None,
         "right": None,
-        **_share(share, result.probability_interval(low, high, level=level)),
+        **_share(share, result.probability_interval(low, high, closed=closed, level=level)),
     }
+    row["at_least" if closed in ("left", "both") else "above"] = asked.low or None
+    row["below" if closed in ("left", "neither") else "at_most"] = asked.high or None
+    return row
+
+
+def _cut_bins(asked: AskedRange, spans: Sequence[Span], domain: Domain) -> list[CutBin]:
+    """Return the bins that the ends of a range cut in two."""
+    cut: list[CutBin] = []
+    for typed, place in ((asked.low, spans[-1][0]), (asked.high, spans[0][1])):
+        ends = split_bin(domain, place) if typed else None
+        if typed and ends is not None:
+            left, right = (None if math.isinf(end) else end for end in ends)
+            cut.append({"end": typed, "left": left, "right": right})
+    return cut
 
 
 def range_end(text: str, domain: Domain, *, name: str) -> Any:
@@ -386,9 +448,12 @@ def share_row(result: Any, label: Any, *, level: float) -> QuestionRow:
     )
     if domain.ordered and label is not None:
         symbol = int(domain.index([label])[0])
-        left, right = float(domain.left[symbol]), float(domain.right[symbol])
+        starts, stops = symbol_places(domain)
+        left, right = float(starts.points[symbol]), float(stops.points[symbol])
         if left == right:  # an atom or a whole number, not a bin
             left = right = None
+        else:  # where it counts what lies outside the range, it has one end
+            left, right = (None if math.isinf(end) else end for end in (left, right))
     return _symbol_share(label, share, left, right)
 
 
@@ -398,7 +463,10 @@ def _symbol_share(
     return {
         "question": "share",
         "above": None,
+        "at_least": None,
         "at_most": None,
+        "below": None,
+        "inside": [],
         "label": _plain(label),
         "left": left,
         "right": right,
@@ -465,10 +533,22 @@ def _curve(result: Any, band: Band | None, level: float) -> CurveDocument:
     if domain.unit != "number":
         columns["right_text"] = [to_text(float(end), unit=domain.unit) for end in curve.right]
     if band is None:
-        return {"columns": columns, "band": None}
+        return _inside_range(columns, domain, None)
     wide = cdf_columns(result, result.confidence_band(level, kind="simultaneous"))
     ends = {f"simultaneous_{end}": wide[end] for end in ("low", "high")}
-    return {"columns": columns | cdf_columns(result, band) | ends, "band": _band(band)}
+    return _inside_range(columns | cdf_columns(result, band) | ends, domain, band)
+
+
+def _inside_range(
+    columns: dict[str, list[Any]], domain: Domain, band: Band | DifferenceBand | None
+) -> CurveDocument:
+    """Return the columns of the bins, and where the curves begin: with all that lies below."""
+    start: dict[str, float] = {}
+    if domain.outside_indices:
+        no_curve = ("left", "right", "right_text", "share", "density")
+        start = {name: cells[0] for name, cells in columns.items() if name not in no_curve}
+        columns = {name: cells[1:-1] for name, cells in columns.items()}
+    return {"columns": columns, "start": start, "band": _band(band)}
 
 
 def _ends(band: DifferenceBand | None, *, prefix: str = "") -> dict[str, list[Any]]:
@@ -488,23 +568,56 @@ def _share(share: float, ends: tuple[float, float] | None) -> ShareRow:
     return {"share": share, "low": low, "high": high}
 
 
-def _number(value: float, ends: tuple[float, float] | None, unit: Unit) -> NumberRow:
-    low, high = (None, None) if ends is None else (float(ends[0]), float(ends[1]))
-    row: NumberRow = {"value": float(value), "low": low, "high": high}
-    if unit != "number":
-        row["text"] = to_text(float(value), unit=unit)
-        if low is not None and high is not None:
-            row |= {"low_text": to_text(low, unit=unit), "high_text": to_text(high, unit=unit)}
+def _number(value: float, ends: tuple[float, float] | None, domain: Domain) -> NumberRow:
+    row: NumberRow = {"value": None, "low": None, "high": None}
+    numbers = (
+        {"value": value} if ends is None else {"value": value, "low": ends[0], "high": ends[1]}
+    )
+    for name, number in numbers.items():
+        row |= _end(name, float(number), domain)  # type: ignore[typeddict-item]
     return row
 
 
+def _end(name: str, number: float, domain: Domain) -> dict[str, Any]:
+    """Return a number and its text, or that it is beyond an end of the range."""
+    prefix = "" if name == "value" else f"{name}_"
+    if math.isinf(number):
+        edge = domain.right[-1] if number > 0 else domain.left[0]
+        word = "at_least" if number > 0 else "at_most"
+        return {name: None, f"{prefix}{word}": float(edge)}
+    row: dict[str, Any] = {name: number}
+    if domain.unit != "number":
+        row[f"{prefix}text"] = to_text(number, unit=domain.unit)
+    # A lone value at an end of clipped values counts what lies beyond it.
+    if name == "value" and domain.open_ended:
+        if number == domain.left[-1] == domain.right[-1]:
+            row["at_least"] = number
+        elif number == domain.left[0] == domain.right[0]:
+            row["at_most"] = number
+    return row
+
+
+def _plain_cell(cell: Any, domain: Domain) -> Any:
+    """Return a cell of a table as JSON has it: what is outside the range as in a quantile."""
+    outside = isinstance(cell, float) and math.isinf(cell)
+    return _end("value", cell, domain) if outside else cell
+
+
 def _shift(shift: float, ends: tuple[float, float] | None) -> ShiftRow:
-    low, high = (None, None) if ends is None else ends
+    """Return a shift; not known where a quantile of one of the two is outside the range."""
+    if not math.isfinite(shift):
+        return {"shift": None, "low": None, "high": None}
+    low, high = (None, None) if ends is None else (e if math.isfinite(e) else None for e in ends)
     return {"shift": shift, "low": low, "high": high}
 
 
-def _atom(atom: Any, unit: Unit) -> AtomRow:
+def _atom(atom: Any, domain: Domain) -> AtomRow:
     row: AtomRow = asdict(atom)  # type: ignore[assignment]
+    if domain.open_ended and atom.left == domain.left[0]:
+        row["open"] = "below"
+    elif domain.open_ended and atom.right == domain.right[-1]:
+        row["open"] = "above"
+    unit = domain.unit
     return row if unit == "number" else row | {"text": to_text(float(atom.left), unit=unit)}
 
 

@@ -238,6 +238,7 @@ def atoms_of(
     right: Vector,
     *,
     circular: bool,
+    outside: Sequence[int] = (),
     false_alarms: float = FALSE_ALARMS,
 ) -> tuple[Atom, ...]:
     """Return the declared and the found atoms of masses, from left to right.
@@ -251,10 +252,13 @@ def atoms_of(
     left, right : numpy.ndarray
         float64 [symbols].
     circular : bool
+    outside : sequence of int
+        Symbols of values outside the range, which are none.
     false_alarms : float
     """
     atoms = []
     points = left == right
+    points[list(outside)] = False
     if not points.all():
         for symbol in np.flatnonzero(points).tolist():
             share, low, high = float(mass[symbol]), None, None

@@ -6,6 +6,7 @@ real line, a piece being a bin (mass spread evenly) or a point (``left == right`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,9 @@ from numpy.typing import ArrayLike
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Values, Vector
 from lapwing.linear.memoized import cached_property
-from lapwing.protocol.domains.domain_answers import Places, Span, check_range, to_points
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_answers import Places, check_range, to_points
+from lapwing.protocol.domains.ranges import Span
 
 _ROUNDING = 1e-12
 """More than the rounding of a sum of masses, less than any share that matters."""
@@ -30,6 +33,10 @@ class Cumulative:
         float64 [pieces], both non-decreasing; a piece does not overlap the next.
     mass : numpy.ndarray
         float64 [pieces], summing to 1; negative only for signed estimates.
+    outside : bool
+        Whether the first piece is all that lies below the line and the last all that lies above.
+        :meth:`at`, moments and distances take them at the ends of the line, as if values were
+        limited to it; answers (:meth:`up_to`, :meth:`quantile`) do not.
 
     Examples
     --------
@@ -41,6 +48,22 @@ class Cumulative:
     left: Vector
     right: Vector
     mass: Vector
+    outside: bool = False
+
+    @classmethod
+    def on(cls, domain: Domain, mass: Vector) -> Cumulative:
+        """Return that of masses of the symbols of a domain, among those with a value.
+
+        Parameters
+        ----------
+        domain : Domain
+            Ordered.
+        mass : numpy.ndarray
+            float64 [domain.size] or without the missing symbol; not all zero.
+        """
+        present = mass[: domain.left.size]
+        outside = bool(domain.outside_indices)
+        return cls(domain.left, domain.right, present / present.sum(), outside)
 
     @classmethod
     def of_values(cls, values: Values) -> Cumulative:
@@ -73,15 +96,25 @@ class Cumulative:
         """
         return self._evaluate(points, side="right")
 
-    def below(self, places: Places) -> Vector:
-        """Return the mass up to each place, with those who hold just it or without them."""
-        found: Vector = np.where(places.before, self.before(places.points), self.at(places.points))
-        return found[()]
+    def up_to(self, places: Places) -> Vector:
+        """Return the mass up to each place, with those who hold just it or without them.
 
-    def between(self, span: Span) -> float:
+        Below the line it is all that lies there, and above all but what lies there: how far
+        beyond, nobody knows.
+        """
+        points = places.points
+        mass: Vector = np.where(places.before, self.before(points), self.at(points))
+        if self.outside:
+            low, high = self.left[0], self.right[-1]
+            below = (points < low) | ((points == low) & places.before)
+            mass = np.where(below & (points > -np.inf), self.mass[0], mass)
+            above = (points >= high) & (points < np.inf)
+            mass = np.where(above & ~((points == high) & places.before), self.sums[-2], mass)
+        return mass[()]
+
+    def between(self, spans: Sequence[Span]) -> float:
         """Return the mass of a range."""
-        low, high = span
-        return float(self.below(high) - self.below(low))
+        return sum(float(self.up_to(stop) - self.up_to(start)) for start, stop in spans)
 
     def before(self, points: ArrayLike) -> Vector:
         """Return P(value < x) for each point, the limit from the left."""
@@ -116,7 +149,8 @@ class Cumulative:
     def quantile(self, probabilities: ArrayLike) -> Vector:
         """Return the smallest x with P(value <= x) at least p, for each p in [0, 1].
 
-        Only for masses that are not negative. p = 0 gives the start of the first piece.
+        Only for masses that are not negative. p = 0 gives the start of the first piece that holds
+        mass. What lies below the line is -inf, what lies above is inf.
 
         Raises
         ------
@@ -126,18 +160,22 @@ class Cumulative:
         p = to_points(probabilities, unit="number", name="a probability")
         if not np.all((p >= 0) & (p <= 1)):
             raise ArgumentError("a quantile's probability must be in [0, 1]")
-        last = int(np.flatnonzero(self.mass > 0)[-1])
+        held = np.flatnonzero(self.mass > 0)
+        first, last = (int(held[0]) if self.outside else 0), int(held[-1])
         # Ten tenths must reach 1: a sum that misses p by rounding alone counts as p.
-        piece = np.minimum(np.searchsorted(self.sums, p - _ROUNDING, side="left"), last)
+        piece = np.clip(np.searchsorted(self.sums, p - _ROUNDING, side="left"), first, last)
         mass = self.mass[piece]
         beyond = p - (self.sums[piece] - mass)
         part = np.clip(np.where(mass > 0, beyond / np.where(mass > 0, mass, 1.0), 0.0), 0.0, 1.0)
         result: Vector = self.left[piece] + part * (self.right[piece] - self.left[piece])
+        if self.outside:
+            result = np.where(piece == 0, -np.inf, result)
+            result = np.where(piece == self.mass.size - 1, np.inf, result)
         return result[()]
 
     @property
     def mean(self) -> float:
-        """Expected value, in the unit of the line."""
+        """Expected value, in the unit of the line; of values limited to it."""
         return float(np.dot(self.mass, self.left + self.right) / 2)
 
     @property

@@ -17,7 +17,8 @@ from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import to_places, to_span
+from lapwing.protocol.domains.domain_answers import to_places
+from lapwing.protocol.domains.ranges import Closed, symbol_places, to_spans
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import html_of, lines_of, summary_of
 from lapwing.results.answers import difference_answer
@@ -308,22 +309,26 @@ class Difference(Stored):
         """Return P(value <= x) in the first minus that in the second, for each point."""
         one, two = self.first.cumulative, self.second.cumulative
         places = to_places(points, self.first.domain)
-        return one.below(places) - two.below(places)
+        return one.up_to(places) - two.up_to(places)
 
     def quantile(self, probabilities: ArrayLike) -> Vector:
         """Return how much higher a quantile of the first is, in the unit of the values.
 
-        A shift is a number: of days for dates, of seconds for moments and times of day.
+        A shift is a number: of days for dates, of seconds for moments and times of day. It is NaN
+        where one of the two is outside the range: how far, nobody knows.
         """
-        one, two = (each.cumulative for each in (self.first, self.second))
-        return one.quantile(probabilities) - two.quantile(probabilities)
+        one, two = (each.cumulative.quantile(probabilities) for each in (self.first, self.second))
+        known = np.isfinite(one) & np.isfinite(two)
+        shift: Vector = np.where(known, one, np.nan) - np.where(known, two, np.nan)
+        return shift[()]
 
-    def probability(self, low: Any, high: Any) -> float:
-        """Return P(low < value <= high) in the first minus that in the second."""
-        curves = (self.first.cumulative, self.second.cumulative)
-        span = to_span(low, high, self.first.domain)
-        one, two = (curve.between(span) for curve in curves)
-        return one - two
+    def probability(self, low: Any, high: Any, *, closed: Closed | None = None) -> float:
+        """Return the probability of a range in the first minus that in the second.
+
+        The range is that of :meth:`Distribution.probability`.
+        """
+        spans = to_spans(low, high, self.first.domain, closed)
+        return self.first.cumulative.between(spans) - self.second.cumulative.between(spans)
 
     def share(self, label: Any, *, among: Among = "all") -> float:
         """Return the share of a symbol in the first minus that in the second.
@@ -333,21 +338,29 @@ class Difference(Stored):
         return self.first.share(label, among=among) - self.second.share(label, among=among)
 
     def mean(self) -> float:
-        """Return how much higher the mean of the first is, in the unit of the values."""
+        """Return how much higher the mean of the first is, in the unit of the values.
+
+        Both are means of values limited to the range, as :meth:`Distribution.mean`.
+        """
         return self.first.cumulative.mean - self.second.cumulative.mean
 
     def probability_interval(
-        self, low: Any, high: Any, *, level: float = 0.95
+        self,
+        low: Any,
+        high: Any,
+        *,
+        closed: Closed | None = None,
+        level: float = 0.95,
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`probability`; None when one has no error law."""
         error_laws = self._error_laws()
         if error_laws is None:
             return None
         domain = self.first.domain
-        span = to_span(low, high, domain)
-        one, two = (probability_ends(each, domain, span) for each in error_laws)
+        spans = to_spans(low, high, domain, closed)
+        one, two = (probability_ends(each, domain, spans) for each in error_laws)
         interval = one.minus(two).interval(level, least=-1.0, most=1.0)
-        return reaching(interval, self.probability(low, high))
+        return reaching(interval, self.probability(low, high, closed=closed))
 
     def share_interval(
         self,
@@ -384,7 +397,8 @@ class Difference(Stored):
         """Return an interval for the shift of a quantile; None when one has no error law.
 
         Each side has an interval of the level's square root; both hold with the level, because
-        their errors are independent. They end at whole bins.
+        their errors are independent. They end at whole bins, and are infinite where one of these
+        counts values outside the range. None where the shift is not known.
         """
         check_level(level)
         error_laws = self._error_laws("pointwise")
@@ -398,8 +412,13 @@ class Difference(Stored):
             )
             for each in error_laws
         )
-        (low, high), (other_low, other_high) = (band.quantile(probability) for band in bands)
-        return reaching((low - other_high, high - other_low), float(self.quantile(probability)))
+        shift = float(self.quantile(probability))
+        if math.isnan(shift):
+            return None
+        starts, stops = (places.points for places in symbol_places(self.first.domain))
+        ends = [band.quantile_symbols(probability) for band in bands]
+        (low, high), (other_low, other_high) = ((starts[a], stops[b]) for a, b in ends)
+        return reaching((float(low - other_high), float(high - other_low)), shift)
 
     def confidence_band(
         self, level: float = 0.95, *, kind: Kind = "pointwise"
@@ -464,6 +483,7 @@ class Difference(Stored):
             bands=tuple(band for band in bands if band is not None),
             stepped=np.array_equal(domain.left, domain.right),
             signed=True,
+            outside=bool(domain.outside_indices),
             title=self._title(names),
         )
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.documents import Stored, nearest, require, require_format, require_spelling
-from lapwing.errors import ArgumentError, DomainError, FormatError
+from lapwing.errors import ArgumentError, DomainError, FormatError, LimitedWarning
 from lapwing.linear.arrays import Values, as_numbers
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
@@ -21,9 +23,9 @@ from lapwing.protocol.domains.domain_answers import (
     to_interval,
     to_places,
     to_points,
-    to_span,
     to_values,
 )
+from lapwing.protocol.domains.ranges import Closed, symbol_places, to_spans
 from lapwing.protocol.domains.units import is_missing, to_text
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import html_of, lines_of, summary_of
@@ -34,9 +36,10 @@ from lapwing.results.difference import Difference, People
 from lapwing.results.intervals import (
     Ends,
     answering,
-    days_of_quantile,
+    functional,
     mean_ends,
     probability_ends,
+    quantile_ends,
     reaching,
     share_ends,
     variance_interval,
@@ -147,19 +150,25 @@ class Distribution(Stored):
 
     @classmethod
     def of_counts(cls, counts: ArrayLike, domain: Domain) -> Distribution:
-        """Return the empirical distribution with these counts of the symbols."""
+        """Return the empirical distribution with these counts of the symbols.
+
+        Without counts of the symbols below and above the range, nobody is there.
+        """
+        require_domain(domain)
         numbers = as_numbers(counts, name="counts")
         if numbers.ndim != 1 or not 0 < numbers.sum() < np.inf:
             raise ArgumentError("counts must be a list with a positive sum")
+        outside = domain.outside_indices
+        if outside and numbers.size == domain.size - len(outside):
+            numbers = np.insert(numbers, [0, outside[-1] - 1], 0.0)
         return cls(domain, numbers / numbers.sum(), reports=int(numbers.sum()))
 
     @cached_property
     def cumulative(self) -> Cumulative:
         """The CDF among those whose value is present; DomainError for categories."""
-        present = self.mass[: self.domain.left.size]
-        if present.sum() <= 0:
+        if self.mass[: self.domain.left.size].sum() <= 0:
             raise ArgumentError("all mass is on the missing symbol, so there is no CDF")
-        return Cumulative(self.domain.left, self.domain.right, present / present.sum())
+        return Cumulative.on(self.domain, self.mass)
 
     def pdf(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return the density, per unit of the values; infinite at an atom that holds mass."""
@@ -170,34 +179,88 @@ class Distribution(Stored):
 
         Points, and the ends of ranges, are dates or times where the domain's values are. A date is
         a whole day, which counts: ``cdf("2026-06-30")`` holds those whose date is just that.
+
+        Where the domain counts values outside its range, a point above `high` is answered with the
+        share up to `high`, and a point below `low` with the share below `low`.
         """
-        return self.cumulative.below(to_places(points, self.domain))
+        return self.cumulative.up_to(to_places(points, self.domain))
 
     def quantile(self, probabilities: ArrayLike) -> NDArray[Any]:
         """Return the smallest x with P(value <= x) >= p, for each p in [0, 1].
 
         Values are floats, datetime64 for dates and moments, texts ("09:30:00") for times of day:
         see `lapwing.protocol.domains.domain_answers`. :attr:`cumulative` has plain numbers of all.
+        A quantile above the range is ``inf`` and one below it ``-inf``: nobody knows how far.
         """
         days = to_days(self.cumulative.quantile(probabilities), self.domain)
         found: NDArray[Any] = to_values(days, self.domain)
         return found
 
-    def probability(self, low: Any, high: Any) -> float:
-        """Return P(low < value <= high), among those whose value is present."""
-        return self.cumulative.between(to_span(low, high, self.domain))
+    def probability(self, low: Any, high: Any, *, closed: Closed | None = None) -> float:
+        """Return the probability of a range, among those whose value is present.
+
+        Parameters
+        ----------
+        low, high : float, or a date or time
+            With ``low <= high``; both may be infinite. On a circle a range may go round the end:
+            ``probability("22:00", "02:00")``.
+        closed : {"left", "right", "both", "neither"}, optional
+            Which ends belong to the range. Default: the end that belongs to the bins, so that
+            edges of bins are exact: ``low < value <= high`` for numbers, ``low <= value < high``
+            for dates, times and circles.
+        """
+        return self.cumulative.between(to_spans(low, high, self.domain, closed))
 
     def mean(self) -> Any:
-        """Return the expected value, as :meth:`quantile` does; a float for numbers."""
+        """Return the expected value, as :meth:`quantile` does; a float for numbers.
+
+        It is the mean of values limited to the range of the domain: who is outside counts at the
+        nearest end. A LimitedWarning comes once where somebody is outside, beyond chance.
+        """
+        self._warn_when_limited()
         mean = self.cumulative.mean
         return mean if self.domain.unit == "number" else to_values(mean, self.domain)
 
     def variance(self) -> float:
         """Return the variance, in the squared unit of the domain; its root is the deviation.
 
-        ``cumulative.moment(k)`` is the mean of value ** k.
+        ``cumulative.moment(k)`` is the mean of value ** k. Both are of values limited to the range
+        of the domain, as :meth:`mean`.
         """
+        self._warn_when_limited()
         return self.cumulative.variance
+
+    def _warn_when_limited(self) -> None:
+        """Warn, once, where a mean is not that of all values: somebody is outside the range."""
+        if self._limited is None or "_warned" in self.__dict__:
+            return
+        self.__dict__["_warned"] = True
+        outside, low, high = self._limited
+        warnings.warn(
+            f"{100 * outside:.3g} % of the people are outside the range {low} to {high}, so means "
+            "and deviations are those of values limited to it; a wider range would have theirs",
+            LimitedWarning,
+            stacklevel=3,
+        )
+
+    @cached_property
+    def _limited(self) -> tuple[float, str, str] | None:
+        """The share outside and the range, where the interval of that share lies above zero."""
+        outside = self.domain.outside_indices
+        if not outside:
+            return None
+        share = float(self.cumulative.mass[outside].sum())
+        law = answering(self._present_uncertainty, "empirical")
+        if law is None:
+            least = share
+        else:
+            weights = np.zeros(law.center.size)
+            weights[outside] = 1.0
+            reading = functional(law, weights)
+            least = reading.value - reading.reach(0.95)
+        ends = (self.domain.left[0], self.domain.right[-1])
+        low, high = (to_text(float(end), unit=self.domain.unit) for end in ends)
+        return (share, low, high) if min(least, share) > 0 else None
 
     def sample(self, size: int, *, rng: np.random.Generator | int) -> NDArray[Any]:
         """Return synthetic values [size]: as those of :meth:`quantile`, or labels of categories.
@@ -211,7 +274,8 @@ class Distribution(Stored):
 
         Notes
         -----
-        Missing values are NaN or NaT, for categories and times of day None.
+        Missing values are NaN or NaT, for categories and times of day None. People below or above
+        the range are drawn at its ends, because nobody knows how far beyond they are.
         """
         check_whole("the size of a sample", size, low=0, high=2**40, error=ArgumentError)
         return drawn_values(self.domain, self.mass, size, generator_of(rng))
@@ -246,6 +310,7 @@ class Distribution(Stored):
             self.domain.left,
             self.domain.right,
             circular=self.domain.circular,
+            outside=self.domain.outside_indices,
         )
 
     def confidence_band(
@@ -292,7 +357,13 @@ class Distribution(Stored):
         return band.share_inside(self.cumulative.sums if self.domain.ordered else self.mass)
 
     def probability_interval(
-        self, low: Any, high: Any, *, level: float = 0.95, target: Target = "empirical"
+        self,
+        low: Any,
+        high: Any,
+        *,
+        closed: Closed | None = None,
+        level: float = 0.95,
+        target: Target = "empirical",
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`probability`; None without an error law.
 
@@ -308,12 +379,12 @@ class Distribution(Stored):
         target : {"empirical", "population"}
             The people who reported, or all people they were drawn from.
         """
-        span = to_span(low, high, self.domain)
+        spans = to_spans(low, high, self.domain, closed)
         error_law = answering(self._present_uncertainty, target)
         if error_law is None:
             return None
-        ends = probability_ends(error_law, self.domain, span)
-        return reaching(ends.interval(level, least=0.0, most=1.0), self.probability(low, high))
+        ends = probability_ends(error_law, self.domain, spans)
+        return reaching(ends.interval(level, least=0.0, most=1.0), self.cumulative.between(spans))
 
     def mean_interval(
         self, *, level: float = 0.95, target: Target = "empirical"
@@ -338,7 +409,7 @@ class Distribution(Stored):
         if error_law is None:
             return None
         left, right = self.domain.left, self.domain.right
-        return reaching(variance_interval(error_law, left, right, level), self.variance())
+        return reaching(variance_interval(error_law, left, right, level), self.cumulative.variance)
 
     def quantile_interval(
         self,
@@ -359,7 +430,7 @@ class Distribution(Stored):
         band = self.confidence_band(level, kind=kind, target=target)
         if band is None:
             return None
-        ends = days_of_quantile(band.quantile(probability), float(value), self.domain)
+        ends = quantile_ends(band, probability, float(value), self.domain)
         return to_interval(ends, self.domain)
 
     @property
@@ -541,7 +612,8 @@ class Distribution(Stored):
         dict of str to list
             For numbers `left`, `right` (texts of dates and times), `share`, and the CDF at the
             right end (P(date < right) of dates) with its interval: `cdf`, `low`, `high`, which
-            never fall (:meth:`Band.monotone`) and hold it. For labels `label` and `share` with
+            never fall (:meth:`Band.monotone`) and hold it. A row that counts what lies outside
+            the range ends at ``-inf`` or ``inf``. For labels `label` and `share` with
             its interval: `low`, `high`. None where there is none, as for the missing symbol.
             `share` is of all people, a CDF of those whose value is present; where the domain has
             a missing symbol, `share_of_present` is the share among those. :meth:`to_document`
@@ -612,9 +684,12 @@ def _columns(result: Distribution, band: Band | None) -> Columns:
         low, high = (nothing, nothing) if ends is None else (ends.low.tolist(), ends.high.tolist())
         labels = values_of(domain, np.arange(domain.size))
         return {"label": labels, "share": shares, **present, "low": low, "high": high}
-    left, right = domain.left.tolist(), domain.right.tolist()
+    left, right = (places.points.tolist() for places in symbol_places(domain))
     if domain.unit != "number":
-        left, right = ([to_text(end, unit=domain.unit) for end in ends] for ends in (left, right))
+        left, right = (
+            [to_text(end, unit=domain.unit) if isfinite(end) else str(end) for end in ends]
+            for ends in (left, right)
+        )
     absent = [None] * (domain.size - len(left))  # of the missing symbol there is a share only
     if result._missing_share < 1:
         curve = cdf_columns(result, band)
@@ -659,7 +734,7 @@ def asked_symbol(domain: Domain, asked: Any) -> int:
     if number.ndim:
         raise ArgumentError("a share is of one value, got several")
     ends = domain.left[0], domain.right[-1]
-    if not ends[0] <= float(number) <= ends[1]:
+    if not domain.outside_indices and not ends[0] <= float(number) <= ends[1]:
         low, high = (to_text(float(end), unit=domain.unit) for end in ends)
         raise DomainError(
             f"a share is of a value of the domain, from {low} to {high}; those beyond were "

@@ -11,16 +11,17 @@ are whole numbers, and in the limit of many bins, this widens nothing.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import Span, has_whole_days, to_days
+from lapwing.protocol.domains.domain_answers import has_whole_days, to_days
+from lapwing.protocol.domains.ranges import Span, symbol_places, touched
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.uncertainty import (
     Band,
@@ -152,61 +153,39 @@ def share_ends(error_law: Uncertainty, symbol: int) -> Ends:
     return Ends(share, share)
 
 
-def probability_ends(error_law: Uncertainty, domain: Domain, span: Span) -> Ends:
-    """Return the ends of the share of a range, P(low < value <= high) of numbers.
+def probability_ends(error_law: Uncertainty, domain: Domain, spans: Sequence[Span]) -> Ends:
+    """Return the ends of the share of a range.
 
     Parameters
     ----------
     error_law : Uncertainty
     domain : Domain
-        Ordered. Where its bins are closed on the left, those who hold just `high` stand in the bin
-        after it, and nobody knows how many they are; of a whole day all are known.
-    span : Span
+        Ordered.
+    spans : sequence of Span
+        The range, as :func:`to_spans` returns it.
     """
-    low, high = (float(end.points) for end in span)
-    from_low, below_high = (bool(end.before) for end in span)
-    left, right = domain.left, domain.right
-    points = left == right
-    # A point counts where it does in the CDF.
-    at_point = points & ((left >= low) if from_low else (left > low))
-    at_point &= (left < high) if below_high else (left <= high)
-    without = _without_left_end(domain)
-    inner = left >= low if from_low else np.where(without, left >= low, left > low)
-    inner &= right <= high
-    outer = left < high if below_high else np.where(without, left < high, left <= high)
-    outer &= right > low
-    if not domain.circular:
-        # The last symbol of a line holds its right end.
-        inner[-1] &= right[-1] < high or not below_high
-        outer[-1] |= from_low and right[-1] == low and left[-1] < high and low < high
-    inner, outer = at_point | (~points & inner), at_point | (~points & outer)
-    if low == high and not below_high > from_low:
-        outer = inner = np.zeros_like(points)
-    least, most = (functional(error_law, bins.astype(float)) for bins in (inner, outer))
+    symbols = touched(domain, spans)
+    least, most = (functional(error_law, of.astype(float)) for of in (symbols.whole, symbols.some))
     return Ends(least, most)
 
 
-def days_of_quantile(
-    interval: tuple[float, float], quantile: float, domain: Domain
+def quantile_ends(
+    band: Band, probability: float, quantile: float, domain: Domain
 ) -> tuple[float, float]:
-    """Return an interval that reaches to its quantile: of dates, from whole day to whole day."""
-    if not has_whole_days(domain):
-        return reaching(interval, quantile)
-    low, high = math.floor(interval[0]), float(to_days(interval[1], domain))
-    if interval[1] >= domain.right[-1] and not domain.circular:
-        high = math.floor(domain.right[-1])  # the last symbol of a line holds its right end
-    return reaching((low, max(low, high)), float(to_days(quantile, domain)))
+    """Return an interval for a quantile, by inversion of a band of the CDF.
 
-
-def _without_left_end(domain: Domain) -> NDArray[np.bool_]:
-    """Return where a symbol with a width does not hold its left end: bool [symbols].
-
-    Where the one before is closed on the right, or where an atom stands at that end.
+    It ends where symbols do, infinite where one holds values outside the range, and reaches to the
+    quantile. Of dates it is from whole day to whole day.
     """
-    left, right = domain.left, domain.right
-    after_atom = (left[:-1] == right[:-1]) & (right[:-1] == left[1:])
-    closed_right = domain.closed == "right"
-    return np.append(closed_right and domain.circular, after_atom | closed_right)
+    first, stop = band.quantile_symbols(probability)
+    starts, stops = symbol_places(domain)
+    low, high = float(starts.points[first]), float(stops.points[stop])
+    if has_whole_days(domain):
+        low = float(np.floor(low))
+        # A day begins with its midnight; the last one counts where its symbol holds that.
+        high = float(to_days(high, domain)) if stops.before[stop] else float(np.floor(high))
+        high, quantile = max(low, high), float(to_days(quantile, domain))
+    return reaching((low, high), quantile)
 
 
 def mean_ends(error_law: Uncertainty, left: Vector, right: Vector) -> Ends:
@@ -273,6 +252,8 @@ def range_error_bounds(curve: Cumulative, band: Band, *, width: float | None) ->
     at_start = np.maximum(band.high - start, start - below)
     at_stop = np.maximum(band.high - stop, stop - below)
     points = curve.left == curve.right
+    if curve.outside:  # whose values may be anywhere beyond the range
+        points[[0, -1]] = False
     # At a point nothing lies between: the curves are those of the band itself.
     at_step = np.maximum(band.high - stop, stop - band.low)
     furthest = np.where(points, at_step, np.maximum(at_start, at_stop))

@@ -47,6 +47,11 @@ def name_of(band: Band | DifferenceBand, what: str) -> str:
     return f"{100 * band.level:g} % {what} ({band.kind})"
 
 
+def _inside(domain: Domain, ends: Vector) -> Vector:
+    """Return the ends of the symbols that are inside the range."""
+    return ends[1:-1] if domain.outside_indices else ends
+
+
 @dataclass(frozen=True)
 class Axis:
     """The line on which the values of an ordered domain lie.
@@ -81,7 +86,7 @@ class Axis:
     @classmethod
     def of_domain(cls, domain: Domain) -> Axis:
         """Return the axis of a domain; DomainError when it is not ordered."""
-        left, right = domain.left, domain.right
+        left, right = (_inside(domain, ends) for ends in (domain.left, domain.right))
         log = isinstance(domain, Interval) and domain.scale == "log"
         at_end = left[0] == right[0] or left[-1] == right[-1]
         whole = np.array_equal(left, right)
@@ -118,9 +123,14 @@ class Line:
 
     @classmethod
     def of_cdf(cls, curve: Cumulative, role: Role = "estimate", name: str | None = None) -> Line:
-        """Return the line of a CDF, through both ends of each piece."""
-        x = np.column_stack([curve.left, curve.right]).ravel()
-        y = np.column_stack([curve.sums - curve.mass, curve.sums]).ravel()
+        """Return the line of a CDF, through both ends of each piece.
+
+        It begins with those below the range and ends before those above: where beyond its ends they
+        are, nobody knows.
+        """
+        inside = slice(1, -1) if curve.outside else slice(None)
+        x = np.column_stack([curve.left, curve.right])[inside].ravel()
+        y = np.column_stack([curve.sums - curve.mass, curve.sums])[inside].ravel()
         return cls(x, y, role, role if name is None else name)
 
 
@@ -143,6 +153,8 @@ class Curves:
         float64 [found atoms]: the middles of the bins in which atoms were found.
     signed : bool
         Whether heights may be negative, as those of a difference.
+    outside : bool
+        Whether the first and the last point of bands are those of values outside the range.
     title : str, optional
         How many people are behind it, and their promise.
     """
@@ -158,6 +170,7 @@ class Curves:
     stepped: bool = False
     atoms: Vector | None = None
     signed: bool = False
+    outside: bool = False
     title: str | None = None
 
     @classmethod
@@ -180,6 +193,7 @@ class Curves:
             bands=() if band is None else (band,),
             stepped=axis.whole,
             atoms=(curve.left + curve.right)[atom_bins] / 2 if atom_bins.size else None,
+            outside=curve.outside,
             title=title,
         )
 
@@ -193,21 +207,30 @@ class Outline:
     high: Vector
 
     @classmethod
-    def of_band(cls, band: Band | DifferenceBand, axis: Axis, *, stepped: bool) -> Outline:
+    def of_band(
+        cls, band: Band | DifferenceBand, axis: Axis, *, stepped: bool, outside: bool = False
+    ) -> Outline:
         """Return what an answer says at each place on an axis.
 
         Inside a bin of a CDF nothing is known but that it never falls: it reaches from the lower
         curve at the left edge to the upper one at the right edge. Whole numbers have no inside:
         with `stepped`, the band stays as it is until the next. Of a difference only the edges are
-        known, and straight lines join them.
+        known, and straight lines join them. With `outside`, the first point of the band is how
+        many are below the range, and the last one is left out.
         """
+        inside = slice(1, -1) if outside else slice(None)
+        first_low, first_high = (band.low[0], band.high[0]) if outside else (0.0, 0.0)
         if isinstance(band, Band) and not stepped:
-            below = np.append(0.0, band.low[:-1])
-            x = np.column_stack([band.starts, band.points]).ravel()
-            return cls(x, np.repeat(below, 2), np.repeat(band.high, 2))
+            below = np.append(first_low, band.low[inside][:-1])
+            x = np.column_stack([band.starts, band.points])[inside].ravel()
+            return cls(x, np.repeat(below, 2), np.repeat(band.high[inside], 2))
         x, low, high = (
-            np.append(first, rest)
-            for first, rest in ((axis.low, band.points), (0.0, band.low), (0.0, band.high))
+            np.append(first, rest[inside])
+            for first, rest in (
+                (axis.low, band.points),
+                (first_low, band.low),
+                (first_high, band.high),
+            )
         )
         if stepped:
             x, low, high = np.repeat(x, 2)[1:], np.repeat(low, 2)[:-1], np.repeat(high, 2)[:-1]
@@ -263,11 +286,14 @@ class Shape:
             excess = mass[atom_bins] - usual if shares is None else shares
             mass = mass.copy()
             mass[atom_bins] = usual
+        points = ~wide
+        if curve.outside:  # which are no single values
+            points[[0, -1]] = False
         return cls(
             np.append(curve.left[wide], curve.right[wide][-1:]),
             mass[wide] / axis.lengths(curve.left, curve.right)[wide],
-            curve.left[~wide],
-            curve.mass[~wide],
+            curve.left[points],
+            curve.mass[points],
             (curve.left + curve.right)[atom_bins] / 2,
             excess,
             "truth" if shares is None else "estimate",

@@ -277,7 +277,9 @@ def _draw_curves(picture: Curves, ax: Any) -> None:
     # A wide band that shines through a narrower one, or one alone.
     shades = (0.45, 0.9) if len(picture.bands) == 2 else (0.75,)
     for band, alpha in zip(picture.bands, shades, strict=False):
-        outline = Outline.of_band(band, picture.axis, stepped=picture.stepped)
+        outline = Outline.of_band(
+            band, picture.axis, stepped=picture.stepped, outside=picture.outside
+        )
         ax.fill_between(
             outline.x,
             outline.low,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -186,7 +187,9 @@ def quantile_timeline(
             domain = week.domain
             value = float(week._in_numbers().quantile(probability))
             ends = week._in_numbers().quantile_interval(probability, level=level)
-            rows[:, number] = (value, *(ends or (value, value)))
+            # Outside the range a quantile has no place; its interval is drawn up to the end.
+            low, high = np.clip(ends or (value, value), domain.left[0], domain.right[-1])
+            rows[:, number] = value if math.isfinite(value) else math.nan, low, high
         name = "median" if probability == 0.5 else f"{100 * probability:g} %"
         tracks.append(Track(name, *rows))
     assert domain is not None
@@ -588,7 +591,7 @@ class Series(Stored):
                 continue
             plain = week.distribution._in_numbers()
             ends = plain.quantile_interval(0.5, level=level) or (None, None)
-            row = [plain.mean(), *plain.quantile(PROBABILITIES).tolist(), *ends]
+            row = [plain.cumulative.mean, *plain.quantile(PROBABILITIES).tolist(), *ends]
             for values, value in zip(columns.values(), row, strict=True):
                 values.append(None if value is None else float(value))
         return columns

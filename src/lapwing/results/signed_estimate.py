@@ -19,8 +19,9 @@ from lapwing.linear.memoized import cached_property
 from lapwing.linear.projections import simplex
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import to_places, to_span
+from lapwing.protocol.domains.domain_answers import to_places
 from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.protocol.domains.ranges import Closed, to_spans
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import answering, probability_ends, reaching
 from lapwing.results.readable import equal_results, hash_of_result
@@ -81,32 +82,36 @@ class SignedEstimate(Stored):
     @cached_property
     def cumulative(self) -> Cumulative:
         """The signed CDF among those whose value is present."""
-        present = self.mass[: self.domain.left.size]
-        return Cumulative(self.domain.left, self.domain.right, present / present.sum())
+        return Cumulative.on(self.domain, self.mass)
 
     def cdf(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return the estimated P(value <= x); need not be monotone or within [0, 1]."""
-        return self.cumulative.below(to_places(points, self.domain))
+        return self.cumulative.up_to(to_places(points, self.domain))
 
-    def probability(self, low: Any, high: Any) -> float:
-        """Return the estimated P(low < value <= high)."""
-        return self.cumulative.between(to_span(low, high, self.domain))
+    def probability(self, low: Any, high: Any, *, closed: Closed | None = None) -> float:
+        """Return the estimated probability of a range, as :meth:`Distribution.probability`."""
+        return self.cumulative.between(to_spans(low, high, self.domain, closed))
 
     def probability_interval(
-        self, low: Any, high: Any, *, level: float = 0.95, target: Target = "empirical"
+        self,
+        low: Any,
+        high: Any,
+        *,
+        closed: Closed | None = None,
+        level: float = 0.95,
+        target: Target = "empirical",
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`probability`; None without an error law.
 
         It contains the probability under the projection on the simplex.
         """
-        span = to_span(low, high, self.domain)
+        spans = to_spans(low, high, self.domain, closed)
         error_law = answering(present_uncertainty(self.uncertainty, self.domain), target)
         if error_law is None:
             return None
-        ends = probability_ends(error_law, self.domain, span)
-        present = self.project("simplex")[: self.domain.left.size]
-        curve = Cumulative(self.domain.left, self.domain.right, present / present.sum())
-        return reaching(ends.interval(level, least=0.0, most=1.0), curve.between(span))
+        ends = probability_ends(error_law, self.domain, spans)
+        curve = Cumulative.on(self.domain, self.project("simplex"))
+        return reaching(ends.interval(level, least=0.0, most=1.0), curve.between(spans))
 
     def confidence_band(
         self, level: float = 0.95, *, kind: Kind = "pointwise", target: Target = "empirical"

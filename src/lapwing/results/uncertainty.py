@@ -116,9 +116,20 @@ class Band:
     method: str
 
     def quantile(self, probability: float) -> tuple[float, float]:
-        """Return an interval for a quantile, by inversion of the band.
+        """Return an interval for a quantile, by inversion of the band, in numbers of the line.
 
         It reaches to the outer ends of the symbols, because a band says nothing inside them.
+
+        Parameters
+        ----------
+        probability : float
+            In [0, 1].
+        """
+        first, stop = self.quantile_symbols(probability)
+        return float(self.starts[first]), float(self.points[stop])
+
+    def quantile_symbols(self, probability: float) -> tuple[int, int]:
+        """Return the first and the last symbol in which a quantile may lie.
 
         Parameters
         ----------
@@ -132,7 +143,7 @@ class Band:
         last = self.points.size - 1
         first = min(int(np.searchsorted(upper, probability, side="left")), last)
         stop = min(int(np.searchsorted(lower, probability, side="left")), last)
-        return float(self.starts[first]), float(self.points[stop])
+        return first, stop
 
     def reaching(self, heights: Vector) -> Band:
         """Return the band that reaches to a curve where that lies outside: it covers no less."""

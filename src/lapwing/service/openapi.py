@@ -284,8 +284,8 @@ def _analysts() -> Document:
             "Whom a comparison is about: those from whom both were drawn, or these very people.",
             {"enum": ["population", "empirical"]},
         ),
-        _query("low", "Of a range: above this. Left out: open.", end),
-        _query("high", "At most this. Left out: open.", end),
+        _query("low", "Where a range begins. Left out: open.", end),
+        _query("high", "Where it ends; it holds the end that bins hold. Left out: open.", end),
         _query("quantiles", "Probabilities with commas between.", TEXT),
         _query(
             "together",

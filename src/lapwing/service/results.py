@@ -62,7 +62,8 @@ class Question:
     level : float
         Of all intervals, in (0, 1).
     ranges : tuple of (str, str)
-        Above the first and at most the second, in the unit of the values; "" is open.
+        The ends of each, in the unit of the values; "" is open. The end belongs to a range that
+        belongs to the bins.
     probabilities : tuple of float
         Of quantiles.
     together : tuple of (KeptSurvey, str)

@@ -61,9 +61,14 @@ def test_what_one_cell_of_many_has_by_chance_is_a_spike_beside_another_only() ->
 def test_a_spike_of_its_own_makes_no_cell_more_likely_to_have_one() -> None:
     determined = np.zeros(SIZE)
     determined[40] = 0.9
-    price = _log_prior_odds(determined)
+    price = _log_prior_odds(determined, nowhere(determined))
     np.testing.assert_allclose(price[40], np.log(SIZE / 0.05))
     np.testing.assert_allclose(price[41], np.log(SIZE / (0.05 + 0.95 * 0.9 + 0.9)))
+
+
+def nowhere(determined: np.ndarray) -> np.ndarray:
+    """Return that no cell is outside the range."""
+    return np.zeros(determined.size, dtype=np.bool_)
 
 
 def _with_false_spikes(columns: int) -> int:
@@ -108,11 +113,12 @@ def test_a_spike_that_is_surer_than_a_number_near_one_can_say_has_a_finite_varia
     determined = np.full(300, 0.1)
     determined[7] = 1 - 1e-9
     with np.errstate(all="raise", under="ignore"):
-        found = _spike_and_slab_variance(sure, np.full(300, 1e20), determined)
+        found = _spike_and_slab_variance(sure, np.full(300, 1e20), determined, nowhere(sure))
         assert np.isfinite(found).all()
         # All that the score is worth beyond its noise is the spike's.
         assert np.allclose(found, (sure - (1 - determined)) / 1e20, rtol=1e-6)
-        assert _spike_and_slab_variance(unsure, np.ones(300), np.zeros(300)).max() == 0
+        none = _spike_and_slab_variance(unsure, np.ones(300), np.zeros(300), nowhere(sure))
+        assert none.max() == 0
 
 
 def test_a_band_knows_of_spikes_that_the_answer_has_not() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -20,12 +20,12 @@ from lapwing.cli.showing.answer import TableOptions, terminal_table
 from lapwing.documents import nearest
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.ranges import Closed
 from lapwing.protocol.domains.segmented import Segmented
-from lapwing.results.answer_documents import AnswerRequest
+from lapwing.results.answer_documents import AnswerRequest, AskedRange
 from lapwing.results.answer_text import (
     MISSING,
     csv_rows,
-    number_writer,
     question_rows,
     questions_table,
     tables_of,
@@ -35,17 +35,35 @@ from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 
 
+class _End(NamedTuple):
+    """An end of a range as it was typed, and the option that it was typed for."""
+
+    flag: str
+    text: str
+
+    @property
+    def closed(self) -> Closed:
+        """Which ends belong to the range that has this end only."""
+        return "left" if self.flag in ("--at-least", "--below") else "right"
+
+
 @dataclass(frozen=True, kw_only=True)
 class AskedShares:
     """The options that say what is asked."""
 
-    at_most: list[str] | None = option(
-        "The share of values of at most VALUE; a date includes its whole day. May be repeated.",
-        "VALUE",
+    above: list[str] | None = option(
+        "The share of values greater than this; with an upper end, of the range between.", "VALUE"
     )
-    between: list[tuple[str, str]] | None = option(
-        "The share of values above LOW and of at most HIGH. May be repeated.",
-        "LOW HIGH",
+    at_least: list[str] | None = option(
+        "The share of values of this or more; with an upper end, of the range between.",
+        "VALUE",
+        flags="--at-least --from",
+    )
+    at_most: list[str] | None = option(
+        "The share of values of this or less, of dates with that whole day.", "VALUE"
+    )
+    below: list[str] | None = option(
+        "The share of values less than this.", "VALUE", flags="--below --before"
     )
     share: list[str] | None = option(
         "The share of a label, a whole number or a listed heavy hitter, or of the bin or atom that "
@@ -58,29 +76,72 @@ class AskedShares:
         "P",
     )
 
+    @property
+    def _ends(self) -> tuple[list[_End], list[_End]]:
+        """The lower and the upper ends that are asked, each with its option."""
+        lower = [("--above", self.above), ("--at-least", self.at_least)]
+        upper = [("--at-most", self.at_most), ("--below", self.below)]
+        first, second = (
+            [_End(flag, text) for flag, texts in flags for text in texts or ()]
+            for flags in (lower, upper)
+        )
+        return first, second
+
     def check(self) -> None:
         """Raise ArgumentError where nothing is asked, or a probability is none."""
-        if not (self.at_most or self.between or self.share or self.quantile):
-            raise ArgumentError("ask for something: --at-most, --between, --share or --quantile")
+        lower, upper = self._ends
+        if not (lower or upper or self.share or self.quantile):
+            raise ArgumentError(
+                "ask for something: --above, --at-least, --at-most, --below, --share or --quantile"
+            )
+        if lower and upper and len(lower) + len(upper) > 2:
+            raise ArgumentError(
+                "a range has one lower and one upper end; ask several ranges one by one"
+            )
         for probability in self.quantile or ():
             if not 0 <= probability <= 1:
                 raise ArgumentError(f"--quantile must be in [0, 1], got {probability:g}")
 
+    def _ranges(self, domain: Domain) -> list[AskedRange]:
+        """Return the ranges that are asked; ArgumentError names their options."""
+        lower, upper = self._ends
+        for end in (*lower, *upper):
+            number_of(end.text, domain, name=end.flag)
+        if not (lower and upper):
+            return [
+                *(AskedRange(end.text, None, end.closed) for end in lower),
+                *(AskedRange(None, end.text, end.closed) for end in upper),
+            ]
+        (first,), (last,) = lower, upper
+        low, high = (number_of(end.text, domain, name=end.flag) for end in (first, last))
+        if low > high and not domain.circular:
+            raise ArgumentError(
+                f"{first.flag} must not be greater than {last.flag}, got {first.text} and "
+                f"{last.text}"
+            )
+        closed: Closed = "both"
+        if first.flag == "--above":
+            closed = "right" if last.flag == "--at-most" else "neither"
+        elif last.flag != "--at-most":
+            closed = "left"
+        return [AskedRange(first.text, last.text, closed)]
+
     def request(self, result: Distribution | HeavyHitters, level: float) -> AnswerRequest:
         """Return what is asked of a result; an error where it cannot be asked of it."""
+        lower, upper = self._ends
+        flags = " and ".join(dict.fromkeys(end.flag for end in (*lower, *upper)))
         if isinstance(result, HeavyHitters):
-            if self.at_most or self.between:
+            if flags:
                 raise ArgumentError("heavy hitters are single values; ask --share of one")
-        elif self.at_most or self.between or self.quantile:
-            flag = "--quantile" if self.quantile else "--at-most or --between"
-            require_no_segments(result, flag=flag)
+        elif flags or self.quantile:
+            require_no_segments(result, flag="--quantile" if self.quantile else flags)
         if self.quantile and not (isinstance(result, Distribution) and result.domain.ordered):
             raise ArgumentError("--quantile is for numbers; of labels ask --share")
-        ranges: list[tuple[str | None, str | None]] = [(None, end) for end in self.at_most or ()]
-        ranges += self.between or ()
-        if isinstance(result, Distribution):
-            for low, high in ranges:
-                _check_range(result.domain, low, high or "")
+        ranges: list[AskedRange] = []
+        if flags and isinstance(result, Distribution):
+            if not result.domain.ordered:
+                raise ArgumentError(f"{flags} asks about numbers; of labels ask --share")
+            ranges = self._ranges(result.domain)
         labels: list[Any] = [*(self.share or ())]
         if isinstance(result, Distribution):
             labels = [_label(text, result.domain) for text in labels]
@@ -112,7 +173,8 @@ def answer(
 ) -> None:
     """Shares and quantiles of a result, with intervals.
 
-    A share is a share of the people whose value is present. The share of missing values is a share
+    One lower and one upper end ask for the range between. On a circle it may go round the end. A
+    share is a share of the people whose value is present. The share of missing values is a share
     of all people. Each interval is for one question (pointwise). It covers every position of the
     values inside the bins in which a range ends. The interval of a quantile comes from inverting
     the band of the distribution function.
@@ -133,25 +195,6 @@ def answer(
     written.write(rows)
     output = None if written.table is None else str(written.table)
     out.show({"command": "answer", **answered, "output": output}, *tables)
-
-
-def _check_range(domain: Domain, low: str | None, high: str) -> None:
-    """Raise ArgumentError unless these are the ends of a range, named by their options."""
-    if not domain.ordered:
-        raise ArgumentError("--at-most and --between are for numbers; of labels ask --share")
-    flag = "--at-most" if low is None else "--between"
-    last = number_of(high, domain, name=flag)
-    if low is None or number_of(low, domain, name=flag) <= last:
-        return
-    round_the_end = ""
-    if domain.circular:
-        write = number_writer(domain.unit)
-        first, stop = write(domain.left[0]), write(domain.right[-1])
-        round_the_end = (
-            "; what goes round the end of the circle is the sum of two: --between "
-            f"{low} {stop} and --between {first} {high}"
-        )
-    raise ArgumentError(f"--between needs the lower end first{round_the_end}")
 
 
 def _label(text: str, domain: Any) -> Any:

@@ -163,7 +163,8 @@ def release(
 ) -> None:
     """A private distribution of a column, published once.
 
-    Values outside the bounds are clipped. Values that are none of the labels are missing, unless
+    Values outside the bounds are clipped, or counted below and above where the domain says so
+    (--outside overflow of lapwing new). Values that are none of the labels are missing, unless
     the domain names another label for them. Missing values get a share of their own, but
     polynomial-projection, matching-pursuit and adaptive-quantiles count them at the upper end. The
     output is public. Releases of different people (sites, rounds) can be merged.

@@ -151,7 +151,9 @@ class DomainOptions(DomainFile):
         "LABEL",
     )
     outside: str | None = option(
-        "Values outside --low and --high: clip (default) or refuse.", "WHAT"
+        "Values outside --low and --high: clip (default), overflow (counted below and above), or "
+        "refuse.",
+        "WHAT",
     )
     missing: str | None = option(
         "Missing values: refuse (default), or count them: bin, or category for categories.", "WHAT"

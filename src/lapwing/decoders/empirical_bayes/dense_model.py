@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cholesky
 from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dsygst
@@ -298,6 +299,10 @@ _EXPECTED = 0.05
 """Spikes expected in a column before any is seen. The strongest cell of 256 by chance alone is one
 in fewer than 1 of 100 columns then; where another is sure to be there, one more is expected."""
 
+_OUTSIDE_ODDS = 0.7
+"""Log prior odds against anybody below, or above, the range. The place is known, so little evidence
+is needed: nobody outside is as likely as somebody."""
+
 _TOTAL = 1.0
 """Prior variance of the total while spikes are learned: anything goes. It is one in the end."""
 
@@ -437,10 +442,11 @@ def learned_prior(
         See :func:`learned_answer`.
     """
     apart = apart_columns(scaled, answer)
-    inner, slope = marginal(information, score, apart)
-    smooth, heavy = smooth_part(inner, slope, scaled, answer, further)
+    smooth, heavy = smooth_part(*marginal(information, score, apart), scaled, answer, further)
+    free = apart[:, ~scaled.outside[scaled.apart]]
+    inner, slope = marginal(information, score, free)
     prior = _with_spikes_and_steps(smooth, heavy, inner, slope, scaled)
-    return replace(prior, covariance=prior.covariance + FREE * apart @ apart.T)
+    return replace(prior, covariance=prior.covariance + FREE * free @ free.T)
 
 
 def apart_columns(scaled: ScaledBasis, answer: Vector | None) -> Matrix:
@@ -494,13 +500,14 @@ def _with_spikes_and_steps(
     """
     known = heavy**2
     single = np.where(known > 0, known, 1e-4)
-    single[scaled.apart] = 0  # they are free in the whole prior, and integrated out here
+    free = scaled.apart & ~scaled.outside  # free in the whole prior, and integrated out here
+    single[free] = 0
     at_mean = score - information @ smooth.mean
     jump = np.full(scaled.joined.size - 1, 0.0 if scaled.circular else 0.02**2)
     root = root_of(information)
-    free = smooth.covariance + _TOTAL * np.outer(smooth.mean, smooth.mean)
+    with_total = smooth.covariance + _TOTAL * np.outer(smooth.mean, smooth.mean)
     for sweep in range(_SWEEPS):
-        covariance = _summed(free, _steps(jump, scaled), single)
+        covariance = _summed(with_total, _steps(jump, scaled), single)
         whitened = whitener(root, covariance)
         residual = at_mean - whitened.T @ (whitened @ (covariance @ at_mean))
         expected = np.maximum(np.einsum("ij,ij->j", whitened, whitened), 1e-300)
@@ -509,23 +516,25 @@ def _with_spikes_and_steps(
         if sweep < _SWEEPS - _LAST:
             # A spike that the reports determine is there in one step. What fades is squared: in as
             # many sweeps it would be half gone only, and be seen in smooth densities.
-            update = single * (strength / _sparsity(determined)) ** (2 - determined)
+            update = single * (strength / _sparsity(determined, scaled.outside)) ** (2 - determined)
         else:
-            update = _spike_and_slab_variance(strength, expected, determined)
+            update = _spike_and_slab_variance(strength, expected, determined, scaled.outside)
         before = single
         single = np.where(known > 0, known, np.clip(update, 1e-16, 9))
-        single[scaled.apart] = 0
+        single[free] = 0
         if not scaled.circular:
             jump = _refitted_steps(jump, residual, whitened, scaled)
     doubtful = np.where(single > 1e-16, 0.0, _unlikely(strength, expected, determined))
     for spike in np.flatnonzero((single > 1e-16) & (known == 0)).tolist():
         elsewhere = _moved_spike_variance(spike, float(before[spike]), residual, whitened)
         doubtful = np.maximum(doubtful, elsewhere)
-    doubtful[scaled.apart] = 0
-    return NormalPrior(smooth.mean, _summed(free, _steps(jump, scaled), single), doubtful)
+    doubtful[free] = 0
+    return NormalPrior(smooth.mean, _summed(with_total, _steps(jump, scaled), single), doubtful)
 
 
-def _spike_and_slab_variance(strength: Vector, expected: Vector, determined: Vector) -> Vector:
+def _spike_and_slab_variance(
+    strength: Vector, expected: Vector, determined: Vector, outside: NDArray[np.bool_]
+) -> Vector:
     """Return spike-and-slab variances: a spike shrinks by the odds that none is there.
 
     A spike of unknown size is worth ``(z^2 - 1 - log z^2) / 2`` in log-evidence, against the price
@@ -538,10 +547,10 @@ def _spike_and_slab_variance(strength: Vector, expected: Vector, determined: Vec
         float64 [size]: the squared score of each spike in its variances, that variance, and which
         part of the spike the reports determine, in [0, 1).
     """
-    alone, doubt = _leave_one_out(strength, determined, _log_prior_odds(determined))
+    alone, doubt = _leave_one_out(strength, determined, _log_prior_odds(determined, outside))
     # kept / (1 - kept), where 1 / z^2 or the doubt may be less than numbers near one can tell.
     variance = (1 - 1 / alone) / (doubt + 1 / alone) * (1 - determined) / expected
-    return np.where(alone > _sparsity(determined), variance, 0.0)
+    return np.where(alone > _sparsity(determined, outside), variance, 0.0)
 
 
 def _unlikely(strength: Vector, expected: Vector, determined: Vector) -> Vector:
@@ -603,7 +612,7 @@ def _leave_one_out(strength: Vector, determined: Vector, price: Vector) -> tuple
     return alone, np.exp(-np.clip(odds, -50, 50))
 
 
-def _log_prior_odds(determined: Vector) -> Vector:
+def _log_prior_odds(determined: Vector, outside: NDArray[np.bool_]) -> Vector:
     """Return the log prior odds against a spike in each cell.
 
     The spikes that are expected come with the others that are there: where one cell in ten has
@@ -617,16 +626,16 @@ def _log_prior_odds(determined: Vector) -> Vector:
     others = determined.sum() - determined
     expected = _EXPECTED + (1 - _EXPECTED) * np.minimum(others, 1.0) + others
     price: Vector = np.log(determined.size / expected)
-    return price
+    return np.where(outside, _OUTSIDE_ODDS, price)
 
 
-def _sparsity(determined: Vector) -> Vector:
+def _sparsity(determined: Vector, outside: NDArray[np.bool_]) -> Vector:
     """Return how much stronger than its noise a spike must be before its variance grows, squared.
 
     What the strongest of the cells would be by chance alone in one column of a hundred, and less
     the more spikes there are; see :func:`_log_prior_odds`.
     """
-    return np.maximum(_LEAST, 2 * _log_prior_odds(determined))
+    return np.maximum(_LEAST, 2 * _log_prior_odds(determined, outside))
 
 
 def _summed(smooth: Matrix, steps: Matrix, single: Vector) -> Matrix:

@@ -26,7 +26,7 @@ from lapwing.decoders.empirical_bayes.coarse_model import CellAnswer, Cells, cel
 from lapwing.decoders.empirical_bayes.dense_model import whole_answer
 from lapwing.decoders.empirical_bayes.gaussian_model import Evidence, NormalPrior, likelihood_terms
 from lapwing.decoders.empirical_bayes.low_rank_model import BLUR, WAVES
-from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
+from lapwing.decoders.empirical_bayes.wave_basis import FREE, ScaledBasis
 from lapwing.decoders.unbiased.linear_estimate import RANK, compressed, triangular, warn_when_weak
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.arrays import Matrix, Vector
@@ -154,7 +154,8 @@ def always_allowed(mass: Vector, scaled: ScaledBasis) -> tuple[Matrix, Vector]:
 
     Columns G such that ``G G'`` is the covariance of smooth shapes, float64 [size, frequencies],
     and local masses, float64 [size]: averaged over neighbors, at least a fiftieth of a uniform
-    one. A bin's variance is a part of its local mass.
+    one. A bin's variance is a part of its local mass. Anything goes outside of the range: what an
+    interval says of the people there must not follow from what was learned of others.
 
     Parameters
     ----------
@@ -168,6 +169,7 @@ def always_allowed(mass: Vector, scaled: ScaledBasis) -> tuple[Matrix, Vector]:
     size, joined, basis = scaled.size, scaled.joined, scaled.basis
     local = np.maximum(mass, 0.02 / size)
     local[joined] = np.maximum(gaussian_filter1d(mass[joined], scaled.blur), 0.02 / size)
+    local[scaled.outside] = FREE * size
     columns = np.zeros((size, basis.frequency.size))
     cells = basis.columns * np.sqrt(local[joined] * size)[:, None] / size
     columns[joined] = cells - cells.mean(axis=0)

@@ -90,11 +90,13 @@ class ScaledBasis:
         int64, the symbols that touch. Atoms and the missing symbol stand apart.
     apart : numpy.ndarray
         bool [size], the others.
+    outside : numpy.ndarray
+        bool [size], those that stand apart for values below and above the range.
     width : numpy.ndarray
         float64 [joined]: of each symbol that touches, in units of the widest; of each run
         (:meth:`merged`), in units of their mean.
     uniform : numpy.ndarray
-        float64 [size], the masses before anything is known.
+        float64 [size], the masses before anything is known: nobody is outside.
     group : numpy.ndarray
         int64 [joined], not decreasing from 0 in steps of one: the density of a group is one.
     basis : Basis
@@ -108,8 +110,12 @@ class ScaledBasis:
         self.joined = neighbors.joined
         self.apart = np.ones(domain.size, dtype=np.bool_)
         self.apart[self.joined] = False
+        self.outside = np.zeros(domain.size, dtype=np.bool_)
+        for end in (domain.below_index, domain.above_index):
+            if end is not None:
+                self.outside[end] = True
         self.width = neighbors.width[self.joined]
-        self.uniform = np.full(domain.size, 1 / domain.size)
+        self.uniform = ~self.outside / np.count_nonzero(~self.outside)
         self.group = np.arange(self.joined.size)
         self.basis = Basis.of(self.joined.size, circular=domain.circular, limit=limit)
         self.blur = blur
@@ -131,6 +137,7 @@ class ScaledBasis:
         runs = copy(self)
         runs.size = start.size
         runs.apart = self.apart[start]
+        runs.outside = self.outside[start]
         runs.joined = np.flatnonzero(~runs.apart)
         runs.uniform = np.add.reduceat(self.uniform, start)
         wide, place = np.zeros(self.size), np.zeros(self.size)

@@ -458,7 +458,14 @@ class SpectralPursuit:
             start=cells.total(pursued.mass),
             further=polynomials,
         )
-        population = (pursued.mass + cells.share * learned.mass[cells.cell]) / 2
+        smooth = cells.share * learned.mass[cells.cell]
+        stepped = pursued.mass.copy()
+        for outside, beside in zip(channel.domain.outside_indices, (1, -1), strict=False):
+            # A step of the bins goes on outside, where nothing may be; what it put there is theirs.
+            excess = stepped[outside] - smooth[outside]
+            stepped[outside] = smooth[outside]
+            stepped[outside + beside] = max(stepped[outside + beside] + excess, 0.0)
+        population = (stepped + smooth) / 2
         mass = population
         if self.target == "people":
             shown = people_given(channel.blocks[0], release, population, people)

@@ -70,6 +70,26 @@ class Domain(ABC):
         return None if self.missing == "refuse" else self.size - 1
 
     @property
+    def below_index(self) -> int | None:
+        """Number of the symbol of values below the range; None where they have none."""
+        return None
+
+    @property
+    def above_index(self) -> int | None:
+        """Number of the symbol of values above the range; None where they have none."""
+        return None
+
+    @property
+    def outside_indices(self) -> list[int]:
+        """Numbers of the symbols of values outside the range: two, or none."""
+        return [end for end in (self.below_index, self.above_index) if end is not None]
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether the first and the last symbol hold the values outside the range, too."""
+        return self.ordered and not self.circular and getattr(self, "outside", None) == "clip"
+
+    @property
     @abstractmethod
     def left(self) -> NDArray[np.float64]:
         """Left end of every symbol but the missing one; DomainError when not ordered."""
@@ -95,9 +115,10 @@ class Domain(ABC):
     def for_curator(self) -> Self:
         """Return the domain in which every value has a symbol.
 
-        Values outside are clipped, and missing ones get a symbol of their own. A curator must not
-        refuse a row: an error that depends on the data says something about them. A value that is
-        none of the labels counts as the domain's `other` label, else as missing.
+        An interval that refuses values outside counts them below and above instead; whole numbers
+        clip them. Missing values get a symbol of their own. A curator must not refuse a row: an
+        error that depends on the data says something about them. A value that is none of the labels
+        counts as the domain's `other` label, else as missing.
 
         Raises
         ------
@@ -134,6 +155,15 @@ def check_ordered(domain: Domain, *, name: str) -> None:
     if not domain.ordered:
         raise ArgumentError(
             f"{name} releases a distribution function, and labels have no order; use label-counts"
+        )
+
+
+def check_no_overflow(domain: Domain, *, name: str) -> None:
+    """Raise DomainError where a method for bins alone is given symbols below and above them."""
+    if domain.below_index is not None:
+        raise DomainError(
+            f"{name} is made for bins alone, and values outside have symbols of their own here; "
+            "declare outside='clip' or outside='refuse' in the domain (--outside clip)"
         )
 
 

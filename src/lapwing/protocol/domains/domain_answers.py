@@ -10,8 +10,9 @@ time-of-day  a time, a datetime, "09:30"            the text "09:30:00", with mi
                                                     where there are any; "24:00:00" is the end
 ===========  =====================================  ==========================================
 
-A time of day is a text because the end of the day is a time of day that Python's `time` does not
-have. Every answer can be asked again. Plain numbers (days, seconds) are understood as well.
+What lies outside the range of a domain is ``inf`` or ``-inf`` in every unit. A time of day is a
+text because the end of the day is a time of day that Python's `time` does not have. Every answer
+can be asked again. Plain numbers (days, seconds) are understood as well.
 
 "At most 30 June" is a statement about a day, and that day is part of it. Where bins are closed on
 the left, ``[a, b)``, as those of dates are, it covers the bins that end when the day does. So a
@@ -21,6 +22,7 @@ the day on which it falls. A plain number of days stays a point on the line, as 
 
 from __future__ import annotations
 
+import math
 import numbers
 from dataclasses import dataclass
 from typing import Any
@@ -121,6 +123,9 @@ def to_values(found: ArrayLike, domain: Domain) -> Any:
     unit = domain.unit
     if unit == "number":
         return array[()]
+    if np.isinf(array).any():  # beyond the range, which no date or time says
+        said = [each if math.isinf(each) else to_values(each, domain) for each in array.flat]
+        return np.fromiter(said, dtype=object, count=array.size).reshape(array.shape)[()]
     if unit == "time-of-day":
         texts = [None if np.isnan(number) else _clock(number) for number in array.flat]
         return np.fromiter(texts, dtype=object, count=array.size).reshape(array.shape)[()]
@@ -168,12 +173,19 @@ class Places:
     before: NDArray[np.bool_]
 
 
-Span = tuple[Places, Places]
-"""Low and high of a range, single ones: those who are at most high, but not at most low."""
-
-
-def to_places(points: Any, domain: Domain, *, name: str = "a point") -> Places:
+def to_places(
+    points: Any, domain: Domain, *, name: str = "a point", before: bool = False
+) -> Places:
     """Return where a CDF is asked at; DomainError as of :func:`to_points`.
+
+    Parameters
+    ----------
+    points : array_like
+    domain : Domain
+    name : str
+        What one point alone is called in messages.
+    before : bool
+        Whether P(value < point) is asked, not P(value <= point).
 
     Examples
     --------
@@ -185,18 +197,11 @@ def to_places(points: Any, domain: Domain, *, name: str = "a point") -> Places:
     """
     found = to_points(points, unit=domain.unit, name=name)
     if not has_whole_days(domain):
-        return Places(found, np.zeros(found.shape, dtype=np.bool_))
+        return Places(found, np.full(found.shape, before))
     days = _are_days(points, found.shape)
+    if before:
+        return Places(np.where(days, np.floor(found), found), np.ones_like(days))
     return Places(np.where(days, np.floor(found) + _DAY, found), days)
-
-
-def to_span(low: Any, high: Any, domain: Domain) -> Span:
-    """Return the ends of a range; DomainError as of the above, ArgumentError for no range."""
-    ends = to_places(low, domain, name="low"), to_places(high, domain, name="high")
-    if any(end.points.ndim for end in ends):
-        raise ArgumentError("a range must have one low and one high end, got several of one")
-    check_range(float(ends[0].points), float(ends[1].points))
-    return ends
 
 
 def has_whole_days(domain: Domain) -> bool:
@@ -214,7 +219,7 @@ def to_days(found: ArrayLike, domain: Domain) -> Vector:
     if not has_whole_days(domain):
         return array[()]
     days = np.ceil(array - _INSTANT) - _DAY
-    first: Vector = np.maximum(days, np.floor(domain.left[0]))
+    first: Vector = np.where(np.isinf(array), array, np.maximum(days, np.floor(domain.left[0])))
     return first[()]
 
 

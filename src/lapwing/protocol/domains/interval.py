@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import DomainError
-from lapwing.linear.arrays import Values
+from lapwing.linear.arrays import Values, Vector
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.protocol.domains.domain import (
@@ -43,7 +43,9 @@ _OF_EDGES: Any = None
 """What is left out where the edges of the bins are given one by one."""
 
 _NOT_CHOSEN: Any = None
-"""The number of bins of an interval that is still to be cut."""
+"""The number of bins of an interval that is still to be cut, and what follows from it."""
+
+Outside = Literal["clip", "overflow", "refuse"]
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,12 @@ class Interval(Domain):
     atoms : sequence of float
         Values in ``[low, high]`` that many people hold exactly (0, a cap). Each gets a symbol of
         its own, of width zero; an atom inside a bin splits it.
-    outside : {"clip", "refuse"}
-        What becomes of values outside ``[low, high]``.
+    outside : {"clip", "overflow", "refuse"}
+        What becomes of values outside the interval. "clip" moves them to the nearest end, so the
+        outermost bins also count what lies beyond them. "overflow" gives them two symbols of their
+        own: *below*, the first symbol, for values less than `low`, and *above*, after the last
+        bin, for values greater than `high` (for values of `high` and more where bins are closed on
+        the left). "refuse" raises DomainError. A circle has no outside: values there wrap.
     missing : {"refuse", "bin"}
         What becomes of NaN and null, and of what cannot be read or, on a circle, is infinite. The
         missing bin is the last symbol.
@@ -92,6 +98,9 @@ class Interval(Domain):
     >>> income = Interval(0, 100, bins=4, atoms=(0,))
     >>> income.size, income.index([0, 0.5, 99, 100, 1e9]).tolist()
     (5, [0, 1, 4, 4, 4])
+    >>> years = Interval(0, 100, bins=50, outside="overflow")
+    >>> years.size, years.index([-1, 1, 100, 1e9]).tolist()
+    (52, [0, 1, 50, 51])
     >>> ages = Interval(edges=[0, 18, 25, 65, 100], closed="left")
     >>> ages.bins, ages.index([17, 18, 100]).tolist()
     (4, [0, 1, 3])
@@ -108,7 +117,7 @@ class Interval(Domain):
     circular: bool = False
     scale: Literal["linear", "log"] = "linear"
     atoms: Sequence[float] = ()
-    outside: Literal["clip", "refuse"] = "clip"
+    outside: Outside = "clip"
     missing: Literal["refuse", "bin"] = "refuse"
     unit: Unit = "number"
     # A document without one of these was written before they came, and keeps its meaning.
@@ -127,7 +136,7 @@ class Interval(Domain):
             circular: bool = False,
             scale: Literal["linear", "log"] = "linear",
             atoms: Iterable[Point] | NDArray[Any] = (),
-            outside: Literal["clip", "refuse"] = "clip",
+            outside: Outside = "clip",
             missing: Literal["refuse", "bin"] = "refuse",
             unit: Unit = "number",
             closed: Closed | None = None,
@@ -140,7 +149,7 @@ class Interval(Domain):
             edges: Iterable[Point] | NDArray[Any],
             circular: bool = False,
             atoms: Iterable[Point] | NDArray[Any] = (),
-            outside: Literal["clip", "refuse"] = "clip",
+            outside: Outside = "clip",
             missing: Literal["refuse", "bin"] = "refuse",
             unit: Unit = "number",
             closed: Closed | None = None,
@@ -151,13 +160,15 @@ class Interval(Domain):
     def __post_init__(self) -> None:
         """Check every field and turn dates and texts into numbers."""
         check_choice(self.scale, name="scale", choices=("linear", "log"))
-        check_choice(self.outside, name="outside", choices=("clip", "refuse"))
         check_choice(self.missing, name="missing", choices=("refuse", "bin"))
         check_choice(self.unit, name="unit", choices=UNITS)
         if not isinstance(self.circular, bool):
             raise DomainError(
                 f"circular must be True or False, got a {type(self.circular).__name__}"
             )
+        check_choice(self.outside, name="outside", choices=("clip", "overflow", "refuse"))
+        if self.circular and self.outside == "overflow":
+            raise DomainError("a circle has no outside: values wrap; leave outside= out")
         if self.edges is not None:
             self._take_ends(self.edges)
         elif self.low is None or self.high is None:
@@ -253,12 +264,15 @@ class Interval(Domain):
         is_piece = np.concatenate([np.ones(edges.size - 1), np.zeros(atoms.size)])
         order = np.lexsort((is_piece, starts))
         symbol = np.empty(order.size, dtype=np.int64)
-        symbol[order] = np.arange(order.size)
+        symbol[order] = np.arange(order.size) + (self.outside == "overflow")
         return edges, symbol[: edges.size - 1], symbol[edges.size - 1 :]
 
     @cached_property
     def left(self) -> NDArray[np.float64]:
-        """Left end of every symbol but the missing one: float64 [size or size - 1]."""
+        """Left end of every symbol but the missing one: float64 [size or size - 1].
+
+        The symbol below has both ends at `low`, the one above at `high`.
+        """
         return self._ends(0)
 
     @cached_property
@@ -268,7 +282,9 @@ class Interval(Domain):
 
     def _ends(self, side: int) -> NDArray[np.float64]:
         edges, pieces, atoms = self._pieces
-        ends = np.empty(pieces.size + atoms.size)
+        outside = 2 * (self.outside == "overflow")
+        ends = np.empty(pieces.size + atoms.size + outside)
+        ends[0], ends[-1] = self.low, self.high
         ends[pieces] = edges[side : edges.size - 1 + side]
         ends[atoms] = self.atoms
         ends.flags.writeable = False
@@ -276,8 +292,18 @@ class Interval(Domain):
 
     @cached_property
     def size(self) -> int:
-        """Number of symbols: pieces of bins, atoms, and the missing one."""
+        """Number of symbols: below, pieces of bins, atoms, above, and the missing one."""
         return self.left.size + (self.missing == "bin")
+
+    @property
+    def below_index(self) -> int | None:
+        """Number of the symbol of values below the interval; None where they have none."""
+        return 0 if self.outside == "overflow" else None
+
+    @property
+    def above_index(self) -> int | None:
+        """Number of the symbol of values above the interval; None where they have none."""
+        return self.left.size - 1 if self.outside == "overflow" else None
 
     @property
     def missing_index(self) -> int | None:
@@ -287,7 +313,7 @@ class Interval(Domain):
 
     @property
     def regular(self) -> bool:
-        """Whether the symbols are just bins of equal width or ratio: no atoms, no missing bin."""
+        """Whether the symbols are just bins of equal width or ratio: nothing stands apart."""
         return self.size == self.bins and self.edges is None
 
     def refined(self, bins: int) -> Interval:
@@ -344,17 +370,24 @@ class Interval(Domain):
                     refuse_outside(nowhere, what="a circle, so be finite")
                 missing = nowhere if missing is None else missing | nowhere
             numbers = np.where(nowhere | (numbers >= self.high), self.low, numbers)
-        elif self.outside == "refuse":
-            refuse_outside(
-                (numbers < self.low) | (numbers > self.high), what="[low, high] of the domain"
-            )
-        else:
-            numbers = np.clip(numbers, self.low, self.high)
+        below, above = self._beyond(numbers)
+        if self.outside == "refuse" and not self.circular:
+            refuse_outside(below | above, what="[low, high] of the domain")
+        numbers = np.clip(numbers, self.low, self.high)
         searched = self.atoms or self.edges is not None
         symbols = self._searched_index(numbers) if searched else self._regular_index(numbers)
+        if self.below_index is not None and self.above_index is not None:
+            symbols[below], symbols[above] = self.below_index, self.above_index
         if missing is not None:
             symbols[missing] = self.size - 1
         return symbols
+
+    def _beyond(self, numbers: Vector) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return which numbers lie below and above; an atom at `high` holds exactly that value."""
+        above = numbers > self.high
+        if self.outside == "overflow" and self.closed == "left" and self.high not in self.atoms:
+            above |= numbers == self.high
+        return numbers < self.low, above
 
     def _regular_index(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
         if self.scale == "log":
@@ -371,7 +404,7 @@ class Interval(Domain):
         else:
             symbols += numbers > stop.take(symbols)
             symbols -= numbers <= start.take(symbols, mode="clip")
-        return self._outermost(symbols, self.bins)
+        return self._outermost(symbols, self.bins) + (self.outside == "overflow")
 
     def _outermost(self, pieces: NDArray[np.int64], number: int) -> NDArray[np.int64]:
         """Return the pieces with the closed end of the line, or of the circle, in one of them."""
@@ -396,8 +429,9 @@ class Interval(Domain):
     """Of its class, in documents."""
 
     def for_curator(self) -> Interval:
-        """Return the interval with values outside clipped and missing ones counted."""
-        return replace(self, outside="clip", missing="bin")
+        """Return the interval with missing values counted, and values outside where refused."""
+        refused = self.outside == "refuse" and not self.circular
+        return replace(self, outside="overflow" if refused else self.outside, missing="bin")
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form; DomainError while the bins are not chosen."""

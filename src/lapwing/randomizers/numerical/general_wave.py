@@ -28,6 +28,7 @@ from lapwing.privacy.sampling.randomness import (
 )
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.domains.domain import check_no_overflow
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.tally import CountTally
@@ -135,6 +136,7 @@ class GeneralWave(Randomizer[CountTally]):
             raise DomainError(
                 "a wave needs an Interval or Integers of at least 2 symbols; labels have no order"
             )
+        check_no_overflow(self.domain, name="a general wave")
         if isinstance(self.shape, str) and self.shape == "trapezoid":
             if self.ratio is None:
                 raise ArgumentError(

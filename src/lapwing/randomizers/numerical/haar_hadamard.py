@@ -14,7 +14,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.hadamard import HadamardAgreement, hadamard_parity
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.domain import Domain, check_no_overflow, require_domain
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.randomizers.mixture import Component, Mixture, whole_shares
 from lapwing.randomizers.two_level import LARGEST_TABLE, TwoLevel
@@ -182,6 +182,7 @@ class HaarHadamard(Mixture[CountTally]):
             raise DomainError(
                 f"a Haar tree needs an Interval or Integers of 2..{LARGEST_TABLE} symbols"
             )
+        check_no_overflow(self.domain, name="a Haar-Hadamard randomizer")
         super().__post_init__()
 
     @cached_property

@@ -9,7 +9,7 @@ from lapwing.errors import DomainError
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field, exponential_bounds
 from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.domain import Domain, check_no_overflow, require_domain
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
@@ -165,6 +165,7 @@ class Hierarchical(Mixture[CountTally]):
         if not self.domain.ordered or self.domain.size < 2:
             raise DomainError("a hierarchy needs an Interval or Integers of at least 2 symbols")
         check_whole_field(self, "branching", low=2)
+        check_no_overflow(self.domain, name="a hierarchical histogram")
         super().__post_init__()
 
     @cached_property

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, DomainError, MismatchError, TallyError
 from lapwing.linear.arrays import Vector
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, check_no_overflow
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.tally import CountTally
@@ -55,6 +55,7 @@ def grid_points(domain: Domain) -> tuple[float, float]:
         When they are not evenly spaced on a line: labels, atoms, a missing symbol, a circle or a
         logarithmic scale.
     """
+    check_no_overflow(domain, name="a randomizer for means")
     if isinstance(domain, Integers) and domain.missing_index is None:
         return float(domain.low), 1.0
     regular = isinstance(domain, Interval) and domain.regular and not domain.circular

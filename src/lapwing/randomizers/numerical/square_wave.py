@@ -20,7 +20,7 @@ from lapwing.linear.operators.operator import Repeated
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
-from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.domain import Domain, check_no_overflow, require_domain
 from lapwing.protocol.domains.interval import Interval
 from lapwing.randomizers.two_level import TwoLevel
 from lapwing.randomizers.window_counts import spread_in_circular_windows, spread_in_windows
@@ -186,6 +186,7 @@ class SquareWave(TwoLevel):
         super().__post_init__()
 
     def _check_grid(self, domain: Domain) -> None:
+        check_no_overflow(domain, name="a square wave with a grid")
         if not isinstance(domain, Interval) or not domain.regular:
             raise DomainError(
                 "a grid finer than the bins needs an Interval without atoms or a missing bin"

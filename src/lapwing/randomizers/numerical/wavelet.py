@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lapwing.errors import ArgumentError, DomainError, LapwingWarning
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole, check_whole_field, exact_epsilon
-from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.domain import Domain, check_no_overflow, require_domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.randomizers.mixture import Component, Mixture, whole_shares
@@ -248,6 +248,7 @@ class Wavelet(Mixture[CountTally]):
         if not self.domain.ordered or self.domain.size < 2:
             raise DomainError("a wavelet needs an Interval or Integers of at least 2 symbols")
         object.__setattr__(self, "levels", self._resolved_levels())
+        check_no_overflow(self.domain, name="a wavelet randomizer")
         if self.domain.missing_index is not None and self._cell_number != self.domain.size:
             raise DomainError(
                 "a missing symbol would share a cell with the highest values; use a domain of "

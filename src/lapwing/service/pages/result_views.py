@@ -9,13 +9,19 @@ import msgspec
 
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.results.answer_text import (
+    NOT_KNOWN,
     Write,
+    atom_place,
     band_text,
+    beyond_text,
     count_text,
     estimate_text,
     interval_text,
     label_text,
     level_text,
+    limited_text,
+    number_text,
+    outside_of,
     percent,
     points,
     question_text,
@@ -95,7 +101,8 @@ def _numbers(document: Document) -> dict[str, Any]:
     unit: Unit = document["unit"]
     write = writer(unit)
     columns, curve_band = document["curve"]["columns"], document["curve"]["band"]
-    domain = document["domain"]
+    domain, limits = document["domain"], document["limited_to"]
+    clipped = limits is not None and document["outside"] is None
     return {
         "chart": embedded(
             {
@@ -103,6 +110,7 @@ def _numbers(document: Document) -> dict[str, Any]:
                 "unit": unit,
                 "log": domain.get("scale") == "log",
                 "columns": {key: columns[key] for key in columns if not key.endswith("_text")},
+                "start": document["curve"]["start"],
                 "atoms": [
                     {"at": (atom["left"] + atom["right"]) / 2, "share": atom["share"]}
                     for atom in document["atoms"]
@@ -110,26 +118,40 @@ def _numbers(document: Document) -> dict[str, Any]:
             }
         ),
         "band": curve_band,
-        "rows": [_bin(columns, row, write) for row in _spread(len(columns["right"]))],
+        "rows": [
+            _bin(columns, row, write, unit, clipped=clipped)
+            for row in _spread(len(columns["right"]))
+        ],
         "all_rows": len(columns["right"]) <= MOST_ROWS,
         "bins": count_text(len(columns["right"])),
         "quantiles": [
-            {"share": level_text(each["probability"]), **_cells(each, "value", write)}
+            {
+                "share": level_text(each["probability"]),
+                "value": number_text(each, write, unit),
+                "interval": interval_text(each, write, unit),
+            }
             for each in document["quantiles"]
         ],
         "mean": _cells(document["mean"], "value", write),
+        "limited": limits and limited_text(limits, write),
+        "outside": [
+            {"place": place, **_cells(row, "share", percent)}
+            for place, row in outside_of(document, write).items()  # type: ignore[arg-type]
+        ],
+        "whole_side": domain.get("closed", "left") == "left",
         "atoms": [
             {
-                "place": write(atom["left"])
-                if atom["left"] == atom["right"]
-                else f"in {write(atom['left'])} to {write(atom['right'])}",
+                "place": atom_place(atom, write, unit),
                 "declared": atom["declared"],
                 **_cells(atom, "share", percent),
             }
             for atom in document["atoms"]
         ],
         "questions": [
-            {"question": question_text(each, unit), **_cells(each, "share", percent)}
+            {
+                "question": question_text(each, unit, whole=domain["class"] == "integers"),
+                **_cells(each, "share", percent),
+            }
             for each in document["questions"]
         ],
     }
@@ -147,10 +169,17 @@ def _spread(length: int) -> list[int]:
     return [round(step * (length - 1) / (SPREAD_ROWS - 1)) for step in range(SPREAD_ROWS)]
 
 
-def _bin(columns: Mapping[str, list[Any]], row: int, write: Write) -> dict[str, str]:
+def _bin(
+    columns: Mapping[str, list[Any]], row: int, write: Write, unit: Unit, *, clipped: bool
+) -> dict[str, str]:
+    left, right = write(columns["left"][row]), write(columns["right"][row])
+    if clipped and row == 0:
+        left = beyond_text(left, unit, more=False)
+    if clipped and row == len(columns["right"]) - 1:
+        right = beyond_text(right, unit, more=True)
     return {
-        "left": write(columns["left"][row]),
-        "right": write(columns["right"][row]),
+        "left": left,
+        "right": right,
         "share": percent(columns["share"][row]),
         **_cells(_at(columns, row, "cdf"), "cdf", percent),
     }
@@ -222,10 +251,10 @@ def difference_view(document: Document) -> dict[str, Any]:
     if document["shares"] is not None:
         return {**view, "bars": _bars(document["shares"], "difference", points)}
 
-    def write(shift: float) -> str:
-        return shift_text(shift, unit)
+    def write(shift: float | None) -> str:
+        return NOT_KNOWN if shift is None else shift_text(shift, unit)
 
-    columns = document["curve"]["columns"]
+    columns, limits = document["curve"]["columns"], document["limited_to"]
     keys = ("right", "difference", "low", "high", "simultaneous_low", "simultaneous_high")
     return {
         **view,
@@ -235,6 +264,7 @@ def difference_view(document: Document) -> dict[str, Any]:
                 "unit": unit,
                 "log": False,
                 "columns": {key: columns[key] for key in keys if key in columns},
+                "start": document["curve"]["start"],
             }
         ),
         "rows": [
@@ -247,6 +277,7 @@ def difference_view(document: Document) -> dict[str, Any]:
             for row in _spread(len(columns["right"]))
         ],
         "mean": _cells(document["mean"], "shift", write),
+        "limited": limits and limited_text(limits, writer(unit)),
         "quantiles": [
             {"share": level_text(each["probability"]), **_cells(each, "shift", write)}
             for each in document["quantiles"]

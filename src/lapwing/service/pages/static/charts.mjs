@@ -234,7 +234,7 @@ function curve(data, names) {
   const { scale } = UNITS[unit];
   const start = log ? [] : [(columns.left ?? columns.right)[0] * scale];
   const xs = [...start, ...columns.right.map((end) => end * scale)];
-  const begins = start.map(() => 0);
+  const begun = data.start ?? {};
   const own = [];
   const columnsOut = [[]];
   // Where a single value stands at the start, the curve begins with its jump.
@@ -243,6 +243,8 @@ function curve(data, names) {
   for (const name of names) {
     if (!(name in columns)) continue;
     own.push(name);
+    // Whoever is below the range counts where the curve begins.
+    const begins = start.map(() => begun[name] ?? 0);
     columnsOut.push([...begins, ...columns[name]].filter((_, row) => keep[row]));
   }
   for (let row = 1; row < columnsOut[0].length; row += 1) {

@@ -73,8 +73,9 @@ function countedAs(value) {
   if (value === null) return null;
   if (domain.ordered) {
     const number = domain.read(value);
-    if (outside !== "clip" || domain.circular || !(number < low || number > high)) return null;
-    return number < low ? place.dataset.low : place.dataset.high;
+    if (outside === "refuse" || domain.circular || !(number < low || number > high)) return null;
+    const [end, side] = number < low ? [place.dataset.low, "below"] : [place.dataset.high, "above"];
+    return outside === "overflow" ? `${side} ${end}` : end;
   }
   if (other === undefined) return null;
   const known = Array.isArray(labels)

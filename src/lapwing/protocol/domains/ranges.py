@@ -1,0 +1,172 @@
+"""Ranges of an ordered domain: what is asked, and which symbols lie in it or touch it.
+
+A place on the line is just before a point or just after it (:class:`Places`). A range lies between
+two places, and so do the values of a symbol: those of a bin ``(a, b]`` between just after a and
+just after b. So one comparison answers which symbols lie in a range and which only touch it, on
+either side, with atoms, with whole numbers and with values outside the range of the domain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import ArgumentError
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_answers import Places, check_range, to_places
+
+Closed = Literal["left", "right", "both", "neither"]
+"""Which ends of a range belong to it."""
+
+Span = tuple[Places, Places]
+"""Where a range begins and ends, single places."""
+
+
+def to_spans(low: Any, high: Any, domain: Domain, closed: Closed | None = None) -> list[Span]:
+    """Return a range as it lies on the line: one span, or two where it goes round a circle.
+
+    Parameters
+    ----------
+    low, high : float, or a date or time
+        With ``low <= high``, but on a circle; both may be infinite. A date is a whole day.
+    domain : Domain
+        Ordered.
+    closed : {"left", "right", "both", "neither"}, optional
+        Which ends belong to the range; default: the end that belongs to the bins of the domain.
+
+    Raises
+    ------
+    DomainError
+        When an end cannot be read in the unit of the domain.
+    ArgumentError
+        When it is no range.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> day = Interval("00:00", "24:00", bins=24, unit="time-of-day", circular=True)
+    >>> len(to_spans("06:00", "10:00", day)), len(to_spans("22:00", "02:00", day))
+    (1, 2)
+    """
+    if closed not in (None, *get_args(Closed)):
+        raise ArgumentError(f"closed must be 'left', 'right', 'both' or 'neither', got {closed!r}")
+    side = closed or domain.closed
+    start = to_places(low, domain, name="low", before=side in ("left", "both"))
+    stop = to_places(high, domain, name="high", before=side in ("left", "neither"))
+    if start.points.ndim or stop.points.ndim:
+        raise ArgumentError("a range must have one low and one high end, got several of one")
+    first, last = float(start.points), float(stop.points)
+    if domain.name == "integers":
+        start, stop = _between_whole_numbers(start), _between_whole_numbers(stop)
+    # An open end holds everything beyond, infinite values also.
+    start = start if first > -math.inf else _place(first, before=True)
+    stop = stop if last < math.inf else _place(last, before=False)
+    if domain.circular and first > last:
+        return [(_place(-math.inf, before=True), stop), (start, _place(math.inf, before=False))]
+    check_range(first, last)
+    return [(start, stop)]
+
+
+def _place(point: float, *, before: bool) -> Places:
+    return Places(np.asarray(point), np.asarray(before))
+
+
+def _between_whole_numbers(place: Places) -> Places:
+    """Return the same place just before a whole number: between two of them nobody has a value."""
+    point = float(place.points)
+    if math.isinf(point):
+        return place
+    return _place(math.ceil(point) + (point.is_integer() and not place.before), before=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Touched:
+    """The symbols of a domain that a range holds, and those that it may hold in part.
+
+    Parameters
+    ----------
+    whole : numpy.ndarray
+        bool [symbols with a place on the line]: all of whose values lie in the range.
+    some : numpy.ndarray
+        bool, of the same length: some of whose values may.
+    """
+
+    whole: NDArray[np.bool_]
+    some: NDArray[np.bool_]
+
+
+def touched(domain: Domain, spans: Sequence[Span]) -> Touched:
+    """Return which symbols lie in a range and which it touches."""
+    starts, stops = symbol_places(domain)
+    whole = np.zeros(starts.points.size, dtype=np.bool_)
+    some = np.zeros(starts.points.size, dtype=np.bool_)
+    for start, stop in spans:
+        if _at_or_after(start, stop):
+            continue  # an empty range touches nothing
+        whole |= _at_or_after(starts, start) & _at_or_after(stop, stops)
+        some |= ~_at_or_after(starts, stop) & ~_at_or_after(start, stops)
+    return Touched(whole, some)
+
+
+def _at_or_after(places: Places, others: Places) -> NDArray[np.bool_]:
+    """Return where a place is the other one or lies after it."""
+    same = places.points == others.points
+    later: NDArray[np.bool_] = places.points > others.points
+    here: NDArray[np.bool_] = same & (places.before <= others.before)
+    return later | here
+
+
+def symbol_places(domain: Domain) -> tuple[Places, Places]:
+    """Return between which places the values of each symbol lie; without the missing symbol.
+
+    Those of a symbol outside the range reach to infinity, and so do those of the first and the
+    last symbol where values outside are counted in them.
+    """
+    left, right = domain.left.copy(), domain.right.copy()
+    outside = domain.outside_indices
+    inner = np.ones(left.size, dtype=np.bool_)
+    inner[outside] = False
+    point = inner & (left == right)
+    closed_left = np.full(left.size, domain.closed == "left")
+    after_point = np.append(False, point[:-1] & (right[:-1] == left[1:]))
+    before_point = np.append(point[1:] & (left[1:] == right[:-1]), False)
+    starts_before = point | (closed_left & ~after_point)
+    stops_before = ~point & (closed_left | before_point)
+    first, last = np.flatnonzero(inner)[[0, -1]]
+    if not domain.circular:
+        # The outermost bin at the open side of a line holds that end.
+        starts_before[first] = True
+        if not outside:
+            stops_before[last] = False
+    if outside:
+        left[0], starts_before[0], stops_before[0] = -math.inf, True, True
+        right[-1], starts_before[-1], stops_before[-1] = math.inf, stops_before[last], False
+    elif domain.open_ended:
+        left[0], right[-1] = -math.inf, math.inf
+    return Places(left, starts_before), Places(right, stops_before)
+
+
+def split_bin(domain: Domain, place: Places) -> tuple[float, float] | None:
+    """Return the ends of the symbol that a place cuts in two; None where it lies between symbols.
+
+    Of a symbol that holds values outside the range one end is infinite.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> ages = Interval(0, 4, bins=4, outside="refuse")
+    >>> ((start, stop),) = to_spans(1, 2.5, ages)
+    >>> split_bin(ages, start), split_bin(ages, stop)
+    (None, (2.0, 3.0))
+    """
+    starts, stops = symbol_places(domain)
+    cut = ~_at_or_after(starts, place) & ~_at_or_after(place, stops)
+    if not cut.any() or math.isinf(float(place.points)):
+        return None
+    symbol = int(np.argmax(cut))
+    return float(starts.points[symbol]), float(stops.points[symbol])

@@ -1,0 +1,169 @@
+"""What is said of people outside the range, by every output: true of its words."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.errors import LimitedWarning
+from lapwing.results.answer_documents import AnswerRequest, AskedRange
+from lapwing.results.answer_text import csv_rows, question_text, tables_of
+from lapwing.results.answers import answer_of
+
+INCOME = lw.Interval(0, 30_000, bins=300, outside="overflow")
+VALUES = np.random.default_rng(5).lognormal(8.6, 0.8, 200_000)
+HOURS = lw.Interval("00:00", "24:00", bins=24, unit="time-of-day", circular=True)
+
+
+def released(values: Any, domain: lw.Interval, *, seed: int = 8) -> lw.Distribution:
+    made = lw.release(values, domain, epsilon=1, neighbors="replace-one", rng=lw.seeded(seed))
+    return made.distribution
+
+
+@pytest.fixture(scope="module")
+def income() -> lw.Distribution:
+    return released(VALUES, INCOME)
+
+
+def holds(interval: tuple[float, float] | None, truth: float) -> bool:
+    assert interval is not None
+    return interval[0] <= truth <= interval[1]
+
+
+def test_the_share_outside_is_known(income: lw.Distribution) -> None:
+    above = float(np.mean(VALUES > 30_000))
+    assert holds(income.probability_interval(30_000, math.inf), above)
+    assert income.probability(30_000, math.inf) == pytest.approx(above, abs=5e-4)
+    inside = float(np.mean((VALUES > 29_000) & (VALUES <= 30_000)))
+    assert holds(income.probability_interval(29_000, 30_000), inside)
+    assert income.probability(29_000, 30_000) == pytest.approx(inside, abs=5e-4)
+
+
+def test_how_far_outside_is_not_known(income: lw.Distribution) -> None:
+    assert income.quantile(0.999) == math.inf
+    low, high = income.quantile_interval(0.999) or (0, 0)
+    assert low >= 29_900
+    assert high == math.inf
+    further = income.probability_interval(40_000, math.inf)
+    assert holds(further, float(np.mean(VALUES > 40_000)))
+    assert (further or (1, 1))[0] == 0
+    assert income.cdf(40_000) == income.cdf(30_000) < 0.99
+
+
+def test_outside_the_range_there_is_no_atom(income: lw.Distribution) -> None:
+    assert income.atoms == ()
+    left = income._picture()
+    assert left.lines[-1].x.min() == 0
+    assert left.lines[-1].y[-1] == pytest.approx(float(income.cdf(30_000)))
+    (density,) = income._density_picture().shapes
+    assert density.points.size == 0
+
+
+def test_a_mean_is_of_values_limited_to_the_range(income: lw.Distribution) -> None:
+    fresh = replace(income)
+    with pytest.warns(LimitedWarning, match=r"% of the people are outside the range 0 to 30000"):
+        mean = fresh.mean()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fresh.mean() == mean  # it is said once
+        fresh.variance()
+    assert holds(income.mean_interval(), float(np.clip(VALUES, 0, 30_000).mean()))
+    assert "of values limited to 0 to 30000" in income.summary()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        released(np.linspace(1, 29_999, 50_000), INCOME).mean()  # nobody is outside
+
+
+def test_every_output_says_so(income: lw.Distribution) -> None:
+    asked = (AskedRange("30000", None, "right"), AskedRange("40000", None, "left"))
+    request = AnswerRequest(probabilities=(0.5, 0.999), ranges=asked, curve=True)
+    answer: Any = answer_of(income, request)
+    json.dumps(answer, allow_nan=False)
+    (_, last) = answer["quantiles"]
+    assert last["value"] is None
+    assert last["at_least"] == 30_000
+    assert csv_rows(answer)[1]["value"] == ">=30000"
+    assert tables_of(answer, "x")[0].rows[1][1] == "30000 or more"
+    share = income.probability(30_000, math.inf)
+    assert answer["outside"]["above"]["share"] == pytest.approx(share)
+    words = [question_text(row, "number") for row in answer["questions"]]
+    assert words == ["above 30000", "at least 40000 (40000 is inside the bin 30000 or more)"]
+    table = income.to_dict()
+    inside = INCOME.bins + 2
+    assert table["left"][:2] == [-math.inf, 0]
+    assert table["right"][inside - 2 : inside] == [30_000, math.inf]
+    assert table["cdf"][inside - 1] == pytest.approx(1)
+    columns = answer["curve"]["columns"]
+    assert (columns["left"][0], columns["right"][-1]) == (0, 30_000)
+    assert len(columns["left"]) == INCOME.bins
+    assert answer["curve"]["start"]["cdf"] == table["cdf"][0]
+    lines = income.summary().splitlines()
+    assert any(line.startswith("above 30000") for line in lines)
+    assert any(line.startswith("below 0") for line in lines)
+
+
+def test_a_clipped_result_is_open_at_its_ends() -> None:
+    clipped = released(VALUES, replace(INCOME, outside="clip"))
+    assert holds(clipped.probability_interval(29_000, 30_000), 0.0018)
+    assert holds(clipped.probability_interval(30_000, math.inf), 0.016)
+    assert (clipped.quantile_interval(0.999) or (0, 0))[1] == math.inf
+    answer: Any = answer_of(clipped, AnswerRequest())
+    assert answer["outside"] is None
+    assert [row["open"] for row in answer["atoms"]] == ["above"]
+    assert tables_of(answer, "x")[1].rows[0][0] == "29900 or more"
+    assert clipped.to_dict()["right"][299] == math.inf
+    assert "of values limited to 0 to 30000" in clipped.summary()
+
+
+def test_a_shift_of_a_quantile_outside_is_not_known(income: lw.Distribution) -> None:
+    more = released(VALUES * 1.2, INCOME).difference(income, people="different")
+    assert math.isnan(float(more.quantile(0.999)))
+    assert more.quantile_interval(0.999) is None
+    answer: Any = answer_of(more, AnswerRequest(probabilities=(0.5, 0.999)))
+    json.dumps(answer, allow_nan=False)
+    assert answer["quantiles"][1] == {
+        "probability": 0.999,
+        "shift": None,
+        "low": None,
+        "high": None,
+    }
+    assert tables_of(answer, "x")[0].rows[1][1] == "not known"
+
+
+def test_people_outside_are_drawn_at_the_ends(income: lw.Distribution) -> None:
+    drawn = income.sample(20_000, rng=3)
+    present = drawn[~np.isnan(drawn)]
+    assert present.min() >= 0
+    assert present.max() == 30_000
+    assert np.mean(present == 30_000) == pytest.approx(0.0162, abs=0.004)
+
+
+def test_without_counts_of_people_outside_nobody_is_there() -> None:
+    short = lw.Distribution.of_counts(np.ones(300), INCOME)
+    assert short.mass[[0, -1]].tolist() == [0, 0]
+    assert short.quantile([0, 1]).tolist() == [0, 30_000]
+    whole = lw.Distribution.of_counts(np.ones(302), INCOME)
+    assert whole.quantile([0, 1]).tolist() == [-math.inf, math.inf]
+
+
+def test_hours_are_counted_from_their_beginning() -> None:
+    rng = np.random.default_rng(3)
+    seconds = np.floor(rng.normal(9.5, 3, 40_000) % 24 * 2) * 1800
+    result = released(seconds, HOURS, seed=9)
+    hours = seconds / 3600
+    low, high = result.probability_interval("06:00", "10:00") or (0, 1)
+    truth = float(np.mean((hours >= 6) & (hours < 10)))
+    assert low <= truth <= high < low + 0.02
+    night = float(np.mean((hours >= 22) | (hours < 2)))
+    assert holds(result.probability_interval("22:00", "02:00"), night)
+    parts = [("22:00", "24:00"), ("00:00", "02:00")]
+    assert result.probability("22:00", "02:00") == pytest.approx(
+        sum(result.probability(*part) for part in parts)
+    )
