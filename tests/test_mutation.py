@@ -129,7 +129,7 @@ def test_guarantees_ledgers_noise_and_both_models_are_in_an_area() -> None:
     areas = {Path(file).name: area_of(file) for file in PLANTED_IN}
     assert areas["guarantee.py"] == areas["gaussian_dp.py"] == "guarantees"
     assert areas["ledger.py"] == "ledgers"
-    assert areas["rounded_normal.py"] == areas["randomness.py"] == "noise"
+    assert areas["integer_noise.py"] == areas["randomness.py"] == "noise"
     assert areas["square_wave.py"] == "randomizers" and areas["sum_tree.py"] == "mechanisms"
     assert area_of("decoders/wiener_noise.py") == "decoders" and area_of("__main__.py") is None
     rooms = {file.partition("/")[0] for file in TEXTS if "/" in file}
@@ -169,7 +169,7 @@ def test_a_small_file_is_exhausted_and_nothing_comes_twice() -> None:
         ("guarantee", "test_randomizer_privacy.py", 1),  # by import
         ("sum_tree", "test_linear_mechanisms.py", 1),  # by its public name
         ("square_wave", "test_randomizer_privacy.py", 2),  # through what is registered
-        ("noise_kernels", "test_rounded_normal.py", 3),  # mirrors a file that imports it
+        ("noise_kernels", "test_integer_noise.py", 3),  # mirrors a file that imports it
         ("two_level", "test_randomizer_privacy.py", 3),  # a contract of a file that imports it
     ],
 )

@@ -13,8 +13,7 @@ AREAS = {
     "randomizers": r"^randomizers/",
     "mechanisms": r"^mechanisms/",
     "ledgers": r"ledger|privacy_statement",
-    "noise": r"(^|/)(noise_|integer_noise|additive_noise|rounded_normal|discrete_laplace|randomness"
-    r"|lazy_words|word_supply)|^privacy/sampling/",
+    "noise": r"(^|/)(noise_|integer_noise|additive_noise|randomness)|^privacy/sampling/",
     "guarantees": r"(^|/)(guarantee|promise|gaussian_dp|privacy_loss|loss_distributions|shuffle)"
     r"|^privacy/",
     "protocol": r"^protocol/",
