@@ -118,7 +118,7 @@ def test_a_release_by_segment_is_shown_by_segment(files: Path, done: Program) ->
         (("decode", "labels.json", "-o", "x.json"), "lapwing show labels.json"),
         (("show", "survey.json", "--csv", "s.csv"), "has no table"),
         (("decode", "survey.json"), "there is no tally"),
-        (("decode", "numbers.json"), "name the survey first"),
+        (("decode", "numbers.json"), "must be a survey, a tally or a release"),
         (("answer", "numbers.json", "--quantile", "0.5", "--csv", "x.txt"), "must end in .csv"),
         (
             ("answer", "numbers.json", "--quantile", "0.5", "--csv", "values.csv"),

@@ -171,7 +171,10 @@ def test_two_epochs_of_remembered_answers(running: Running, tmp_path: Path) -> N
             gateway.put(survey, reports, epoch=epoch, pile="a")
     assert gateway.send(running.url).waiting == 0
     refused, rounds, fresh = (
-        running.admin.get(f"/v1/surveys/{survey.fingerprint}/results/1", params={"against": "2"})
+        running.admin.get(
+            f"/v1/surveys/{survey.fingerprint}/results/1",
+            params={"against": "2", "target": "empirical"},
+        )
         for survey in surveys
     )
     assert 400 <= refused.status_code < 500 and "who came and who left" in refused.text

@@ -32,8 +32,9 @@ from tests.rows import each
 class DomainKind:
     """A kind of domain, values in it, and values that it has no place for, with their symbols.
 
-    `outside` is where a value outside goes: it is clipped, or wraps. `infinite` says the same of
-    infinities; None where these are missing. Without `outside` such a value has no symbol.
+    `outside` is where a value outside goes that is clipped, or wraps. `infinite` says the same of
+    infinities; None where these are missing. With overflow they go to *below* and *above*. Without
+    `outside` such a value has no symbol.
     """
 
     make: Callable[..., Any]
@@ -155,7 +156,9 @@ class Case(NamedTuple):
     def possible(self) -> bool:
         """Whether a column of this way can hold the cell; labels have no outside to speak of."""
         hashed, typed = "hashed strings", ("array", "arrow", "summarize", "polars")
-        if not self._ordered and (self.outside == "refuse" or self.cell in CELLS[2:6]):
+        if not self._ordered and (self.outside != "clip" or self.cell in CELLS[2:6]):
+            return False
+        if self.outside == "overflow" and self.kind in ("circular", "integers"):
             return False
         if self.kind == hashed and self.way in ("curator", "summarize", "texts"):
             return False
@@ -170,9 +173,20 @@ class Case(NamedTuple):
         return self.cell != "null" or self.way != "array"
 
     @property
+    def _curated(self) -> bool:
+        return self.way in ("curator", "summarize")
+
+    @property
+    def _overflows(self) -> bool:
+        """Whether *below* and *above* are symbols; a curator has no values to send back."""
+        if not self._ordered or self.kind in ("circular", "integers"):
+            return False
+        return self.outside == "overflow" or (self._curated and self.outside == "refuse")
+
+    @property
     def wanted(self) -> int | None:
         """The symbol of the cell, by hand; None where it is refused."""
-        kind, curator = KINDS[self.kind], self.way in ("curator", "summarize")
+        kind, curator = KINDS[self.kind], self._curated
         last = self.domain.for_curator().size - 1 if curator else self.domain.size - 1
         missing = last if curator or self.missing == "count" else None
         if self.cell in ("null", "NaN"):
@@ -181,6 +195,9 @@ class Case(NamedTuple):
             if self._ordered:
                 return missing
             return last if kind.other is None and curator else kind.other
+        if self._overflows:
+            above = last - 1 if missing == last else last
+            return 0 if self.cell in ("below", "-infinity") else above
         if kind.infinite is None and self.cell.endswith("infinity"):
             return missing
         ends = dict(zip(("-infinity", "infinity"), kind.infinite or (), strict=False))
@@ -195,7 +212,7 @@ class Case(NamedTuple):
 
     @property
     def symbols(self) -> list[int | None]:
-        first, second = (symbol for _, symbol in KINDS[self.kind].inside)
+        first, second = (symbol + self._overflows for _, symbol in KINDS[self.kind].inside)
         return [first, second, self.wanted, first]
 
 
@@ -246,7 +263,7 @@ GRID = [
     case
     for kind in KINDS
     for missing in ("refuse", "count")
-    for outside in ("clip", "refuse")
+    for outside in ("clip", "refuse", "overflow")
     for cell in CELLS
     for way in WAYS
     if (case := Case(kind, missing, outside, cell, way)).possible
@@ -286,7 +303,8 @@ def test_the_whole_grid(case: Case) -> None:
 def test_what_is_covered() -> None:
     assert uncovered(CHOSEN, GRID, covers) == set() and idle(CHOSEN, covers) == []
     for name, kind in KINDS.items():
-        outside = ("clip", "refuse") if kind.outside else ("clip",)
+        outside = ["clip", *(["refuse"] if kind.outside else [])]
+        outside += ["overflow"] if kind.outside and name not in ("circular", "integers") else []
         met = {(case.missing, case.outside) for case in CHOSEN if case.kind == name}
         assert met == {(missing, one) for missing in ("refuse", "count") for one in outside}
     assert len(CHOSEN) < len(GRID) / 4

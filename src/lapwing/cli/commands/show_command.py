@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lapwing.cli.console import Output, facts
+from lapwing.cli.reading.domain_options import FORMAT as DOMAIN
 from lapwing.cli.reading.domain_options import DomainFile
 from lapwing.cli.reading.options import Force, Level, check_level
 from lapwing.cli.showing.answer import TableOptions
 from lapwing.cli.wording import OPEN_BINS, described, domain_text
 from lapwing.documents import read
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.chosen_bins import BINS_FOR_ATOMS
-from lapwing.protocol.domains.domain import Domain
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import count_text, percent
 from lapwing.stored_files import ReportFile, load
@@ -63,8 +63,16 @@ def _content(path: Path) -> Any:
     with path.open("rb") as stream:  # an error of the system as such
         if stream.read(20).startswith(REPORTS):
             return ReportFile.of(path)
-    content = load(path)
-    return DomainFile(domain=path) if isinstance(content, Domain) else content
+    if _is_domain(path):
+        return DomainFile(domain=path)
+    return load(path)
+
+
+def _is_domain(path: Path) -> bool:
+    try:
+        return read(path).get("format") == DOMAIN
+    except FormatError:
+        return False
 
 
 def _survey(survey: Any, name: str, level: float) -> Shown:
