@@ -71,19 +71,23 @@ def test_two_equal_releases_of_labels_differ_as_seldom_as_the_band_says() -> Non
 
     one = of_counts(lw.Categories(labels), "laplace")
     deviation = math.sqrt(2) * DEVIATION
-    band = Difference(one, one).confidence_band(level, kind="simultaneous")
+    band = Difference(one, one, target="empirical").confidence_band(level, kind="simultaneous")
     assert band is not None and not band.leaves_zero
     assert level <= all_inside(float(band.high[5]) / deviation) < level + 0.03
     assert all_inside(stats.norm.isf((1 - level ** (1 / labels)) / 2)) < 0.5  # of normal errors
     # A single gap, and a gap to normal noise.
-    half = half_width(Difference(one, one).share_interval(5, level=0.99))
+    half = half_width(Difference(one, one, target="empirical").share_interval(5, level=0.99))
     alone = half / deviation
     assert 0.007 < (1 + alone) * math.exp(-2 * alone) < 0.0105
     normal = of_counts(lw.Categories(labels), "normal")
-    plain: Any = Difference(normal, normal).confidence_band(level, kind="simultaneous")
+    plain: Any = Difference(normal, normal, target="empirical").confidence_band(
+        level, kind="simultaneous"
+    )
     critical = stats.norm.isf((1 - level ** (1 / labels)) / 2)
     assert plain.high[5] / deviation == pytest.approx(critical, rel=0.01)
-    mixed: Any = Difference(one, normal).confidence_band(level, kind="simultaneous")
+    mixed: Any = Difference(one, normal, target="empirical").confidence_band(
+        level, kind="simultaneous"
+    )
     assert plain.high[5] < mixed.high[5] < band.high[5]
 
 
