@@ -442,9 +442,12 @@ def learned_prior(
         See :func:`learned_answer`.
     """
     apart = apart_columns(scaled, answer)
-    smooth, heavy = smooth_part(*marginal(information, score, apart), scaled, answer, further)
-    free = apart[:, ~scaled.outside[scaled.apart]]
-    inner, slope = marginal(information, score, free)
+    inner, slope = marginal(information, score, apart)
+    smooth, heavy = smooth_part(inner, slope, scaled, answer, further)
+    free = apart
+    if scaled.outside.any():  # they are spikes: learned, not free
+        free = apart[:, ~scaled.outside[scaled.apart]]
+        inner, slope = marginal(information, score, free)
     prior = _with_spikes_and_steps(smooth, heavy, inner, slope, scaled)
     return replace(prior, covariance=prior.covariance + FREE * free @ free.T)
 
