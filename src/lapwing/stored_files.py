@@ -178,7 +178,7 @@ def load(path: Path | str) -> Any:
             return _scan(path, document)
         if name == DOMAIN:
             return read_as(path, _domain)
-        if name not in CLASSES:
+        if not isinstance(name, str) or name not in CLASSES:
             raise FormatError(_unknown(path, name))
         return read_as(path, _class(CLASSES[name]).from_document)
 

@@ -16,7 +16,7 @@ from lapwing.privacy.integer_noise import Kind, Noise, Sensitivity, calibrated
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource
-from lapwing.protocol.domains.domain import Domain, check_ordered
+from lapwing.protocol.domains.domain import Domain, check_no_overflow, check_ordered
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release
 
@@ -126,6 +126,7 @@ class AdaptiveQuantiles(Mechanism):
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless there are at least two symbols."""
         check_ordered(domain, name=self.name)
+        check_no_overflow(domain, name=self.name)
         if domain.left.size < 2:
             raise ArgumentError("adaptive quantiles need a domain of at least 2 symbols")
 

@@ -32,7 +32,7 @@ from lapwing.privacy.integer_noise import Noise, exponential_coin
 from lapwing.privacy.privacy_loss import PrivacyLoss, concentrated_epsilon
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, iterate, scalar_below
-from lapwing.protocol.domains.domain import Domain, check_ordered
+from lapwing.protocol.domains.domain import Domain, check_no_overflow, check_ordered
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release, ReleasePart
 from lapwing.results.distribution import Distribution
@@ -324,6 +324,7 @@ class MatchingPursuit(Mechanism):
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless there are 2..1024 symbols, as many as own functions have."""
         check_ordered(domain, name=self.name)
+        check_no_overflow(domain, name=self.name)
         held = domain.left.size
         if not 2 <= held <= MOST_SYMBOLS:
             raise ArgumentError(

@@ -29,7 +29,7 @@ from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.integer_noise import Kind, Noise, Sensitivity, calibrated
 from lapwing.privacy.promise import Promise
-from lapwing.protocol.domains.domain import Domain, check_ordered
+from lapwing.protocol.domains.domain import Domain, check_no_overflow, check_ordered
 from lapwing.protocol.release import Release
 
 Integers = NDArray[np.int64]
@@ -192,6 +192,7 @@ class PolynomialProjection(LinearMechanism):
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless the domain has enough symbols, and at most 4096."""
         check_ordered(domain, name=self.name)
+        check_no_overflow(domain, name=self.name)
         held = domain.left.size
         if not max(2, self.functions) <= held <= MOST_SYMBOLS:
             raise ArgumentError(

@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from lapwing.documents import parse, replacing, require_plain, sync_folder
+from lapwing.documents import opening, parse, read_as, replacing, require_plain, sync_folder
 from lapwing.errors import (
     ArgumentError,
     BudgetError,
@@ -350,7 +350,8 @@ class Ledger:
         FormatError
             When the file is no ledger, of an unknown version, or damaged.
         """
-        return _ledger(Path(path).read_bytes(), Path(path))
+        with opening(Path(path)):
+            return read_as(Path(path), cls.from_document)
 
     def save(self, path: Path | str) -> None:
         """Write the ledger to a new file.

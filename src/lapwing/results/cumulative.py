@@ -128,11 +128,16 @@ class Cumulative:
     def density(self, points: ArrayLike) -> Vector:
         """Return the mass per unit at each point; infinite at a step."""
         x = np.asarray(points, dtype=np.float64)
-        piece = np.clip(np.searchsorted(self.left, x, side="right") - 1, 0, self.left.size - 1)
+        beside = int(self.outside)  # people outside the range are at no point of it
+        last = self.left.size - 1 - beside
+        piece = np.clip(np.searchsorted(self.left, x, side="right") - 1, beside, last)
         width = self.right[piece] - self.left[piece]
         density = np.where(width > 0, self.mass[piece] / np.where(width > 0, width, 1.0), 0.0)
         density = np.where((x < self.left[0]) | (x > self.right[piece]), 0.0, density)
-        result: Vector = np.where(self.at(x) > self.before(x), np.inf, density)
+        held = (self.left == self.right) & (self.mass > 0)
+        if self.outside:
+            held[[0, -1]] = False
+        result: Vector = np.where(np.isin(x, self.left[held]), np.inf, density)
         return result[()]
 
     def _evaluate(self, points: ArrayLike, *, side: str) -> Vector:

@@ -646,6 +646,12 @@ def _why(one: Domain, two: Domain) -> str:
             f"missing={'category' if not one.ordered else 'bin'!r} in the domain of the survey, "
             "too (--missing), before its reports are collected"
         )
+    rest = [{**each, "missing": None, "outside": None} for each in (first, second)]
+    if rest[0] == rest[1]:
+        return (
+            "they count values outside the range differently; declare the same outside= in both "
+            "domains (--outside)"
+        )
     if not one.ordered and not two.ordered:
         return "their labels are others, or stand in another order"
     return "decode both at the same bins"

@@ -183,7 +183,7 @@ class Distribution(Stored):
         Where the domain counts values outside its range, a point above `high` is answered with the
         share up to `high`, and a point below `low` with the share below `low`.
         """
-        return self.cumulative.up_to(to_places(points, self.domain))
+        return np.minimum(self.cumulative.up_to(to_places(points, self.domain)), 1.0)
 
     def quantile(self, probabilities: ArrayLike) -> NDArray[Any]:
         """Return the smallest x with P(value <= x) >= p, for each p in [0, 1].
@@ -209,7 +209,7 @@ class Distribution(Stored):
             edges of bins are exact: ``low < value <= high`` for numbers, ``low <= value < high``
             for dates, times and circles.
         """
-        return self.cumulative.between(to_spans(low, high, self.domain, closed))
+        return min(self.cumulative.between(to_spans(low, high, self.domain, closed)), 1.0)
 
     def mean(self) -> Any:
         """Return the expected value, as :meth:`quantile` does; a float for numbers.

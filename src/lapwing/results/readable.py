@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,8 @@ def hash_of_result(result: Any) -> int:
 def _same(one: Any, other: Any) -> bool:
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return np.array_equal(one, other)
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
     if type(one) is type(other) and hasattr(one, "to_document"):
         # An error law is compared as it is stored, and a file does not hold all its digits.
         return bool(one.to_document() == other.to_document())

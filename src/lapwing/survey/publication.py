@@ -99,9 +99,10 @@ def release(
     Parameters
     ----------
     values : array_like [n], or ExactCounts
-        What the people hold, each read by itself; values outside the domain are clipped, missing
-        and unreadable ones get a symbol, which what is none of the labels has, too, unless the
-        domain names an `other`. There may be none.
+        What the people hold, each read by itself; values outside the domain are clipped, or
+        counted below and above where it does not clip. Missing and unreadable ones get a symbol,
+        which what is none of the labels has, too, unless the domain names an `other`. There may
+        be none.
     domain : Interval, Integers or Categories
         Public: its bounds or labels must not come from the data. Left out for ExactCounts. An
         interval without bins gets a round width by the privacy parameters alone: 128 to 512 bins,

@@ -84,7 +84,7 @@ def test_inside_nothing_changes(name: str, domain: Interval) -> None:
 
 
 def test_a_circle_has_no_outside() -> None:
-    with pytest.raises(DomainError, match="a circle has no outside: values wrap"):
+    with pytest.raises(DomainError, match="a circle has no outside, because values wrap"):
         Interval(0, 1, bins=64, circular=True, outside="overflow")
 
 

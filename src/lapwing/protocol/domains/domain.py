@@ -163,7 +163,7 @@ def check_no_overflow(domain: Domain, *, name: str) -> None:
     if domain.below_index is not None:
         raise DomainError(
             f"{name} is made for bins alone, and values outside have symbols of their own here; "
-            "declare outside='clip' or outside='refuse' in the domain (--outside clip)"
+            "declare outside='clip' in the domain (--outside clip)"
         )
 
 

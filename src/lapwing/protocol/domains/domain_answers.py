@@ -97,13 +97,13 @@ def _as_array(points: Any) -> NDArray[Any] | None:
     return None
 
 
-def check_range(low: float, high: float) -> None:
+def check_range(low: float, high: float, *, unit: Unit = "number") -> None:
     """Raise ArgumentError unless low is at most high; one that is not a number is neither."""
     if not low <= high:
-        raise ArgumentError(
-            f"a range must have low <= high, got {low:g} and {high:g}; one that goes round the "
-            "end of a circle is the sum of two"
+        ends = (
+            to_text(end, unit=unit) if math.isfinite(end) else f"{end:g}" for end in (low, high)
         )
+        raise ArgumentError("a range must have low <= high, got {} and {}".format(*ends))
 
 
 def to_values(found: ArrayLike, domain: Domain) -> Any:

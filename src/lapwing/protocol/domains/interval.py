@@ -168,7 +168,7 @@ class Interval(Domain):
             )
         check_choice(self.outside, name="outside", choices=("clip", "overflow", "refuse"))
         if self.circular and self.outside == "overflow":
-            raise DomainError("a circle has no outside: values wrap; leave outside= out")
+            raise DomainError("a circle has no outside, because values wrap; declare none")
         if self.edges is not None:
             self._take_ends(self.edges)
         elif self.low is None or self.high is None:

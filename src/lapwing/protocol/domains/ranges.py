@@ -60,7 +60,17 @@ def to_spans(low: Any, high: Any, domain: Domain, closed: Closed | None = None) 
     stop = to_places(high, domain, name="high", before=side in ("left", "neither"))
     if start.points.ndim or stop.points.ndim:
         raise ArgumentError("a range must have one low and one high end, got several of one")
-    first, last = float(start.points), float(stop.points)
+    # A date is asked by its day: "above" it begins a day later, which is no other range.
+    first, last = (float(to_places(end, domain, before=True).points) for end in (low, high))
+    if domain.circular and math.isfinite(first) and math.isfinite(last):
+        if last - first >= _length(domain):
+            return [(_place(-math.inf, before=True), _place(math.inf, before=False))]
+        turns = _turns(first, domain), _turns(last, domain)
+        first, last = first - turns[0], last - turns[1]
+        start, stop = (
+            Places(place.points - turn, place.before)
+            for place, turn in zip((start, stop), turns, strict=True)
+        )
     if domain.name == "integers":
         start, stop = _between_whole_numbers(start), _between_whole_numbers(stop)
     # An open end holds everything beyond, infinite values also.
@@ -68,8 +78,20 @@ def to_spans(low: Any, high: Any, domain: Domain, closed: Closed | None = None) 
     stop = stop if last < math.inf else _place(last, before=False)
     if domain.circular and first > last:
         return [(_place(-math.inf, before=True), stop), (start, _place(math.inf, before=False))]
-    check_range(first, last)
-    return [(start, stop)]
+    check_range(first, last, unit=domain.unit)
+    return [(start, start if _at_or_after(start, stop) else stop)]
+
+
+def _turns(point: float, domain: Domain) -> float:
+    """Return by how much a point lies beyond a circle: a multiple of its length."""
+    length, low = _length(domain), float(domain.left[0])
+    if low <= point <= low + length:
+        return 0.0
+    return math.floor((point - low) / length) * length
+
+
+def _length(circle: Domain) -> float:
+    return float(circle.right[-1] - circle.left[0])
 
 
 def _place(point: float, *, before: bool) -> Places:

@@ -115,7 +115,7 @@ class ExactCounts(Summed):
 
     @classmethod
     def of_values(cls, values: Values, domain: Domain, *, texts: Texts = "iso") -> ExactCounts:
-        """Return the summary of raw values: clipped into the domain, rounded where it is whole.
+        """Return the counts of raw values, each in its symbol; a whole domain rounds.
 
         Missing values (NaN, None), infinite ones on a circle and what cannot be read are counted in
         the domain's last symbol, and so is what is none of the labels, unless the domain has an
