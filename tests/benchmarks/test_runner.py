@@ -46,9 +46,13 @@ def kept() -> dict:
     return document("speed/example", {"people": 3}, {"cpu": summaries.summary([1.0, 2.0, 4.0])})
 
 
-# These start many processes, which takes the same time at any size. What they call has tests of its
-# own; that they still run is asked with the long tests.
-SLOW_TO_START = ("speed/spark", "speed/beam_engine", "speed/starting", "speed/under_load")
+# These start many processes or servers, or decode whole series, which takes the same time at any
+# size. What they call has tests of its own; that they still run is asked with the long tests.
+SLOW_TO_START = (
+    *("speed/spark", "speed/beam_engine", "speed/starting", "speed/under_load"),
+    *("service/delays", "service/first_picture", "service/uploads"),
+    *("accuracy/series_errors", "accuracy/series_changes"),
+)
 
 WITH_A_PROGRAM = ("service/first_picture", "service/javascript_reports", "speed/spark")
 """These run Chromium, Node or Java."""
