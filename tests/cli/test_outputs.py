@@ -27,9 +27,22 @@ RELEASE = (
 )
 
 
+_MADE: dict[str, bytes] = {}
+"""What the first test that asks for files made, for all others of this process."""
+
+
 @pytest.fixture
 def files(survey: Survey, ages: np.ndarray, done: Program, tmp_path: Path) -> Path:
     """One file of each kind that a command reads."""
+    if not _MADE:
+        _make(ages, done, tmp_path)
+        _MADE.update(listing(tmp_path))
+    for name, content in _MADE.items():
+        (tmp_path / name).write_bytes(content)
+    return tmp_path
+
+
+def _make(ages: np.ndarray, done: Program, tmp_path: Path) -> None:
     done("randomize", "survey.json", "ages.csv", "-c", "age", "-o", "reports.lwr")
     done("tally", "survey.json", "reports.lwr", "-o", "tally.json")
     done("decode", "survey.json", "tally.json", "-o", "result.json")
@@ -41,7 +54,6 @@ def files(survey: Survey, ages: np.ndarray, done: Program, tmp_path: Path) -> Pa
     done("count", "ages.csv", *RELEASE[:6], "-o", "ages.lws")
     rounds = ("--mechanism", "running-prefix-sums", "--set", "rounds=2", *RELEASE[6:])
     done("release", "ages.lws", *rounds, "--ledger", "rounds.json", "-o", "first.json")
-    return tmp_path
 
 
 COMMANDS = {
