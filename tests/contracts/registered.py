@@ -7,6 +7,7 @@ domain of :data:`DOMAINS` that they name. Operators: `registered_operators.py`. 
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -26,9 +27,10 @@ from lapwing.protocol.channels.hashed_channel import HashedSupport
 from lapwing.protocol.channels.laws import FixedSizeSubset, Multinomial, ProductOfBits
 from lapwing.protocol.channels.signed_subset_law import SignedSubset
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.label_columns import CodedLabels
 from lapwing.randomizers.mixture import Mixture
 from lapwing.tallies import CountTally
-from lapwing.testing.randomizer_contract import inputs_of, raw_value
+from lapwing.testing.randomizer_contract import exact_law, inputs_of, raw_value
 from tests.contracts.covering import covering
 from tests.contracts.randomizer_rows import RandomizerRow, row_of
 
@@ -76,6 +78,15 @@ def example_surveys(known: Iterable[Survey]) -> dict[str, Survey]:
     }
 
 
+@functools.cache
+def law_of(randomizer: Any, point: int) -> dict[bytes, Fraction]:
+    """Return the exact law of an input, found once a process; for reading only.
+
+    Equal randomizers share it, so a randomizer that was tampered with must not be asked for.
+    """
+    return exact_law(randomizer, point)
+
+
 @dataclass(frozen=True)
 class RandomizerCase:
     """A row on one domain at one epsilon."""
@@ -87,6 +98,11 @@ class RandomizerCase:
     def inputs(self) -> int:
         """How many values a client tells apart: points of its grid, or symbols."""
         return inputs_of(self.randomizer)
+
+    @property
+    def laws(self) -> list[dict[bytes, Fraction]]:
+        """The exact law of the reports of every input; for reading only."""
+        return [law_of(self.randomizer, point) for point in range(self.inputs)]
 
     def counted(self, tally: Any) -> CountTally:
         """Return a tally as counts: itself, or what a log says of every symbol."""
@@ -101,6 +117,15 @@ class RandomizerCase:
         """Return raw values of inputs, as a column that `randomize` takes."""
         raw = np.array([self.value(point) for point in range(self.inputs)])
         return raw[points]
+
+    def column(self, points: np.ndarray) -> Any:
+        """Return the same values as a data frame gives them: labels as numbers into a list.
+
+        Reading 200,000 labels one by one takes longer than the draws that a test is about.
+        """
+        if not isinstance(self.randomizer.domain, Categories):
+            return self.values(points)
+        return CodedLabels(points, [self.value(point) for point in range(self.inputs)])
 
 
 def randomizer_cases(

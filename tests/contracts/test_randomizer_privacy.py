@@ -31,7 +31,6 @@ from lapwing.testing.randomizer_contract import (
     check_loosened,
     check_promise,
     check_refusals,
-    laws_of,
 )
 from tests.contracts.registered import (
     RANDOMIZERS,
@@ -60,7 +59,7 @@ def test_every_randomizer_of_a_survey_is_registered() -> None:
 
 @everywhere
 def test_exact_ratio_is_the_certificates_and_at_most_e_epsilon(case: RandomizerCase) -> None:
-    laws = laws_of(case.randomizer)
+    laws = case.laws
     check_promise(case.randomizer, laws)
     # What shuffling is credited with rests on this distance, where it is stated.
     stated = getattr(case.randomizer, "total_variation", None)
@@ -120,7 +119,7 @@ def test_channel_is_the_exact_law(case: RandomizerCase) -> None:
     blocks = randomizer.channel.blocks
     per_symbol = case.inputs // randomizer.domain.size
     means = [np.zeros(block.operator.shape) for block in blocks]
-    for point, law in enumerate(laws_of(randomizer)):
+    for point, law in enumerate(case.laws):
         exact = [[Fraction(0)] * block.outputs for block in blocks]
         for report, chance in law.items():
             number, outputs = case.row.adds(randomizer, report)
@@ -136,7 +135,7 @@ def test_channel_is_the_exact_law(case: RandomizerCase) -> None:
 @at_one
 def test_channel_is_the_exact_law_seen_through_the_tally(case: RandomizerCase) -> None:
     """As somebody else's randomizer is checked, without a count by hand."""
-    check_channel(case.randomizer, laws_of(case.randomizer))
+    check_channel(case.randomizer, case.laws)
 
 
 @at_one
