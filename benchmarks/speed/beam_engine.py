@@ -62,7 +62,7 @@ _COUNT = {
     "arrow": """
 assert arrow.tally({folder!r}, survey, column="report", threads=1).total == {number}
 """,
-    # By name, as what Beam takes by itself downloads a program first.
+    # Name the runner: the one that Beam chooses by default downloads a program first.
     "beam": """
 with beam.Pipeline(runner="FnApiRunner") as pipeline:
     batches = pipeline | beam.io.ReadFromParquetBatched({folder!r} + "/*.parquet")
@@ -156,10 +156,11 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     head = ["engine", "reports", "files", "start", "work", "CPU of the work"]
     return "\n\n".join(
         [
-            f"The tally of square-wave reports of 2 bytes, d = {settings['bins']}, ε = 1, from "
-            "Parquet: `CountReports` in Beam's own runner beside the Arrow engine with one "
-            f"thread, both in Beam's environment. Medians of {settings['rounds']} fresh processes; "
-            "CPU is that of the process and those it started, and memory the peak of the process.",
+            f"Both engines tally square-wave reports of 2 bytes (d = {settings['bins']}, ε = 1) "
+            "from Parquet: `CountReports` in Beam's own runner, and the Arrow engine with one "
+            "thread. Both run in Beam's environment. Each figure is the median of "
+            f"{settings['rounds']} fresh processes. CPU includes the processes that were started. "
+            "Memory is the peak of the process.",
             table([*head, "reports in a CPU second", "peak"], lines),
         ]
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -28,7 +28,7 @@ from lapwing.documents import (
     require_format,
 )
 from lapwing.errors import FormatError, LapwingError
-from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.protocol.domains.domain_documents import build_open_domain
 from lapwing.protocol.messages.reports import Reports, read_header, reports_per_block
 
 __all__ = ["CollectorExport", "JobProgress", "ReportFile", "load"]
@@ -198,10 +198,7 @@ def _domain(document: dict[str, Any]) -> Any:
     held = document["domain"]
     if not isinstance(held, dict):
         raise FormatError("there is no domain in it")
-    if held.get("class") != "interval" or "bins" in held or "edges" in held:
-        return build_domain(held)
-    whole: Any = build_domain({**held, "bins": 1})
-    return replace(whole, bins=None)
+    return build_open_domain(held)
 
 
 def _class(place: str) -> Any:

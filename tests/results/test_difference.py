@@ -168,7 +168,8 @@ def pair_of_samples(rng: np.random.Generator, correlation: float, apart: float) 
 def test_about_the_population_of_the_same_people(correlation: float) -> None:
     """Both samplings count as independent, so the interval is exact at 0 and too wide at 1.
 
-    P(Bin(200, .95) < 176) = 2e-5. An interval about these very people covers 89 % at 0.
+    These draws are covered 194, 197 and 200 times of 200; P(Bin(200, .95) < 176) = 2e-5. An
+    interval about these very people is the broken one: it covers 96 at 0.
     """
     rng = np.random.default_rng(8)
     response = RandomizedResponse(Categories(["a", "b"]), 4)
@@ -180,7 +181,7 @@ def test_about_the_population_of_the_same_people(correlation: float) -> None:
             low, high = made.share_interval("a") or (1, 0)
             covered[target] += low <= 0 <= high
     assert covered["population"] >= (176 if correlation == 0 else 186)
-    assert correlation > 0 or covered["empirical"] < 180
+    assert correlation > 0 or covered["empirical"] < 140
 
 
 def test_what_cannot_be_compared_is_refused() -> None:

@@ -42,7 +42,7 @@ COLUMNS: dict[str, Any] = {
     ),
     "round": lambda rng, n: np.clip(np.round(rng.beta(2, 5, n), 1), 0.001, 0.999),
 }
-"""Values inside [0, 1], drawn anew for every repeat."""
+"""Columns of values in [0, 1]. Every repeat draws new values."""
 
 
 def measure(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lapwing.cli.console import Output, facts
-from lapwing.cli.reading.domain_options import FORMAT as DOMAIN
 from lapwing.cli.reading.domain_options import DomainFile
 from lapwing.cli.reading.options import Force, Level, check_level
 from lapwing.cli.showing.answer import TableOptions
@@ -19,7 +18,7 @@ from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.chosen_bins import BINS_FOR_ATOMS
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import count_text, percent
-from lapwing.stored_files import ReportFile, load
+from lapwing.stored_files import DOMAIN, ReportFile, load
 
 if TYPE_CHECKING:
     from rich.table import Table

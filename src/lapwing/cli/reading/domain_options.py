@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -19,14 +19,13 @@ from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.chosen_bins import with_bins
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.protocol.domains.domain_documents import build_domain, build_open_domain
 from lapwing.protocol.domains.hashed_strings import HashedStrings
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Decimal, Texts, check_texts
-
-FORMAT = "lapwing-domain"
+from lapwing.stored_files import DOMAIN
 
 TextsName = Annotated[
     str | None,
@@ -73,9 +72,9 @@ class DomainFile:
         document = read(self.domain)
         if document.get("format") == "lapwing-survey":
             return read_survey(self.domain).randomizer.domain, ""
-        if document.get("format") == FORMAT:
+        if document.get("format") == DOMAIN:
             require(document, {"format", "version", "domain"}, name=self.domain.name)
-            require_format(document, name=FORMAT, version=1)
+            require_format(document, name=DOMAIN, version=1)
         return read_as(self.domain, partial(_domain_in, bins=bins))
 
 
@@ -90,12 +89,12 @@ def _domain_in(document: Mapping[str, Any], *, bins: int | None) -> tuple[Domain
 
 
 def _cut(document: dict[str, Any], bins: int | None) -> tuple[Domain, str]:
-    if document.get("class") != Interval.name or "bins" in document or "edges" in document:
-        return build_domain(document), ""
+    domain = build_open_domain(document)
+    if not isinstance(domain, Interval) or domain.bins is not None:
+        return domain, ""
     if bins is None:
         raise ArgumentError("the domain has no bins; write it with --bins")
-    whole: Any = build_domain({**document, "bins": 1})
-    return with_bins(replace(whole, bins=None), bins)
+    return with_bins(domain, bins)
 
 
 def domain_document_text(domain: Domain, *, bins: bool) -> str:
@@ -104,7 +103,7 @@ def domain_document_text(domain: Domain, *, bins: bool) -> str:
     if not bins:
         within = document.get("domain", document)
         within.pop("bins", None)
-    return json.dumps({"format": FORMAT, "version": 1, "domain": document}, indent=1) + "\n"
+    return json.dumps({"format": DOMAIN, "version": 1, "domain": document}, indent=1) + "\n"
 
 
 @dataclass(frozen=True, kw_only=True)

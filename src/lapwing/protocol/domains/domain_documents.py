@@ -87,3 +87,12 @@ def build_domain(document: Mapping[str, Any]) -> Domain:
     """Return the domain that a document describes."""
     domain: Domain = build(document, DOMAINS, name="a domain")
     return domain
+
+
+def build_open_domain(document: Mapping[str, Any]) -> Domain:
+    """Return the domain that a document describes; an interval may leave its bins open."""
+    if document.get("class") != Interval.name or "bins" in document or "edges" in document:
+        return build_domain(document)
+    whole: Any = build_domain({**document, "bins": 1})
+    domain: Domain = dataclasses.replace(whole, bins=None)
+    return domain
