@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 import lapwing as lw
@@ -138,3 +139,21 @@ def test_a_decoder_of_curves_takes_over_what_the_mechanism_says(monotone: bool) 
         assert decoder.monotone is monotone
     cells: Any = release_decoder(MECHANISMS["histogram-query"](interpolate=monotone))
     assert cells.interpolate is monotone
+
+
+def test_limits_count_bins_and_not_the_symbols_outside() -> None:
+    widest = lw.Interval(0, 1, bins=4096, outside="overflow")
+    assert lw.recommend(widest, epsilon=1, users=100_000).randomizer.domain.size == 4098
+    many = lw.MultiscaleWave(lw.Interval(0, 1, bins=2**16, outside="overflow"), 1)
+    assert recommended_decoder(many).name == "spectral-prior"
+    with pytest.raises(lw.errors.DomainError, match="4096"):
+        lw.recommend(widest.refined(4097), epsilon=1, users=100_000)
+
+
+def test_counts_and_masses_of_the_bins_alone_have_nobody_outside() -> None:
+    domain = lw.Interval(0, 1, bins=4, outside="overflow", missing="bin")
+    assert domain.with_nobody_outside(np.arange(5)).tolist() == [0, 0, 1, 2, 3, 0, 4]
+    assert domain.with_nobody_outside(np.arange(7)).tolist() == list(range(7))
+    wave = lw.SquareWave(domain, 1)
+    bins, symbols = [5, 6, 7, 8, 9], [0, 5, 6, 7, 8, 0, 9]
+    assert lw.simulate(wave, bins, rng=1) == lw.simulate(wave, symbols, rng=1)

@@ -56,9 +56,9 @@ def recommended_decoder(randomizer: Randomizer, *, size: int | None = None) -> D
     ----------
     randomizer : Randomizer
     size : int, optional
-        Symbols at which it is decoded. Default: those of its domain.
+        Symbols at which it is decoded, without those below and above. Default: those of its domain.
     """
-    symbols = randomizer.domain.size if size is None else size
+    symbols = randomizer.domain.inside_size if size is None else size
     named = named_decoder(randomizer)
     if named.name == SpectralPrior.name:
         # The blocks of a mixture together are what the prior was made for, up to its own limit.

@@ -283,7 +283,7 @@ def planned_parts(
             total = total + share * known[kind, size]
         return total
 
-    made = [fitted(table, domain.size) for table in tables(epsilon)]
+    made = [fitted(table, domain) for table in tables(epsilon)]
     so_far = [people * risk.information(channel) for channel, people in before]
     seen = sum(so_far[1:], so_far[0]) if so_far else users * one_report(made[0])
     prior = risk.prior(seen)
@@ -331,7 +331,7 @@ def next_randomizer(
         When the answer is on another domain.
     """
     domain = randomizer.domain
-    if not domain.ordered or not LEAST <= domain.size <= SYMBOL_LIMIT:
+    if not domain.ordered or not LEAST <= domain.inside_size <= SYMBOL_LIMIT:
         raise DomainError(
             f"the next epoch is chosen for numbers of {LEAST}..{SYMBOL_LIMIT} symbols; ask the "
             "same survey again, and add up the tallies"

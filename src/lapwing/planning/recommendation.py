@@ -390,7 +390,7 @@ def columns_of(domain: Domain, like: Distribution | ArrayLike | None) -> Mapping
         if like.domain.to_document() != domain.to_document():
             raise MismatchError("like must be a distribution on the same domain")
         like = like.mass
-    mass = as_numbers(like, name="like")
+    mass = domain.with_nobody_outside(as_numbers(like, name="like"))
     if mass.shape != (domain.size,) or not np.isfinite(mass).all() or mass.min(initial=0) < 0:
         raise ArgumentError(
             f"like must be {domain.size} masses, one per symbol, finite and not negative"
@@ -421,7 +421,7 @@ class _Plan:
     @property
     def symbols(self) -> int:
         """Symbols by which the table is looked up: it was simulated with nobody outside."""
-        return self.domain.size - len(self.domain.outside_indices)
+        return self.domain.inside_size
 
     @property
     def pairs(self) -> list[str]:
@@ -471,7 +471,7 @@ def _numerical(
     repeats: int,
     seed: int,
 ) -> Recommendation:
-    if not 2 <= plan.domain.size <= NUMERIC_LIMIT:
+    if not 2 <= plan.symbols <= NUMERIC_LIMIT:
         raise DomainError(
             f"a numerical domain must have 2..{NUMERIC_LIMIT} symbols to be recommended for, got "
             f"{plan.domain.size}; declare other bins"

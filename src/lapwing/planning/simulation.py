@@ -43,7 +43,8 @@ def simulate(
     ----------
     randomizer : Randomizer
     counts : array_like [domain.size]
-        Whole numbers: how many people hold each symbol.
+        Whole numbers: how many people hold each symbol. Without those below and above the range,
+        nobody is there.
     rng : numpy.random.Generator or int
         A generator, or a seed. Simulated people need no protection.
 
@@ -69,7 +70,7 @@ def simulate(
     >>> simulate(wave, [0, 10**9, 0, 0], rng=1).total
     1000000000
     """
-    people = np.asarray(counts)
+    people = randomizer.domain.with_nobody_outside(np.asarray(counts))
     if people.shape != (randomizer.domain.size,) or people.dtype.kind not in "iu":
         raise ArgumentError(
             f"counts must be {randomizer.domain.size} whole numbers, one per symbol, got "

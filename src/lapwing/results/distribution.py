@@ -158,9 +158,7 @@ class Distribution(Stored):
         numbers = as_numbers(counts, name="counts")
         if numbers.ndim != 1 or not 0 < numbers.sum() < np.inf:
             raise ArgumentError("counts must be a list with a positive sum")
-        outside = domain.outside_indices
-        if outside and numbers.size == domain.size - len(outside):
-            numbers = np.insert(numbers, [0, outside[-1] - 1], 0.0)
+        numbers = domain.with_nobody_outside(numbers)
         return cls(domain, numbers / numbers.sum(), reports=int(numbers.sum()))
 
     @cached_property

@@ -202,7 +202,7 @@ def _merged(observed: Sequence[tuple[Channel, CountTally]]) -> list[tuple[Channe
 
 def _default(channel: Channel, counts: CountTally) -> Decoder:
     if channel.domain.ordered:
-        few = channel.domain.size <= SYMBOL_LIMIT
+        few = channel.domain.inside_size <= SYMBOL_LIMIT
         return SpectralPrior() if few else ExpectationMaximization(smoothed=True)
     if channel.domain.size < FEW:
         return LeastSquares()

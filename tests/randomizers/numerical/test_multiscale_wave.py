@@ -124,6 +124,13 @@ def test_on_more_bins_a_quarter_of_the_finest_share_goes_to_single_bins(
     assert max(part.randomizer.report_width for part in parts) <= 4
 
 
+@pytest.mark.parametrize(("bins", "expected"), [(256, {258: 0.16}), (257, {256: 0.12, 259: 0.04})])
+def test_symbols_outside_do_not_make_the_bins_many(bins: int, expected: dict[int, float]) -> None:
+    parts = MultiscaleWave(Interval(0, 1, bins=bins, outside="overflow"), 2).groups
+    cells = {part.randomizer.domain.size: part.share / COIN for part in parts[5:]}
+    assert cells == pytest.approx(expected, abs=1e-8)
+
+
 def test_sets_are_sent_by_name_unless_their_bits_are_as_short() -> None:
     kinds = {(kind, size) for kind, size, _ in MultiscaleWave(LINE, 0.5).components or ()}
     assert kinds >= {("subset", 8), ("subset", 16), ("affine", 64)}

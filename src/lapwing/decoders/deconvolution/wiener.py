@@ -372,7 +372,7 @@ def norm_sub_of(
 
 def _uncertainty(channel: Channel, tally: CountTally) -> Uncertainty | None:
     structured = channel.blocks[0].operator.compound is not None
-    if channel.domain.size > DENSE and not (structured and len(channel.blocks) == 1):
+    if channel.domain.inside_size > DENSE and not (structured and len(channel.blocks) == 1):
         return None
     try:
         return linear_estimate(channel, tally)

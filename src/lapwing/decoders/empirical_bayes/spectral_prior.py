@@ -305,7 +305,7 @@ class SpectralPrior:
             When the domain has no order, or more than 65,536 symbols.
         """
         check_given(channel, tally)
-        size = channel.domain.size
+        size = channel.domain.inside_size
         if size > SYMBOL_LIMIT:
             raise UnsupportedChannelError(
                 f"the spectral prior decodes at most {SYMBOL_LIMIT} symbols, got {size}; decode at "

@@ -158,7 +158,7 @@ def prefix_estimate(channel: Channel, release: Release) -> PrefixEstimate:
     if isinstance(block.operator, BlendedSums):
         solved = block.operator.normal_solve(block.operator.rmatvec(answers))
         return PrefixEstimate(np.cumsum(solved), _blended(block.operator), law.variance)
-    if size > DENSE:
+    if channel.domain.inside_size > DENSE:
         raise UnsupportedChannelError(
             f"this strategy is inverted as a matrix, which is limited to {DENSE} symbols, got "
             f"{size}; use prefix-sums, or fewer bins"

@@ -220,7 +220,7 @@ def _compound_symmetric(
 
 def _matrix(channel: Channel, tally: CountTally, plug_in: Vector | None) -> Uncertainty:
     size = channel.domain.size
-    if size > DENSE:
+    if channel.domain.inside_size > DENSE:
         raise UnsupportedChannelError(
             f"this channel is inverted as a matrix, which is limited to {DENSE} symbols, got "
             f"{size}; decode at fewer bins, or without a band"

@@ -85,6 +85,18 @@ class Domain(ABC):
         return [end for end in (self.below_index, self.above_index) if end is not None]
 
     @property
+    def inside_size(self) -> int:
+        """Number of symbols without those below and above the range."""
+        return self.size - len(self.outside_indices)
+
+    def with_nobody_outside(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """Return numbers of the symbols, with zeros below and above where those were left out."""
+        outside = self.outside_indices
+        if not outside or numbers.shape != (self.inside_size,):
+            return numbers
+        return np.insert(numbers, [0, outside[-1] - 1], 0)
+
+    @property
     def open_ended(self) -> bool:
         """Whether the first and the last symbol hold the values outside the range, too."""
         return self.ordered and not self.circular and getattr(self, "outside", None) == "clip"

@@ -177,7 +177,7 @@ class MultiscaleWave(Mixture[CountTally]):
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
         components = self.components
         if components is None:
-            components = fitted(default_mixture(float(self.epsilon)), self.domain.size)
+            components = fitted(default_mixture(float(self.epsilon)), self.domain)
         object.__setattr__(self, "components", tuple(_component(row) for row in components))
         super().__post_init__()
 
@@ -222,21 +222,26 @@ def _component(row: Any) -> Wave:
     return kind, scale, share
 
 
-def fitted(table: Sequence[Wave], size: int) -> tuple[Wave, ...]:
-    """Return a table for a domain of so many symbols, each set in the fewest bytes.
+def fitted(table: Sequence[Wave], domain: Domain) -> tuple[Wave, ...]:
+    """Return a table for the symbols of a domain, each set in the fewest bytes.
 
     Parameters
     ----------
     table : sequence of (kind, size, share)
         As :func:`default_mixture` returns it: subsets of :data:`WHOLE` cells stand for the finest.
-    size : int
+    domain : Domain
+        Two symbols for values outside do not make its bins many.
     """
+    size = domain.size
+    many = domain.inside_size > WHOLE
     shares: dict[tuple[str, float], float] = {}
     for kind, scale, share in table:
         targets = [(scale, share)]
-        if kind == "subset" and scale == WHOLE and size > WHOLE:
+        if kind == "subset" and scale == WHOLE:
             finest = float(min(size, MOST_CELLS))
-            targets = [(scale, share * (1 - FINE)), (finest, share * FINE)]
+            targets = [(finest, share)]
+            if many:
+                targets = [(scale, share * (1 - FINE)), (finest, share * FINE)]
         for cells, weight in targets:
             key = (kind, cells)
             if kind == "subset":
