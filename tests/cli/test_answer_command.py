@@ -85,7 +85,11 @@ def test_whole_numbers_times_and_labels(results: Path, done: Program) -> None:
         ("number", ("--above", "1", "--above", "2", "--below", "3"), "one by one"),
         ("number", ("--at-least", "x"), "--at-least must be a number"),
         ("number", ("--share", "51"), "from -50 to 50"),
-        ("clock", ("--from", "22:00", "--before", "02:00"), "--at-least must not be greater"),
+        (
+            "clock",
+            ("--from", "22:00", "--before", "02:00"),
+            "--from must not be greater than --before",
+        ),
         ("whole", ("--share", "10"), "in 0 to 9"),
         ("whole", ("--share", "x"), "in 0 to 9"),
         ("label", ("--at-most", "9"), "of labels ask --share"),

@@ -81,6 +81,52 @@ def test_a_mean_is_of_values_limited_to_the_range(income: lw.Distribution) -> No
         released(np.linspace(1, 29_999, 50_000), INCOME).mean()  # nobody is outside
 
 
+def test_moments_and_differences_of_limited_values_say_so_once(income: lw.Distribution) -> None:
+    for ask in (
+        lambda one: one.cumulative.moment(2),
+        lambda one: one.difference(replace(income)).mean(),
+    ):
+        fresh = replace(income)
+        with pytest.warns(LimitedWarning, match="limited") as told:
+            ask(fresh)
+        assert told[0].filename == __file__
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", LimitedWarning)
+            fresh.mean(), fresh.cumulative.moment(1)
+            fresh.difference(fresh).summary()
+
+
+@pytest.mark.parametrize(
+    ("fields", "above", "below"),
+    [
+        ({}, "more than 100", "less than 0"),
+        ({"closed": "left"}, "100 or more", "less than 0"),
+        ({"closed": "left", "atoms": [100]}, "more than 100", "less than 0"),
+    ],
+)
+def test_values_outside_are_named_by_the_closed_side(
+    fields: dict[str, Any], above: str, below: str
+) -> None:
+    domain = lw.Interval(0, 100, bins=4, outside="overflow", **fields)
+    counts = np.ones(domain.size)
+    result = lw.Distribution.of_counts(counts, domain)
+    answer: Any = answer_of(result, AnswerRequest(probabilities=(0.01, 0.99)))
+    assert [row[1] for row in tables_of(answer, "x")[0].rows] == [below, above]
+    sign = ">" if above[0] == "m" else ">="
+    assert [row["value"] for row in csv_rows(answer)] == ["<0", f"{sign}100"]
+
+
+def test_on_a_circle_every_value_is_in_the_domain() -> None:
+    angles = lw.Interval(0, 180, bins=18, circular=True)
+    result = lw.Distribution.of_values([12.0, 14, 40], angles)
+    assert result.share(192) == result.share(12) == pytest.approx(2 / 3)
+    with pytest.raises(lw.errors.DomainError, match="no point of a circle is infinite"):
+        result.share(math.inf)
+    line = lw.Interval(0, 180, bins=18, outside="refuse")
+    with pytest.raises(lw.errors.DomainError, match="values beyond were refused"):
+        lw.Distribution.of_values([12.0], line).share(190)
+
+
 def test_every_output_says_so(income: lw.Distribution) -> None:
     asked = (AskedRange("30000", None, "right"), AskedRange("40000", None, "left"))
     request = AnswerRequest(probabilities=(0.5, 0.999), ranges=asked, curve=True)
@@ -88,13 +134,13 @@ def test_every_output_says_so(income: lw.Distribution) -> None:
     json.dumps(answer, allow_nan=False)
     (_, last) = answer["quantiles"]
     assert last["value"] is None
-    assert last["at_least"] == 30_000
-    assert csv_rows(answer)[1]["value"] == ">=30000"
-    assert tables_of(answer, "x")[0].rows[1][1] == "30000 or more"
+    assert last["above"] == 30_000
+    assert csv_rows(answer)[1]["value"] == ">30000"
+    assert tables_of(answer, "x")[0].rows[1][1] == "more than 30000"
     share = income.probability(30_000, math.inf)
     assert answer["outside"]["above"]["share"] == pytest.approx(share)
     words = [question_text(row, "number") for row in answer["questions"]]
-    assert words == ["above 30000", "at least 40000 (40000 is inside the bin 30000 or more)"]
+    assert words == ["above 30000", "at least 40000 (40000 is inside the bin more than 30000)"]
     table = income.to_dict()
     inside = INCOME.bins + 2
     assert table["left"][:2] == [-math.inf, 0]
@@ -117,7 +163,7 @@ def test_a_clipped_result_is_open_at_its_ends() -> None:
     answer: Any = answer_of(clipped, AnswerRequest())
     assert answer["outside"] is None
     assert [row["open"] for row in answer["atoms"]] == ["above"]
-    assert tables_of(answer, "x")[1].rows[0][0] == "29900 or more"
+    assert tables_of(answer, "x")[1].rows[0][0] == "more than 29900"
     assert clipped.to_dict()["right"][299] == math.inf
     assert "of values limited to 0 to 30000" in clipped.summary()
 

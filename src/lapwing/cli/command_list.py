@@ -124,7 +124,7 @@ def _built(path: str, function: Callable[..., None]) -> Any:
     run = command.callback
 
     def alone(**given: Any) -> None:
-        with results_alone(), typed_words(path, command.params, given):
+        with results_alone(), typed_words(path, command.params, given, command.typed_as):
             run(**given)
 
     command.callback = alone

@@ -49,6 +49,20 @@ class SharingCommand(TyperCommand):
     shared: Sequence[Any] = ()
     """The options that every command has, as ``--help``."""
 
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.typed_as: dict[str, str] = {}
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments, and remember by which of its names an option was typed."""
+        words = {word.partition("=")[0] for word in args}
+        for one in self.params:
+            names = [flag for flag in one.opts if flag.startswith("--")]
+            if names[1:] and names[0] not in words:
+                typed = (name for name in names[1:] if name in words)
+                self.typed_as[names[0]] = next(typed, names[0])
+        return super().parse_args(ctx, args)
+
     def share_output(self) -> None:
         """Make the options of how a command speaks those that every command has."""
         self.shared = [one for one in self.params if one.name in OF_ALL]
@@ -82,7 +96,12 @@ class SharingCommand(TyperCommand):
 
 
 @contextmanager
-def typed_words(command: str, options: Sequence[Any], given: Mapping[str, Any]) -> Iterator[None]:
+def typed_words(
+    command: str,
+    options: Sequence[Any],
+    given: Mapping[str, Any],
+    typed_as: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[None]:
     """Let the errors of the library name the options that were typed, instead of its arguments.
 
     Parameters
@@ -92,6 +111,8 @@ def typed_words(command: str, options: Sequence[Any], given: Mapping[str, Any]) 
         Of the command.
     given : mapping
         The value of each by its name.
+    typed_as : mapping
+        The name by which an option was typed, of those that have several.
     """
     try:
         yield
@@ -108,7 +129,10 @@ def typed_words(command: str, options: Sequence[Any], given: Mapping[str, Any]) 
             word = setting.partition("=")[0].strip()
             flags[word.replace("-", "_")] = f"--set {word}"
             typed.add(word.replace("-", "_"))
-        error.args = (_in_flags(str(error), flags, typed), *error.args[1:])
+        message = _in_flags(str(error), flags, typed)
+        for name, alias in typed_as.items():
+            message = re.sub(rf"{name}(?![a-z-])", alias, message)
+        error.args = (message, *error.args[1:])
         raise
 
 

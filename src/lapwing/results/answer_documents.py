@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
-from lapwing.protocol.domains.ranges import Closed
+from lapwing.protocol.domains.ranges import Closed, OpenEnd
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.results.uncertainty import Kind, Target
 
@@ -89,7 +89,18 @@ class LabelShareRow(ShareRow):
     label: str | int | float | None
 
 
-class QuestionRow(ShareRow):
+class BinEnds(TypedDict):
+    """The ends of a bin. None is the open end of one that holds values outside the range.
+
+    `open` says how these lie beyond its other end.
+    """
+
+    left: float | None
+    right: float | None
+    open: NotRequired[OpenEnd]
+
+
+class QuestionRow(ShareRow, BinEnds):
     """The share of a range, or of a label or value, which lies in the bin `left` to `right`.
 
     A range begins at one of `above` and `at_least` and ends at one of `at_most` and `below`. Those
@@ -104,23 +115,20 @@ class QuestionRow(ShareRow):
     below: str | None
     inside: list[CutBin]
     label: str | int | float | None
-    left: float | None
-    right: float | None
 
 
-class CutBin(TypedDict):
+class CutBin(BinEnds):
     """An end of a range, and the nearest edges of bins around it; None where there is none."""
 
     end: str
-    left: float | None
-    right: float | None
 
 
 class NumberRow(TypedDict):
     """A number in the unit of the domain with its interval; texts for dates and times.
 
-    What lies outside the range is None. The end of the range that it is beyond is `at_least` or
-    `at_most` for the number, and `high_at_least` and so on for the ends of its interval.
+    What lies outside the range is None. The end of the range that it is beyond is `above`,
+    `at_least`, `at_most` or `below` for the number, and `high_above` and so on for the ends of its
+    interval.
     """
 
     value: float | None
@@ -129,12 +137,18 @@ class NumberRow(TypedDict):
     text: NotRequired[str]
     low_text: NotRequired[str]
     high_text: NotRequired[str]
+    above: NotRequired[float]
     at_least: NotRequired[float]
     at_most: NotRequired[float]
+    below: NotRequired[float]
+    low_above: NotRequired[float]
     low_at_least: NotRequired[float]
     low_at_most: NotRequired[float]
+    low_below: NotRequired[float]
+    high_above: NotRequired[float]
     high_at_least: NotRequired[float]
     high_at_most: NotRequired[float]
+    high_below: NotRequired[float]
 
 
 class QuantileRow(NumberRow):
@@ -150,7 +164,7 @@ class AtomRow(ShareRow):
     right: float
     declared: bool
     text: NotRequired[str]
-    open: NotRequired[Literal["below", "above"]]
+    open: NotRequired[OpenEnd]
 
 
 class OutsideRow(TypedDict):

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lapwing.protocol.domains.ranges import OpenEnd
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.answer_documents import (
@@ -26,6 +27,7 @@ from lapwing.results.answer_documents import (
     Answer,
     AtomRow,
     BandDocument,
+    BinEnds,
     DifferenceAnswer,
     HeavyHittersAnswer,
     LabelsAnswer,
@@ -58,6 +60,16 @@ ABOUT: dict[Target, str] = {
     "population": "the population they were drawn from",
 }
 """The targets in words."""
+
+_BEYOND: dict[OpenEnd, tuple[str, str, str]] = {
+    "above": ("more than {}", "after {}", ">"),
+    "at_least": ("{} or more", "{} or later", ">="),
+    "at_most": ("{} or less", "{} or earlier", "<="),
+    "below": ("less than {}", "before {}", "<"),
+}
+"""What lies beyond an edge: of numbers, of dates and times, and in a spreadsheet."""
+
+OPEN_ENDS = tuple(_BEYOND)
 
 Write = Callable[[float], str]
 
@@ -162,7 +174,8 @@ def interval_text(row: Mapping[str, Any], write: Write, unit: Unit = "number") -
     low, high = (number_text(row, write, unit, name=name) for name in ("low", "high"))
     if NONE in (low, high):  # a shift may have one end only
         end = low if high == NONE else high
-        return end if end == NONE else beyond_text(end, "number", more=high == NONE)
+        word: OpenEnd = "at_least" if high == NONE else "at_most"
+        return end if end == NONE else beyond_text(end, "number", word)
     return low if low == high and row["low"] is None else f"{low} to {high}"
 
 
@@ -177,38 +190,39 @@ def number_text(
     '30 or more'
     """
     prefix = "" if name == "value" else f"{name}_"
-    for word, more in (("at_least", True), ("at_most", False)):
+    for word in OPEN_ENDS:
         if f"{prefix}{word}" in row:
-            return beyond_text(write(row[f"{prefix}{word}"]), unit, more=more)
+            return beyond_text(write(row[f"{prefix}{word}"]), unit, word)
     return NONE if row[name] is None else write(row[name])
 
 
-def beyond_text(edge: str, unit: Unit, *, more: bool) -> str:
-    """Return what lies at an end of a range and beyond it.
+def beyond_text(edge: str, unit: Unit, word: OpenEnd) -> str:
+    """Return what lies beyond an edge, with those who hold just it or without them.
 
     Examples
     --------
-    >>> beyond_text("5", "number", more=True), beyond_text("2026-01-01", "date", more=False)
-    ('5 or more', '2026-01-01 or earlier')
+    >>> beyond_text("5", "number", "above"), beyond_text("2026-01-01", "date", "at_most")
+    ('more than 5', '2026-01-01 or earlier')
     """
-    if unit == "number":
-        return f"{edge} or {'more' if more else 'less'}"
-    return f"{edge} or {'later' if more else 'earlier'}"
+    return _BEYOND[word][unit != "number"].format(edge)
 
 
-def bin_text(left: float | None, right: float | None, write: Write, unit: Unit) -> str:
+def bin_text(row: BinEnds, write: Write, unit: Unit) -> str:
     """Return the ends of a bin; one of them is None where the bin is open.
 
     Examples
     --------
-    >>> bin_text(4, 5, str, "number"), bin_text(4, None, str, "number")
-    ('4 to 5', '4 or more')
+    >>> bin_text({"left": 4, "right": 5}, str, "number")
+    '4 to 5'
+    >>> bin_text({"left": 4, "right": None, "open": "above"}, str, "number")
+    'more than 4'
     """
+    left, right = row["left"], row["right"]
     if left is not None and right is not None:
         return f"{write(left)} to {write(right)}"
     edge = left if right is None else right
     assert edge is not None
-    return beyond_text(write(edge), unit, more=right is None)
+    return beyond_text(write(edge), unit, row["open"])
 
 
 def limited_text(limits: Sequence[float], write: Write) -> str:
@@ -279,11 +293,10 @@ def question_text(row: QuestionRow, unit: Unit, *, whole: bool = False) -> str:
             return label_text(row["label"])
         label = row["label"]
         value = write(label) if isinstance(label, int | float) else label_text(label)
-        return f"{value}, in its bin {bin_text(row['left'], row['right'], write, unit)}"
+        return f"{value}, in its bin {bin_text(row, write, unit)}"
     text = _whole_range(row) if whole else _range_text(row, unit)
     for cut in row["inside"]:
-        text += f" ({cut['end']} is inside the bin "
-        text += f"{bin_text(cut['left'], cut['right'], write, unit)})"
+        text += f" ({cut['end']} is inside the bin {bin_text(cut, write, unit)})"
     return text
 
 
@@ -311,6 +324,8 @@ def _whole_range(row: QuestionRow) -> str:
         return "all" if last is None else f"at most {last}"
     if last is None:
         return f"at least {first}"
+    if first > last:
+        return f"{_range_text(row, 'number')}: no whole number"
     return str(first) if first == last else f"from {first} to {last}"
 
 
@@ -412,7 +427,7 @@ def outside_of(answer: NumbersAnswer, write: Write) -> dict[str, ShareRow]:
     domain, unit = answer["domain"], answer["unit"]
     holds_high = domain.get("closed") == "right" or domain["high"] in domain["atoms"]
     before, after = ("below", "above") if unit == "number" else ("before", "after")
-    above = f"{after} {high}" if holds_high else beyond_text(high, unit, more=True)
+    above = f"{after} {high}" if holds_high else beyond_text(high, unit, "at_least")
     return {f"{before} {low}": answer["outside"]["below"], above: answer["outside"]["above"]}
 
 
@@ -592,8 +607,8 @@ def atom_place(atom: AtomRow, write: Write, unit: Unit) -> str:
     """Return where an atom is; at an end of clipped values it counts what lies beyond."""
     left, right, open_end = atom["left"], atom["right"], atom.get("open")
     if open_end is not None:
-        edge = left if open_end == "above" else right
-        return beyond_text(write(edge), unit, more=open_end == "above")
+        edge = left if open_end in ("above", "at_least") else right
+        return beyond_text(write(edge), unit, open_end)
     return f"in {write(left)} to {write(right)}" if left < right else write(left)
 
 
@@ -680,7 +695,7 @@ def _csv_quantile(row: QuantileRow, unit: Unit) -> dict[str, Any]:
     cells: dict[str, Any] = {"probability": row["probability"]}
     for name in ("value", "low", "high"):
         prefix = "" if name == "value" else f"{name}_"
-        ends = {word: row.get(f"{prefix}{word}") for word in ("at_least", "at_most")}
+        ends = {word: row.get(f"{prefix}{word}") for word in OPEN_ENDS}
         plain = row.get(f"{prefix}text", row[name])
         cells[name] = _csv_cell({"value": plain} | ends, unit)
     return cells
@@ -690,7 +705,7 @@ def _csv_cell(cell: Any, unit: Unit = "number") -> Any:
     """Return a cell of a spreadsheet: of what is outside the range, the end it is beyond."""
     if not isinstance(cell, Mapping):
         return cell
-    for word, sign in (("at_least", ">="), ("at_most", "<=")):
+    for word, (_, _, sign) in _BEYOND.items():
         edge = cell.get(word)
         if edge is not None:
             return sign + (f"{edge:.15g}" if unit == "number" else to_text(edge, unit=unit))

@@ -33,7 +33,14 @@ from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_days
-from lapwing.protocol.domains.ranges import Span, split_bin, symbol_places, to_spans
+from lapwing.protocol.domains.ranges import (
+    OpenEnd,
+    Span,
+    open_end,
+    split_symbol,
+    symbol_places,
+    to_spans,
+)
 from lapwing.protocol.domains.units import to_number, to_text
 from lapwing.results.answer_documents import (
     LIST_LIMIT,
@@ -44,6 +51,7 @@ from lapwing.results.answer_documents import (
     AskedRange,
     AtomRow,
     BandDocument,
+    BinEnds,
     CurveDocument,
     CutBin,
     DifferenceAnswer,
@@ -272,7 +280,7 @@ def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnsw
         ],
         "labels": None if ordered else domain.size,
         "limited_to": limits_of(domain),
-        "mean": _shift(difference.mean(), difference.mean_interval(level=level))
+        "mean": _shift(difference._mean_shift, difference.mean_interval(level=level))
         if ordered
         else None,
         "quantiles": [
@@ -372,6 +380,7 @@ def range_row(result: Any, asked: AskedRange, *, level: float) -> QuestionRow:
     low = -math.inf if not asked.low else range_end(asked.low, domain, name="low")
     high = math.inf if not asked.high else range_end(asked.high, domain, name="high")
     share = result.probability(low, high, closed=closed)
+    ends = result.probability_interval(low, high, closed=closed, level=level)
     row: QuestionRow = {
         "question": "range",
         "above": None,
@@ -382,7 +391,7 @@ def range_row(result: Any, asked: AskedRange, *, level: float) -> QuestionRow:
         "label": None,
         "left": None,
         "right": None,
-        **_share(share, result.probability_interval(low, high, closed=closed, level=level)),
+        **_share(share, ends),  # type: ignore[typeddict-item]
     }
     row["at_least" if closed in ("left", "both") else "above"] = asked.low or None
     row["below" if closed in ("left", "neither") else "at_most"] = asked.high or None
@@ -393,11 +402,21 @@ def _cut_bins(asked: AskedRange, spans: Sequence[Span], domain: Domain) -> list[
     """Return the bins that the ends of a range cut in two."""
     cut: list[CutBin] = []
     for typed, place in ((asked.low, spans[-1][0]), (asked.high, spans[0][1])):
-        ends = split_bin(domain, place) if typed else None
-        if typed and ends is not None:
-            left, right = (None if math.isinf(end) else end for end in ends)
-            cut.append({"end": typed, "left": left, "right": right})
+        symbol = split_symbol(domain, place) if typed else None
+        if typed and symbol is not None:
+            cut.append({"end": typed, **_bin_ends(domain, symbol)})
     return cut
+
+
+def _bin_ends(domain: Domain, symbol: int) -> BinEnds:
+    """Return the ends of a symbol; one that holds values outside the range has one."""
+    starts, stops = symbol_places(domain)
+    ends = float(starts.points[symbol]), float(stops.points[symbol])
+    left, right = (None if math.isinf(end) else end for end in ends)
+    word = open_end(domain, symbol)
+    if word is None:
+        return {"left": left, "right": right}
+    return {"left": left, "right": right, "open": word}
 
 
 def range_end(text: str, domain: Domain, *, name: str) -> Any:
@@ -438,8 +457,8 @@ def share_row(result: Any, label: Any, *, level: float) -> QuestionRow:
             )
         ends = float(band.low[place]), float(band.high[place])
         share = _share(float(result.shares[place]), ends)
-        return _symbol_share(label, share, None, None)
-    left = right = None
+        return _symbol_share(label, share)
+    bin_ends: BinEnds | None = None
     domain = result.domain
     among: Among = "all" if label is None else "present"
     share = _share(
@@ -447,19 +466,14 @@ def share_row(result: Any, label: Any, *, level: float) -> QuestionRow:
         result.share_interval(label, level=level, among=among),
     )
     if domain.ordered and label is not None:
-        symbol = int(domain.index([label])[0])
-        starts, stops = symbol_places(domain)
-        left, right = float(starts.points[symbol]), float(stops.points[symbol])
-        if left == right:  # an atom or a whole number, not a bin
-            left = right = None
-        else:  # where it counts what lies outside the range, it has one end
-            left, right = (None if math.isinf(end) else end for end in (left, right))
-    return _symbol_share(label, share, left, right)
+        bin_ends = _bin_ends(domain, int(domain.index([label])[0]))
+        if bin_ends["left"] == bin_ends["right"]:  # an atom or a whole number, not a bin
+            bin_ends = None
+    return _symbol_share(label, share, bin_ends)
 
 
-def _symbol_share(
-    label: Any, share: ShareRow, left: float | None, right: float | None
-) -> QuestionRow:
+def _symbol_share(label: Any, share: ShareRow, place: BinEnds | None = None) -> QuestionRow:
+    ends: BinEnds = {"left": None, "right": None} if place is None else place
     return {
         "question": "share",
         "above": None,
@@ -468,8 +482,7 @@ def _symbol_share(
         "below": None,
         "inside": [],
         "label": _plain(label),
-        "left": left,
-        "right": right,
+        **ends,
         **share,
     }
 
@@ -583,7 +596,9 @@ def _end(name: str, number: float, domain: Domain) -> dict[str, Any]:
     prefix = "" if name == "value" else f"{name}_"
     if math.isinf(number):
         edge = domain.right[-1] if number > 0 else domain.left[0]
-        word = "at_least" if number > 0 else "at_most"
+        word: OpenEnd | None = "at_least" if number > 0 else "at_most"
+        if domain.outside_indices:
+            word = open_end(domain, domain.outside_indices[number > 0])
         return {name: None, f"{prefix}{word}": float(edge)}
     row: dict[str, Any] = {name: number}
     if domain.unit != "number":
@@ -613,10 +628,11 @@ def _shift(shift: float, ends: tuple[float, float] | None) -> ShiftRow:
 
 def _atom(atom: Any, domain: Domain) -> AtomRow:
     row: AtomRow = asdict(atom)  # type: ignore[assignment]
-    if domain.open_ended and atom.left == domain.left[0]:
-        row["open"] = "below"
-    elif domain.open_ended and atom.right == domain.right[-1]:
-        row["open"] = "above"
+    if domain.open_ended:
+        lowest = atom.left == domain.left[0]
+        word = open_end(domain, 0 if lowest else domain.left.size - 1)
+        if word is not None and (lowest or atom.right == domain.right[-1]):
+            row["open"] = word
     unit = domain.unit
     return row if unit == "number" else row | {"text": to_text(float(atom.left), unit=unit)}
 

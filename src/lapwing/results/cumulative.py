@@ -6,7 +6,7 @@ real line, a piece being a bin (mass spread evenly) or a point (``left == right`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +37,8 @@ class Cumulative:
         Whether the first piece is all that lies below the line and the last all that lies above.
         :meth:`at`, moments and distances take them at the ends of the line, as if values were
         limited to it; answers (:meth:`up_to`, :meth:`quantile`) do not.
+    warn : callable, optional
+        Called when a moment is asked, which is that of limited values.
 
     Examples
     --------
@@ -49,6 +51,7 @@ class Cumulative:
     right: Vector
     mass: Vector
     outside: bool = False
+    warn: Callable[[], None] | None = None
 
     @classmethod
     def on(cls, domain: Domain, mass: Vector) -> Cumulative:
@@ -202,6 +205,8 @@ class Cumulative:
             raise ArgumentError(
                 f"the order of a moment must be a whole number of at least 0, got {order!r}"
             )
+        if self.warn is not None:
+            self.warn()
         # The mean of x^k on [a, b] is (b^(k+1) - a^(k+1)) / ((k + 1) (b - a)), divided out: exact
         # at an atom, and nothing cancels where a and b have one sign.
         powers = np.ones_like(self.left)

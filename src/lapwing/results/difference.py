@@ -97,6 +97,10 @@ class Comparable(Protocol):
         """Return the share of one symbol."""
         ...
 
+    def _warn_when_limited(self) -> None:
+        """Warn, once, where a mean is not that of all values."""
+        ...
+
     def _share_ends(self, label: Any, target: Target, among: Among) -> Ends | None:
         """Return the least and the most that a share can be."""
         ...
@@ -342,6 +346,12 @@ class Difference(Stored):
 
         Both are means of values limited to the range, as :meth:`Distribution.mean`.
         """
+        for each in (self.first, self.second):
+            each._warn_when_limited()
+        return self._mean_shift
+
+    @property
+    def _mean_shift(self) -> float:
         return self.first.cumulative.mean - self.second.cumulative.mean
 
     def probability_interval(
@@ -389,7 +399,8 @@ class Difference(Stored):
         left, right = self.first.domain.left, self.first.domain.right
         length = float(right[-1] - left[0])
         one, two = (mean_ends(each, left, right) for each in error_laws)
-        return reaching(one.minus(two).interval(level, least=-length, most=length), self.mean())
+        interval = one.minus(two).interval(level, least=-length, most=length)
+        return reaching(interval, self._mean_shift)
 
     def quantile_interval(
         self, probability: float, *, level: float = 0.95

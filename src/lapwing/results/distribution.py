@@ -166,7 +166,8 @@ class Distribution(Stored):
         """The CDF among those whose value is present; DomainError for categories."""
         if self.mass[: self.domain.left.size].sum() <= 0:
             raise ArgumentError("all mass is on the missing symbol, so there is no CDF")
-        return Cumulative.on(self.domain, self.mass)
+        curve = Cumulative.on(self.domain, self.mass)
+        return replace(curve, warn=self._warn_when_limited) if curve.outside else curve
 
     def pdf(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return the density, per unit of the values; infinite at an atom that holds mass."""
@@ -446,7 +447,8 @@ class Distribution(Stored):
         ----------
         label : object
             A label of the domain, a value in it, or None for the missing symbol. What is none of
-            these is refused, also where a person's value of that kind is counted elsewhere.
+            these is refused, also where a person's value of that kind is counted elsewhere. On a
+            circle every finite value is in the domain, because values wrap.
         among : {"all", "present"}
             Of all people, or of those whose value is present, as all answers of the CDF are. The
             two differ only where the domain has a missing symbol.
@@ -732,11 +734,14 @@ def asked_symbol(domain: Domain, asked: Any) -> int:
     if number.ndim:
         raise ArgumentError("a share is of one value, got several")
     ends = domain.left[0], domain.right[-1]
-    if not domain.outside_indices and not ends[0] <= float(number) <= ends[1]:
+    if domain.circular and not isfinite(float(number)):
+        raise DomainError("a share is of a value of the domain; no point of a circle is infinite")
+    beyond = not ends[0] <= float(number) <= ends[1]
+    if beyond and not domain.circular and not domain.outside_indices:
         low, high = (to_text(float(end), unit=domain.unit) for end in ends)
+        fate = "counted at its ends" if domain.open_ended else "refused"
         raise DomainError(
-            f"a share is of a value of the domain, from {low} to {high}; those beyond were "
-            "counted at its ends, if at all"
+            f"a share is of a value of the domain, from {low} to {high}; values beyond were {fate}"
         )
     return int(domain.index([asked])[0])
 

@@ -173,22 +173,41 @@ def symbol_places(domain: Domain) -> tuple[Places, Places]:
     return Places(left, starts_before), Places(right, stops_before)
 
 
-def split_bin(domain: Domain, place: Places) -> tuple[float, float] | None:
-    """Return the ends of the symbol that a place cuts in two; None where it lies between symbols.
+OpenEnd = Literal["above", "at_least", "at_most", "below"]
+"""How values lie beyond an edge, with those who hold just it or without them."""
 
-    Of a symbol that holds values outside the range one end is infinite.
+
+def open_end(domain: Domain, symbol: int) -> OpenEnd | None:
+    """Return how the values of a symbol lie beyond its only edge; None where it has two.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> ages = Interval(0, 100, bins=4, outside="overflow")
+    >>> open_end(ages, 0), open_end(ages, 1), open_end(ages, 5)
+    ('below', None, 'above')
+    """
+    starts, stops = symbol_places(domain)
+    if math.isinf(stops.points[symbol]):
+        return "at_least" if starts.before[symbol] else "above"
+    if math.isinf(starts.points[symbol]):
+        return "below" if stops.before[symbol] else "at_most"
+    return None
+
+
+def split_symbol(domain: Domain, place: Places) -> int | None:
+    """Return the symbol that a place cuts in two; None where it lies between symbols.
 
     Examples
     --------
     >>> from lapwing.protocol.domains.interval import Interval
     >>> ages = Interval(0, 4, bins=4, outside="refuse")
     >>> ((start, stop),) = to_spans(1, 2.5, ages)
-    >>> split_bin(ages, start), split_bin(ages, stop)
-    (None, (2.0, 3.0))
+    >>> split_symbol(ages, start), split_symbol(ages, stop)
+    (None, 2)
     """
     starts, stops = symbol_places(domain)
     cut = ~_at_or_after(starts, place) & ~_at_or_after(place, stops)
     if not cut.any() or math.isinf(float(place.points)):
         return None
-    symbol = int(np.argmax(cut))
-    return float(starts.points[symbol]), float(stops.points[symbol])
+    return int(np.argmax(cut))

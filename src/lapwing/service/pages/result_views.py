@@ -174,9 +174,9 @@ def _bin(
 ) -> dict[str, str]:
     left, right = write(columns["left"][row]), write(columns["right"][row])
     if clipped and row == 0:
-        left = beyond_text(left, unit, more=False)
+        left = beyond_text(left, unit, "at_most")
     if clipped and row == len(columns["right"]) - 1:
-        right = beyond_text(right, unit, more=True)
+        right = beyond_text(right, unit, "at_least")
     return {
         "left": left,
         "right": right,
