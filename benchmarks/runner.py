@@ -56,6 +56,7 @@ BENCHMARKS = {
     "accuracy/wave_coverage": "the same on one square wave (needs the data folder)",
     "accuracy/own_edges": "bins of one's own beside 256 equal ones (needs the data folder)",
     "accuracy/round_edges": "intervals at round edges of real incomes (needs the data folder)",
+    "accuracy/cut_bands": "pointwise bands, cut to the simultaneous one",
     "accuracy/values_outside": "error and coverage of overflow, compared with clipping",
     "accuracy/central_figures": "the central model: the default beside the paper's four methods",
     "accuracy/central_default": "its default beside the best of our own and of the paper's",

@@ -123,9 +123,19 @@ def test_the_distribution(folder: Path) -> None:
         assert band is None
     else:
         assert band is not None
+        law, ordered = made._present_uncertainty, made.domain.ordered
+        assert law is not None
+        low, high = law.curves(0.9, "pointwise", cumulative=ordered, least=0.0)
         # The sum of all present was one but for the rounding of columns; now it is one.
-        assert band.low == pytest.approx(facts["band"][0], abs=2e-5)
-        assert band.high == pytest.approx(facts["band"][1], abs=2e-5)
+        assert low == pytest.approx(facts["band"][0], abs=2e-5)
+        assert high == pytest.approx(facts["band"][1], abs=2e-5)
+        # What was stored is as it was; since then a band is cut to the simultaneous one.
+        whole = made.confidence_band(0.9, kind="simultaneous")
+        assert whole is not None
+        if ordered:
+            assert np.all(band.low >= whole.low) and np.all(band.high <= whole.high)
+        else:
+            assert band.low.tolist() == low.tolist() and band.high.tolist() == high.tolist()
     if made.domain.ordered:
         assert made._in_numbers().quantile([0.1, 0.5, 0.9]) == pytest.approx(
             facts["quantiles"], rel=1e-12

@@ -275,6 +275,7 @@ TINY: dict[str, dict[str, Any]] = {
         "draws": 1,
         "reports": 1,
     },
+    "accuracy/cut_bands": {"people": 500, "epsilon": 1, "repeats": 1},
     "accuracy/values_outside": {
         "bins": [32],
         "people": [500],

@@ -25,6 +25,7 @@ from lapwing import (
 from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.covariance import Covariance
+from lapwing.results import uncertainty
 from lapwing.results.uncertainty import Band, Uncertainty, Variants, with_tails
 from tests.damaged_documents import damaged
 from tests.false_alarms import accepts, moments_tail
@@ -257,6 +258,58 @@ def test_a_pointwise_band_is_not_cut_to_a_monotone_one() -> None:
     assert kept - broken > 0.025
 
 
+def uneven_estimates() -> dict[str, Any]:
+    """Estimates whose curves go up and down: on a circle, and on a line with a gap."""
+    rng = np.random.default_rng(3)
+    bedtimes = (23.2 + rng.normal(size=20_000)) % 24
+    halves = np.concatenate([rng.normal(20, 4, 10_000), rng.normal(75, 5, 10_000)])
+    problems = {
+        "circle": (Interval(0, 24, bins=48, circular=True), RandomizedResponse, bedtimes),
+        "gap": (Interval(0, 100, bins=64), SquareWave, halves),
+    }
+    results = {}
+    for name, (domain, randomizer, values) in problems.items():
+        counts = np.bincount(domain.index(values), minlength=domain.size)
+        channel = randomizer(domain, 1)
+        tally = simulate(channel, counts, rng=4)
+        results[name] = LeastSquares().decode(channel.channel, tally)
+    return results
+
+
+@pytest.mark.parametrize("name", ["circle", "gap"])
+@pytest.mark.parametrize("target", ["empirical", "population"])
+def test_a_pointwise_band_is_never_the_wider_one(name: str, target: Any) -> None:
+    result = uneven_estimates()[name]
+    whole = result.confidence_band(kind="simultaneous", target=target)
+    for drawn in (result.confidence_band(target=target), cut_as_drawn(result, target)):
+        assert np.all(drawn.low >= whole.low) and np.all(drawn.high <= whole.high)
+        assert np.all(drawn.low <= drawn.high)
+    # The case is one: as it was drawn without the cut it was wider at a third of the points.
+    law = result.uncertainty.about("pointwise", target)
+    low, high = law.curves(0.95, "pointwise", cumulative=True, least=0.0)
+    uncut = replace(whole, low=low, high=high).monotone()
+    wider = uncut.high - uncut.low > whole.high - whole.low + 1e-12
+    assert wider.sum() >= wider.size / 3
+    for probability in (0.1, 0.5, 0.9):
+        low, high = whole.quantile(probability)
+        inner = result.confidence_band(target=target).quantile(probability)
+        assert low <= inner[0] and inner[1] <= high
+
+
+def cut_as_drawn(result: Any, target: Any) -> Band:
+    if target == "population":
+        return result.confidence_band(target=target).monotone()
+    (drawn,) = result._picture().bands
+    return drawn
+
+
+def test_a_band_that_has_nothing_in_common_with_another_becomes_that() -> None:
+    low, high = np.array([0.1, 0.1, 0.5]), np.array([0.2, 0.3, 0.6])
+    least, most = np.array([0.3, 0.2, 0.1]), np.array([0.6, 0.6, 0.4])
+    cut_low, cut_high = uncertainty._cut(low, high, least, most)
+    assert cut_low.tolist() == [0.3, 0.2, 0.1] and cut_high.tolist() == [0.6, 0.3, 0.4]
+
+
 @pytest.mark.parametrize("cumulative", [True, False])
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_the_critical_value_against_a_dense_simulation(cumulative: bool, level: float) -> None:
@@ -318,8 +371,15 @@ def test_a_variant_answers_for_its_own_kind() -> None:
     expected = bands(other)["simultaneous", "empirical"]
     assert found["simultaneous", "population"].low.tolist() == expected.low.tolist()
     assert found["simultaneous", "population"].target == "population"
-    for key in (("pointwise", "population"), ("simultaneous", "empirical")):
+    for key in (("pointwise", "empirical"), ("simultaneous", "empirical")):
         assert found[key].low.tolist() == bands(plain)[key].low.tolist()
+    # A pointwise band keeps its law, and is cut to the simultaneous band of the same target.
+    low, _ = plain.about("pointwise", "population").curves(
+        0.9, "pointwise", cumulative=True, least=0.0
+    )
+    cut_low = found["pointwise", "population"].low
+    assert cut_low == pytest.approx(np.maximum(low, expected.low))
+    assert np.any(cut_low > low)
 
 
 def naive_given_present(law: Uncertainty) -> Uncertainty:

@@ -412,16 +412,15 @@ class Difference(Stored):
         counts values outside the range. None where the shift is not known.
         """
         check_level(level)
-        error_laws = self._error_laws("pointwise")
-        if error_laws is None:
+        one, two = self.first._present_uncertainty, self.second._present_uncertainty
+        if one is None or two is None:
             return None
         left, right = self.first.domain.left, self.first.domain.right
         bands = (
-            # The noise is about the target already.
             each.band(
-                level=level**0.5, kind="pointwise", target="empirical", left=left, right=right
+                level=level**0.5, kind="pointwise", target=self.target, left=left, right=right
             )
-            for each in error_laws
+            for each in (one, two)
         )
         shift = float(self.quantile(probability))
         if math.isnan(shift):

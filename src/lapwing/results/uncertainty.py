@@ -24,6 +24,7 @@ from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
+from lapwing.linear.memoized import cached_property
 from lapwing.results.spread_law import SHORT, Spread, SpreadLaw, decoded, encoded, factor_kind
 
 Kind = Literal["pointwise", "simultaneous"]
@@ -524,15 +525,23 @@ class Uncertainty:
         target : {"empirical", "population"}
         left, right : numpy.ndarray or None
             float64 [symbols]: ends of the symbols; None for categories.
+
+        Notes
+        -----
+        A pointwise band of a CDF is cut to the simultaneous one of the same level and target, up to
+        32,768 symbols. The simultaneous band never falls, so it can be the narrower one where the
+        estimate goes up and down: 15 to 37 of 48 points of a circle, once :meth:`Band.monotone` had
+        widened the pointwise band. A curve in the simultaneous band loses no point by the cut.
         """
         error_law = self.about(kind, target)
-        cumulative = left is not None
-        low, high = error_law.curves(level, kind, cumulative=cumulative, least=0.0)
-        if cumulative and kind == "simultaneous":
-            # The truth is monotone: where the whole curve is covered, so is this. Not of a
-            # pointwise band: at a point it would then have to hold at all points before it.
-            low = np.maximum.accumulate(low)
-            high = np.minimum.accumulate(high[::-1])[::-1]
+        if left is None:
+            low, high = error_law.curves(level, kind, cumulative=False, least=0.0)
+        elif kind == "simultaneous":
+            low, high = (curve.copy() for curve in self._whole_curve(level, target))
+        else:
+            low, high = error_law.curves(level, kind, cumulative=True, least=0.0)
+            if low.size <= _SIMULATED_LIMIT:
+                low, high = _cut(low, high, *self._whole_curve(level, target))
         numbers = np.arange(self.center.size, dtype=np.float64)
         return Band(
             numbers if right is None else right,
@@ -544,6 +553,24 @@ class Uncertainty:
             target,
             error_law.method,
         )
+
+    def _whole_curve(self, level: float, target: Target) -> tuple[Vector, Vector]:
+        """Return the simultaneous band of the CDF, whose simulation is done once for each level."""
+        key = level, target
+        if key not in self._whole_curves:
+            error_law = self.about("simultaneous", target)
+            low, high = error_law.curves(level, "simultaneous", cumulative=True, least=0.0)
+            # The truth is monotone: where the whole curve is covered, so is this. Not of a
+            # pointwise band: at a point it would then have to hold at all points before it.
+            low = np.maximum.accumulate(low)
+            high = np.minimum.accumulate(high[::-1])[::-1]
+            self._whole_curves[key] = low, high
+        return self._whole_curves[key]
+
+    @cached_property
+    def _whole_curves(self) -> dict[tuple[float, Target], tuple[Vector, Vector]]:
+        """Simultaneous bands that were asked for, by level and target."""
+        return {}
 
     @property
     def says_present(self) -> bool:
@@ -697,6 +724,14 @@ class Uncertainty:
             for name, variant in variants.items()
         }
         return replace(found, variants=Variants(**listed))
+
+
+def _cut(low: Vector, high: Vector, least: Vector, most: Vector) -> tuple[Vector, Vector]:
+    """Return the part of a band that lies in another one, and the other where nothing does."""
+    apart = np.maximum(low, least) > np.minimum(high, most)
+    low = np.where(apart, least, np.maximum(low, least))
+    high = np.where(apart, most, np.minimum(high, most))
+    return np.minimum(low, high), np.maximum(low, high)
 
 
 def with_tails(critical: float, tails: float) -> float:
