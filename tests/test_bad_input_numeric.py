@@ -48,7 +48,7 @@ from tests.signed_decoder import unbiased
 
 
 def bins(number: int, *, circular: bool = False) -> Interval:
-    return Interval(0, 1, bins=number, circular=circular)
+    return Interval(0, 1, bins=number, circular=circular, outside="clip")
 
 
 # Knobs.

@@ -46,7 +46,7 @@ def random_samples(seed: int) -> tuple[np.ndarray, np.ndarray]:
 def random_curve(rng: np.random.Generator, *, bins: int | None = None) -> Distribution:
     bins = int(rng.integers(1, 12)) if bins is None else bins
     atoms = rng.choice([0, 1, 0.25, 0.3], size=rng.integers(0, 3), replace=False).tolist()
-    domain = Interval(0, 1, bins=bins, atoms=atoms)
+    domain = Interval(0, 1, bins=bins, atoms=atoms, outside="clip")
     mass = rng.dirichlet(np.full(domain.size, 0.5))
     return Distribution(domain, mass)
 
@@ -116,7 +116,7 @@ def test_the_papers_grid(seed: int) -> None:
     """Coverage row WE-24: W1 and KS on M = 256 points, recomputed in ten lines."""
     rng = np.random.default_rng(seed)
     values = rng.beta(5, 2, size=500) * 100
-    estimate = Distribution(Interval(0, 100, bins=64), rng.dirichlet(np.ones(64)))
+    estimate = Distribution(Interval(0, 100, bins=64, outside="clip"), rng.dirichlet(np.ones(64)))
     gaps = []
     for k in range(1, 257):
         x = k / 256 * 100

@@ -149,7 +149,7 @@ def test_we_15_the_papers_bound_is_smallest_far_below_its_rule_for_j(
 
 def random_curves(seed: int) -> tuple[lw.Distribution, lw.Distribution]:
     rng = np.random.default_rng(seed)
-    domain = lw.Interval(0, 1, bins=int(rng.integers(2, 40)))
+    domain = lw.Interval(0, 1, bins=int(rng.integers(2, 40)), outside="clip")
     masses = [rng.dirichlet(np.full(domain.size, 0.3)) for _ in range(2)]
     return lw.Distribution(domain, masses[0]), lw.Distribution(domain, masses[1])
 
@@ -170,7 +170,7 @@ def test_we_25_range_queries_are_bounded_by_the_distances(seed: int) -> None:
 
 
 def test_we_25_the_bound_without_1_minus_alpha_is_false_for_wide_ranges() -> None:
-    domain = lw.Interval(0, 1, bins=100)
+    domain = lw.Interval(0, 1, bins=100, outside="clip")
     masses = np.zeros((2, 100))
     masses[0, [0, 99]] = 0.5
     masses[1, [9, 90]] = 0.5
@@ -423,7 +423,7 @@ def test_sw_20_the_widths_and_that_they_maximize_the_bound() -> None:
 
 @pytest.mark.parametrize("bins", [16, 64, 256])
 def test_sw_18_the_wave_on_a_grid_tends_to_the_continuous_one(bins: int) -> None:
-    wave = lw.SquareWave(lw.Interval(0, 1, bins=bins), 1)
+    wave = lw.SquareWave(lw.Interval(0, 1, bins=bins, outside="clip"), 1)
     half = mutual_information_width(1)
     outside = 1 / (2 * half * math.e + 1)
     center = (bins // 3 + 0.5) / bins

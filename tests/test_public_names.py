@@ -194,7 +194,7 @@ SIGNATURES: dict[str, tuple[list[str], dict[str, Any]]] = {
             "circular": False,
             "scale": "linear",
             "atoms": (),
-            "outside": "clip",
+            "outside": None,
             "missing": "refuse",
             "closed": None,
             "edges": None,

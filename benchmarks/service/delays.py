@@ -48,7 +48,7 @@ def measure(
 ) -> dict[str, Any]:
     """Return delays at full speed, at half of it, and at half of it beside decodes."""
     survey = lw.Survey("uploads", lw.RandomizedResponse(lw.Categories(symbols), 1))
-    line = lw.Survey("decoded", lw.MultiscaleWave(lw.Interval(0, 1, bins=bins), 1))
+    line = lw.Survey("decoded", lw.MultiscaleWave(lw.Interval(0, 1, bins=bins, outside="clip"), 1))
     found: dict[str, dict[str, list[float]]] = {name: {} for name in _KINDS}
     decodes: list[int] = []
     syncs: list[float] = []

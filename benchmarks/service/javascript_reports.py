@@ -22,7 +22,7 @@ ASKED = {"GRR": 0.3e-6, "recommended": 10e-6}
 
 def _surveys() -> dict[str, tuple[str, lw.Survey, list[Any]]]:
     """Return what is measured: in words, the survey, and values that are reported in turn."""
-    line = lw.Interval(0, 100, bins=256)
+    line = lw.Interval(0, 100, bins=256, outside="clip")
     chosen = lw.recommend(line, epsilon=1, users=100_000).randomizer
     numbers = [100 * step / 97 for step in range(97)]
     return {
@@ -38,7 +38,7 @@ def _surveys() -> dict[str, tuple[str, lw.Survey, list[Any]]]:
         ),
         "square wave": (
             "square wave, 1024 bins",
-            lw.Survey("bench", lw.SquareWave(lw.Interval(0, 100, bins=1024), 1)),
+            lw.Survey("bench", lw.SquareWave(lw.Interval(0, 100, bins=1024, outside="clip"), 1)),
             numbers,
         ),
         "OUE": (

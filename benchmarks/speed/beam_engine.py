@@ -77,7 +77,7 @@ def measure(*, jobs: list[list[int]], bins: int, rounds: int) -> dict[str, Any]:
         raise MissingProgramError(
             "Apache Beam's own environment, which make test leaves in .venv/beam"
         )
-    survey = lw.Survey("wave", lw.SquareWave(lw.Interval(0, 1, bins=bins), 1))
+    survey = lw.Survey("wave", lw.SquareWave(lw.Interval(0, 1, bins=bins, outside="clip"), 1))
     found = []
     with tempfile.TemporaryDirectory() as home:
         document = Path(home) / "survey.json"

@@ -47,7 +47,7 @@ import lapwing.cli.program
 from lapwing.cli.console import Output
 from lapwing.cli.reading.domain_options import CuratorDomainOptions
 from lapwing.cli.reading.column_options import summary_of
-domain = lw.Interval(0, 400_000, bins=1024).for_curator()
+domain = lw.Interval(0, 400_000, bins=1024, outside="clip").for_curator()
 ASKED = CuratorDomainOptions()
 """
 
@@ -73,7 +73,9 @@ def measure(*, rounds: int, draws: int, rows: int, tables: int, sizes: list[int]
 
 def _release(size: int, rounds: int) -> dict[str, Any]:
     values = np.random.default_rng(1).beta(5, 2, 100_000)
-    summary = lw.protocol.ExactCounts.of_values(values, lw.Interval(0, 1, bins=size))
+    summary = lw.protocol.ExactCounts.of_values(
+        values, lw.Interval(0, 1, bins=size, outside="clip")
+    )
     promise = lw.privacy.Promise("replace-one", epsilon=Fraction(1), delta=Fraction(1, 10**6))
     source = seeded(2)
     whole, bare = lw.decoders.StepPursuit(), lw.decoders.StepPursuit(band=False)

@@ -52,7 +52,7 @@ def measure(
     assert values is not None  # beta52 is a column of values
     rows = []
     for size in sizes:
-        wave = lw.SquareWave(lw.Interval(0, 1, bins=size), 1)
+        wave = lw.SquareWave(lw.Interval(0, 1, bins=size, outside="clip"), 1)
         people = np.bincount(wave.domain.index(values), minlength=size)
         tally = lw.simulate(wave, people, rng=1)
         matrix = _dense(wave) if size <= largest_dense else None

@@ -38,7 +38,7 @@ def measure(*, reports: int, sets: int, bins: int, rounds: int) -> dict[str, Any
 
     from lapwing.engines.arrow import tally
 
-    wave = lw.Survey("wave", lw.SquareWave(lw.Interval(0, 1, bins=bins), 1))
+    wave = lw.Survey("wave", lw.SquareWave(lw.Interval(0, 1, bins=bins, outside="clip"), 1))
     unary = lw.Survey("sets", lw.randomizers.OptimizedUnaryEncoding(lw.Categories(bins), 1))
     codes = _table(wave, np.random.default_rng(1).beta(5, 2, _PEOPLE), reports)
     bits = _table(unary, np.arange(min(_PEOPLE, sets)) % bins, sets)

@@ -26,7 +26,7 @@ ASKED = 500
 _IMPORTS = "import lapwing as lw\nimport pyarrow.dataset, pyarrow.parquet"
 _WORK = """
 from lapwing.engines import arrow
-domain = lw.Interval(0, 400_000, bins={bins})
+domain = lw.Interval(0, 400_000, bins={bins}, outside="clip")
 found = arrow.summarize({folder!r}, domain, column="income", threads={threads})
 assert found.people == {people}
 """

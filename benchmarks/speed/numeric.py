@@ -91,7 +91,7 @@ def _population(size: int, people: int) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 def _decode(size: int, reports: int, rounds: int) -> dict[str, Any]:
-    wave = lw.MultiscaleWave(lw.Interval(0, 1, bins=size), EPSILON)
+    wave = lw.MultiscaleWave(lw.Interval(0, 1, bins=size, outside="clip"), EPSILON)
     tally = lw.simulate(wave, _population(size, reports), rng=1)
     whole, bare = lw.SpectralPrior(), lw.SpectralPrior(band=False)
     times = alternate(
@@ -111,7 +111,7 @@ def _decode(size: int, reports: int, rounds: int) -> dict[str, Any]:
 
 
 def _tree(leaves: int, iterations: int, people: int) -> Callable[[], object]:
-    tree = lw.randomizers.Hierarchical(lw.Interval(0, 1, bins=leaves), EPSILON)
+    tree = lw.randomizers.Hierarchical(lw.Interval(0, 1, bins=leaves, outside="clip"), EPSILON)
     tally = lw.simulate(tree, _population(leaves, people), rng=2)
     decoder = lw.decoders.TreeConsistency(
         method="admm", tolerance=1e-300, limit=iterations, band=False
@@ -127,7 +127,7 @@ def _tree(leaves: int, iterations: int, people: int) -> Callable[[], object]:
 
 
 def _wavelet(levels: int, people: int) -> dict[str, Callable[[], object]]:
-    domain = lw.Interval(0, 1, bins=2**levels)
+    domain = lw.Interval(0, 1, bins=2**levels, outside="clip")
     wavelet = lw.randomizers.Wavelet(domain, EPSILON, levels=levels)
     counts = _population(domain.size, people)
     values = np.repeat((np.arange(domain.size) + 0.5) / domain.size, counts)
@@ -138,7 +138,7 @@ def _wavelet(levels: int, people: int) -> dict[str, Callable[[], object]]:
 
 
 def _grouped(bins: int, people: int) -> dict[str, Callable[[], object]]:
-    domain = lw.Interval(0, 1, bins=bins)
+    domain = lw.Interval(0, 1, bins=bins, outside="clip")
     counts = _population(bins, people)
     works: dict[str, Callable[[], object]] = {}
     for name, kind in ((EM_WAVES, lw.MultiscaleWave), (EM_TREE, lw.randomizers.Hierarchical)):

@@ -38,7 +38,7 @@ ASKED_RATE, OTHERS_RATE = 5.0, "0.2 to 0.4 GB/s"
 def measure(*, people: int, bins: int, rounds: int) -> dict[str, Any]:
     """Return times of every randomizer at epsilon = 1, and memory of unary encoding."""
     values = np.random.default_rng(1).beta(5, 2, people)
-    domain = lw.Interval(0, 1, bins=bins)
+    domain = lw.Interval(0, 1, bins=bins, outside="clip")
     works: dict[str, Callable[[], object]] = {}
     width = {}
     for name, kind in RANDOMIZERS.items():
@@ -68,7 +68,8 @@ def _memory(people: int, bins: int, *, imports: str) -> dict[str, float]:
     return memory_beyond(
         f"{imports}, numpy as np",
         f"values = np.random.default_rng(1).beta(5, 2, {people})\n"
-        f"bits = lw.randomizers.OptimizedUnaryEncoding(lw.Interval(0, 1, bins={bins}), 1)\n"
+        f"line = lw.Interval(0, 1, bins={bins}, outside='clip')\n"
+        "bits = lw.randomizers.OptimizedUnaryEncoding(line, 1)\n"
         "tally = bits.tally(bits.randomize(values))",
     )
 

@@ -23,7 +23,7 @@ def measure(*, sizes: Sequence[Sequence[int]], repeats: int) -> dict[str, Any]:
     """Return CPU seconds of a series with its bands, and of a look of a watch at its last week."""
     found = []
     for weeks, bins in sizes:
-        domain = lw.Interval(0, 1, bins=bins)
+        domain = lw.Interval(0, 1, bins=bins, outside="clip")
         survey = lw.Survey("series", lw.MultiscaleWave(domain, epsilon=1))
         place = (np.arange(bins) + 0.5) / bins
         rng = np.random.default_rng([weeks, bins])

@@ -48,7 +48,7 @@ def measure(*, sizes: list[list[int]], bins: int, rounds: int) -> dict[str, Any]
     rounds : int
     """
     java()
-    survey = lw.Survey("wave", lw.SquareWave(lw.Interval(0, 1, bins=bins), 1))
+    survey = lw.Survey("wave", lw.SquareWave(lw.Interval(0, 1, bins=bins, outside="clip"), 1))
     with tempfile.TemporaryDirectory() as folder:
         spark = _session(folder)
         try:

@@ -86,7 +86,9 @@ def _commands(rounds: int, bins: int) -> dict[str, Any] | None:
         return None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        survey = lw.Survey("starting", lw.SquareWave(lw.Interval(0, 1, bins=bins), 1))
+        survey = lw.Survey(
+            "starting", lw.SquareWave(lw.Interval(0, 1, bins=bins, outside="clip"), 1)
+        )
         people = np.random.default_rng(1).multinomial(100_000, np.full(bins, 1 / bins))
         tally = replace(lw.simulate(survey.randomizer, people, rng=1), survey=survey.fingerprint)
         (folder / "survey.json").write_text(survey.to_json(), encoding="utf-8")

@@ -53,7 +53,7 @@ assert code in (None, 0), f"lapwing tally failed with exit code {{code}}"
 
 def measure(*, reports: int, bins: int) -> dict[str, Any]:
     """Return memory and time of the library's reader, and of the command if there is one."""
-    survey = lw.Survey("streaming", lw.SquareWave(lw.Interval(0, 1, bins=bins), 1))
+    survey = lw.Survey("streaming", lw.SquareWave(lw.Interval(0, 1, bins=bins, outside="clip"), 1))
     with tempfile.TemporaryDirectory() as folder:
         survey_path, report_path = Path(folder) / "survey.json", Path(folder) / "reports.lwr"
         survey_path.write_text(survey.to_json(), encoding="utf-8")

@@ -39,7 +39,7 @@ _DECODE = """
 import json, time
 import numpy as np
 import lapwing as lw
-randomizer = lw.MultiscaleWave(lw.Interval(0, 1, bins={bins}), 1)
+randomizer = lw.MultiscaleWave(lw.Interval(0, 1, bins={bins}, outside="clip"), 1)
 survey = lw.Survey("load", randomizer)
 people = np.random.default_rng(1).multinomial({people}, np.full({bins}, 1 / {bins}))
 tally = lw.simulate(randomizer, people, rng=1)

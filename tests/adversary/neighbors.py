@@ -10,7 +10,10 @@ import lapwing as lw
 
 RELATIONS = ("replace-one", "add-or-remove-one")
 SIZES = (2, 3, 4)
-DOMAINS = [lw.Interval(0, 1, bins=bins) for bins in SIZES]
+DOMAINS = [
+    lw.Interval(0, 1, bins=2, outside="overflow"),
+    *(lw.Interval(0, 1, bins=bins) for bins in SIZES),
+]
 
 Pair = tuple[np.ndarray, np.ndarray]
 

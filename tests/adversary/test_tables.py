@@ -80,6 +80,7 @@ LISTS: list[tuple[Any, list[Any]]] = [
     (DATES, DAYS),
     (DATES, MOMENTS),
     (NUMBERS, [1, 3.5, 6, 8.25]),
+    (lw.Interval(0, 10, bins=4, outside="overflow"), [1, -3.5, 6, 82.5]),
     (CIRCLE, [1, 7, 13.5, 20]),
 ]
 NASTY: list[Any] = [

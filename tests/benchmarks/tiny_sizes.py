@@ -281,7 +281,7 @@ TINY: dict[str, dict[str, Any]] = {
         "people": [500],
         "epsilons": [1],
         "models": ["central"],
-        "repeats": 1,
+        "repeats": {32: 1},
         "outside": 0.05,
     },
     "accuracy/central_default": {"repeats": 2, "people": 300, "bins": 64, "epsilons": [1]},

@@ -81,7 +81,7 @@ def test_sites_merge(data: np.ndarray, done: Program, lapwing: Program) -> None:
 def test_every_mechanism_is_reached(
     mechanism: str, knobs: list[str], data: np.ndarray, done: Program
 ) -> None:
-    arguments = ("--mechanism", mechanism, *knobs, "-o", "out.json")
+    arguments = ("--mechanism", mechanism, *knobs, "-o", "out.json", "--outside", "clip")
     done("release", "ages.csv", *BOUNDS, *PROMISE, *arguments)
     found = done("answer", "out.json", "--quantile", "0.5", "--json").document["quantiles"][0]
     assert found["value"] == pytest.approx(float(np.median(data)), abs=12)
@@ -410,7 +410,7 @@ def test_a_command_pays_for_what_it_writes_and_for_nothing_else(
     before = budget.read_bytes()
     promise = ("--epsilon", epsilon, "--delta", delta, *PROMISE[4:])
     ran = lapwing(
-        "release", "ages.csv", *BOUNDS, *promise, "--mechanism", mechanism,
+        "release", "ages.csv", *BOUNDS, *promise, "--mechanism", mechanism, "--outside", "clip",
         "--ledger", "budget.json", "-o", "out.json", "--quiet",
     )  # fmt: skip
     if ran.code:

@@ -322,7 +322,7 @@ def test_what_cannot_be_compared_is_refused(lapwing: Program) -> None:
 
 
 def test_decode_tells_of_intervals_and_atoms(done: Program) -> None:
-    domain = lw.Interval(0, 64, bins=32, atoms=(0,))
+    domain = lw.Interval(0, 64, bins=32, atoms=(0,), outside="clip")
     counts = np.full(domain.size, 400)
     counts[0], counts[21] = 3000, 6000
     survey = lw.Survey("s", lw.RandomizedResponse(domain, 6))

@@ -46,7 +46,8 @@ FORMS: dict[str, dict[str, Any]] = {
 def test_each_form_is_the_same_column(public: Path, name: str) -> None:
     found = LikeOptions(like=public / name, **FORMS[name]).masses(LINE, Output())
     assert found is not None and found.dtype == np.float64
-    np.testing.assert_allclose(found / found.sum(), COUNTS / COUNTS.sum(), atol=1e-12)
+    meant = LINE.with_nobody_outside(COUNTS)
+    np.testing.assert_allclose(found / found.sum(), meant / meant.sum(), atol=1e-12)
 
 
 def test_it_says_what_the_library_says(public: Path, done: Program) -> None:
@@ -91,7 +92,7 @@ def test_of_labels_errors_are_of_that_population(tmp_path: Path, done: Program) 
 def test_how_missing_values_are_treated_need_not_agree(
     tmp_path: Path, here: Any, there: Any
 ) -> None:
-    given = lw.Interval(0, 48, bins=48, missing=there)
+    given = lw.Interval(0, 48, bins=48, missing=there, outside="clip")
     asked = lw.Interval(0, 48, bins=48, missing=here, outside="refuse")
     counts = np.arange(1, given.size + 1)
     (tmp_path / "r.json").write_text(lw.Distribution.of_counts(counts, given).to_json())
@@ -102,6 +103,26 @@ def test_how_missing_values_are_treated_need_not_agree(
         meant[48] = 49
     assert found is not None
     np.testing.assert_allclose(found / found.sum(), meant / meant.sum(), atol=1e-12)
+
+
+TREATED: dict[tuple[Any, Any], tuple[list[int], list[int]]] = {
+    ("overflow", "clip"): ([9, 1, 2, 3, 8, 5], [10, 2, 11, 5]),
+    ("overflow", "refuse"): ([9, 1, 2, 3, 8, 5], [1, 2, 3, 5]),
+    ("overflow", "overflow"): ([9, 1, 2, 3, 8, 5], [9, 1, 2, 3, 8, 5]),
+    ("clip", "overflow"): ([1, 2, 3, 5], [0, 1, 2, 3, 0, 5]),
+    ("refuse", "overflow"): ([1, 2, 3, 5], [0, 1, 2, 3, 0, 5]),
+}
+"""Counts of a result, and what they are in a domain that treats values outside otherwise."""
+
+
+@pytest.mark.parametrize("how", TREATED)
+def test_how_values_outside_are_treated_need_not_agree(tmp_path: Path, how: Any) -> None:
+    given, asked = (lw.Interval(0, 3, bins=3, missing="bin", outside=each) for each in how)
+    counts, meant = (np.array(each) for each in TREATED[how])
+    (tmp_path / "r.json").write_text(lw.Distribution.of_counts(counts, given).to_json())
+    found = LikeOptions(like=tmp_path / "r.json").masses(asked, Output())
+    assert found is not None
+    np.testing.assert_allclose(found * counts.sum(), meant, atol=1e-12)
 
 
 OTHERS: dict[str, lw.Interval] = {

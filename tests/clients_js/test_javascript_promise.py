@@ -140,7 +140,7 @@ def test_sizes_that_are_off_by_one_are_refused() -> None:
 
 def test_sizes_that_agree_with_each_other_but_not_with_epsilon_are_refused() -> None:
     """The promise is kept, but the document is not the one that was agreed."""
-    labels, line = lw.Categories(1000), lw.Interval(0, 1, bins=1024)
+    labels, line = lw.Categories(1000), lw.Interval(0, 1, bins=1024, outside="clip")
     words = lw.HashedStrings(32)
     circle = lw.Interval(0, 1, bins=1024, circular=True)
     sets, wave = lw.SubsetSelection(labels, 1), lw.SquareWave(line, 1)

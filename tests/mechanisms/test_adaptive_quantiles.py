@@ -12,7 +12,7 @@ from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
 
-DOMAIN = Interval(0, 1, bins=64)
+DOMAIN = Interval(0, 1, bins=64, outside="clip")
 APPROXIMATE = Promise("replace-one", epsilon=1, delta="1e-6")
 
 
@@ -125,7 +125,7 @@ class TestRefusals:
 
 
 def test_every_answer_has_noise_of_its_own():
-    nobody = ExactCounts.of_values([], Interval(0, 1, bins=4096))
+    nobody = ExactCounts.of_values([], Interval(0, 1, bins=4096, outside="clip"))
     answers = AdaptiveQuantiles(1000).release(nobody, APPROXIMATE, rng=seeded(3)).answers
     assert answers.size == 1000
     # About 1 for answers that share one drawing; of independent ones it passes 0.2 once in 1e9.

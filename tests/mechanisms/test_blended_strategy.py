@@ -70,14 +70,14 @@ def test_the_way_back_is_that_of_least_squares() -> None:
     assert np.allclose(root.rmatmat(np.eye(root.shape[0])), expected.T, atol=close)
     assert np.allclose(root.matvec(np.eye(root.shape[1])[3]), expected[:, 3], atol=close)
     assert np.allclose(root.rmatvec(np.eye(root.shape[0])[3]), expected[3], atol=close)
-    summary = ExactCounts(Interval(0, 1, bins=64, missing="bin"), np.arange(65))
+    summary = ExactCounts(Interval(0, 1, bins=64, missing="bin", outside="clip"), np.arange(65))
     made = PrefixSums(smooth=50).release(summary, MOVED, rng=seeded(1))
     sums = prefix_estimate(made.channel, made).sums
     assert np.allclose(sums, expected @ made.answers, atol=1e-6 * np.abs(sums).max())
 
 
 def test_documents_say_the_part_and_old_ones_are_read() -> None:
-    domain = Interval(0, 1, bins=64, missing="bin")
+    domain = Interval(0, 1, bins=64, missing="bin", outside="clip")
     summary = ExactCounts(domain, np.arange(65))
     made = PrefixSums(smooth=50).release(summary, MOVED, rng=seeded(1))
     assert Release.from_document(made.to_document()) == made
@@ -97,12 +97,14 @@ def test_the_part_is_a_percentage(smooth) -> None:
 def test_few_and_many_symbols_have_no_smooth_rows() -> None:
     for bins in (63, 4097):
         with pytest.raises(ArgumentError, match="use smooth=0"):
-            PrefixSums(smooth=50).check(Interval(0, 1, bins=bins))
-        assert recommended_mechanism(Interval(0, 1, bins=bins), MOVED) == PrefixSums()
+            PrefixSums(smooth=50).check(Interval(0, 1, bins=bins, outside="clip"))
+        assert (
+            recommended_mechanism(Interval(0, 1, bins=bins, outside="clip"), MOVED) == PrefixSums()
+        )
 
 
 @pytest.mark.parametrize(("epsilon", "smooth"), [("0.1", 50), ("0.5", 40), ("4", 40)])
 def test_the_recommended_part_follows_from_the_promise(epsilon, smooth) -> None:
     promise = Promise("replace-one", epsilon=epsilon, delta="1e-6")
-    chosen = recommended_mechanism(Interval(0, 1, bins=256), promise)
+    chosen = recommended_mechanism(Interval(0, 1, bins=256, outside="clip"), promise)
     assert chosen == PrefixSums(smooth=smooth)

@@ -31,7 +31,7 @@ from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
 from tests.mechanisms.test_matching_pursuit_law import log_chosen
 
-DOMAIN = Interval(0, 1, bins=32)
+DOMAIN = Interval(0, 1, bins=32, outside="clip")
 PURE = Promise("replace-one", epsilon=1)
 APPROXIMATE = Promise("replace-one", epsilon=1, delta="1e-6")
 LOUD = Promise("replace-one", epsilon=24)
@@ -168,7 +168,7 @@ class TestEverySite:
     def test_the_hub_asks_only_sites_that_belong_together(self, kind, mechanism, hub):
         held = summaries()[0]
         site = kind(mechanism, held, PURE, rng=seeded(1))
-        elsewhere = ExactCounts.of_values([0.5] * 9, Interval(0, 2, bins=32))
+        elsewhere = ExactCounts.of_values([0.5] * 9, Interval(0, 2, bins=32, outside="clip"))
         other = kind(mechanism, elsewhere, PURE, rng=seeded(2))
         with pytest.raises(MismatchError, match="same domain"):
             hub([site, other])

@@ -40,7 +40,7 @@ from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from tests.false_alarms import accepts, multinomial_tail
 
-DOMAIN = Interval(-1, 1, bins=48)
+DOMAIN = Interval(-1, 1, bins=48, outside="clip")
 MIDDLES = (2 * np.arange(48) + 1) / 48 - 1
 APPROXIMATE = Promise("replace-one", epsilon=1, delta="1e-6")
 PURE = Promise("replace-one", epsilon=1)
@@ -272,7 +272,7 @@ class TestRefusals:
         own = MatchingPursuit(1, tuple(map(tuple, legendre(3, MIDDLES))))
         assert own.release(summary(), APPROXIMATE, rng=seeded(1)).answers.size == 1
         with pytest.raises(ArgumentError, match="one a symbol"):
-            own.check(Interval(-1, 1, bins=50))
+            own.check(Interval(-1, 1, bins=50, outside="clip"))
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def worst_log_ratio(first, second, rounds, explained, chosen=()):
 
 def worst_of_all(mechanism, rounds, most, monkeypatch):
     """Return the worst log-ratio over all neighbors of up to `most` rows, missing ones too."""
-    domain = Interval(-1, 1, bins=BINS).for_curator()
+    domain = Interval(-1, 1, bins=BINS, outside="clip").for_curator()
     symbols = range(domain.size)
     worst = -np.inf
     for size in range(most):
@@ -132,7 +132,9 @@ class TestTheMissingSymbol:
         assert worst_of_all(mechanism, 1, 2, monkeypatch) > 1.1
 
     def test_a_stored_release_of_that_kind_is_refused(self, mechanism, monkeypatch):
-        held = ExactCounts.of_values(np.linspace(-1, 1, 50), Interval(-1, 1, bins=BINS))
+        held = ExactCounts.of_values(
+            np.linspace(-1, 1, 50), Interval(-1, 1, bins=BINS, outside="clip")
+        )
         right = mechanism.release(held, PURE, rng=seeded(1)).to_document()
         assert Release.from_document(right).to_document() == right
         short = without_the_missing(mechanism, BINS)
@@ -236,7 +238,9 @@ class TestEveryFunctionCanBeChosen:
         # Two symbols see the second Legendre polynomial in the same product; only a row that
         # becomes missing moves it. It was once given no noise, and raised when it was chosen.
         mechanism = MatchingPursuit(2, dictionary, atoms=4)
-        held = ExactCounts.of_values(np.linspace(-1, 1, 30), Interval(-1, 1, bins=bins))
+        held = ExactCounts.of_values(
+            np.linspace(-1, 1, 30), Interval(-1, 1, bins=bins, outside="clip")
+        )
         chosen = set()
         for seed in range(60):
             chosen |= set(mechanism.release(held, PURE, rng=seeded(seed)).choices["atoms"])
@@ -249,7 +253,7 @@ class TestEveryFunctionCanBeChosen:
         assert min(Dictionary.of(slow[None]).own_sensitivity()) > 0
         assert (
             module.MatchingPursuit(1, (tuple(slow),))
-            .loss(Interval(0, 1, bins=module.MOST_SYMBOLS), PURE)
+            .loss(Interval(0, 1, bins=module.MOST_SYMBOLS, outside="clip"), PURE)
             .within(PURE.epsilon, PURE.delta)
         )
 

@@ -35,7 +35,7 @@ from lapwing.protocol.release import Release
 
 APPROXIMATE = Promise("replace-one", epsilon=1, delta="1e-6")
 HIDDEN = Promise("add-or-remove-one", epsilon=1, delta="1e-6")
-DOMAIN = Interval(-1, 1, bins=256)
+DOMAIN = Interval(-1, 1, bins=256, outside="clip")
 MIDDLES = (2 * np.arange(256) + 1) / 256 - 1
 
 
@@ -88,7 +88,7 @@ class TestFunctions:
 
 def curve_of(mechanism, bins):
     """Return the curve that a release without noise would have, of the same people."""
-    domain = Interval(-1, 1, bins=bins).for_curator()
+    domain = Interval(-1, 1, bins=bins, outside="clip").for_curator()
     values = np.random.default_rng(1).normal(0, 0.2, 20_000)
     strategy = mechanism.strategy_for(domain, "replace-one")
     answers = strategy.answers(ExactCounts.of_values(values, domain).counts)
@@ -147,7 +147,9 @@ class TestNoise:
     @pytest.mark.parametrize(("count", "exact"), [(4, 2.828), (6, 3.464)])
     def test_sensitivities_of_moments(self, count, exact):
         mechanism = PolynomialProjection(count, shape="moments")
-        squared = mechanism.strategy_for(Interval(-1, 1, bins=4000), "replace-one").matrix
+        squared = mechanism.strategy_for(
+            Interval(-1, 1, bins=4000, outside="clip"), "replace-one"
+        ).matrix
         ends = squared[:, [0, 3999]].astype(float)
         assert np.linalg.norm(ends[:, 0] - ends[:, 1]) / UNIT == pytest.approx(exact, abs=5e-3)
         small = mechanism.strategy_for(DOMAIN, "replace-one").sensitivity("replace-one")

@@ -18,7 +18,7 @@ from lapwing.mechanisms import (
 )
 from tests.false_alarms import accepts, multinomial_tail
 
-DOMAIN = Interval(-2, 3, bins=64)
+DOMAIN = Interval(-2, 3, bins=64, outside="clip")
 PROMISE = {"neighbors": "replace-one", "epsilon": 1, "delta": "1e-6"}
 VALUES = np.random.default_rng(1).normal(0.4, 0.6, 20_000)
 

@@ -17,7 +17,7 @@ from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.survey.publication import release
 
-DOMAIN = Interval(0, 1, bins=32)
+DOMAIN = Interval(0, 1, bins=32, outside="clip")
 APPROXIMATE = Promise("replace-one", epsilon=1, delta="1e-6")
 PURE = Promise("replace-one", epsilon=1)
 CASES = [

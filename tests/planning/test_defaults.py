@@ -51,7 +51,10 @@ KNOBS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", RANDOMIZERS)
 def test_a_randomizer_gets_the_decoder_that_it_names(name: str) -> None:
     seen = 0
-    for domain, instead in ((lw.Interval(0, 1, bins=64), NUMBERS), (lw.Categories(64), LABELS)):
+    for domain, instead in (
+        (lw.Interval(0, 1, bins=64, outside="clip"), NUMBERS),
+        (lw.Categories(64), LABELS),
+    ):
         with suppress(lw.errors.DomainError):
             made: Any = RANDOMIZERS[name](domain, 1, **KNOBS.get(name, {}))
             assert recommended_decoder(made).name == instead.get(name, made.decoder)
@@ -119,7 +122,9 @@ def test_releases(name: str) -> None:
     ],
 )
 def test_the_spectral_prior_has_a_limit(name: str, last: int) -> None:
-    made: Any = RANDOMIZERS[name](lw.Interval(0, 1, bins=64), 1, **KNOBS.get(name, {}))
+    made: Any = RANDOMIZERS[name](
+        lw.Interval(0, 1, bins=64, outside="clip"), 1, **KNOBS.get(name, {})
+    )
     assert recommended_decoder(made, size=last).name == "spectral-prior"
     assert recommended_decoder(made, size=last + 1).name != "spectral-prior"
 

@@ -34,8 +34,8 @@ from lapwing.privacy.promise import Promise
 from lapwing.protocol import ExactCounts
 from lapwing.survey.publication import decode_release
 
-DOMAIN = Interval(0, 1, bins=64)
-WIDE = Interval(0, 1, bins=256)
+DOMAIN = Interval(0, 1, bins=64, outside="clip")
+WIDE = Interval(0, 1, bins=256, outside="clip")
 PEOPLE = 4000
 MOVED: dict[str, Any] = {"neighbors": "replace-one", "epsilon": 0.5, "delta": "1e-6"}
 HIDDEN = MOVED | {"neighbors": "add-or-remove-one"}

@@ -14,7 +14,7 @@ from lapwing.planning.planned_parts import CurveRisk, bent, planned_parts, table
 from lapwing.planning.simulation import reference_column, simulated_errors
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave, default_mixture
 
-LINE = lw.Interval(0, 1, bins=64)
+LINE = lw.Interval(0, 1, bins=64, outside="clip")
 SMOOTH = reference_column("smooth", size=64, number=3)
 ATOMS = 0.4 * SMOOTH + 0.6 * np.eye(64)[[5, 20, 21, 50]].mean(axis=0)
 
@@ -81,7 +81,7 @@ def test_many_symbols_are_compared_on_few_cells() -> None:
     cells = moved.reshape(150, 2).sum(axis=1)
     assert tally.total * cells @ found @ cells == pytest.approx(moved @ seen @ moved, rel=0.01)
     # What stands apart is a cell of its own.
-    apart = lw.Interval(0, 1, bins=300, atoms=(0.5,))
+    apart = lw.Interval(0, 1, bins=300, atoms=(0.5,), outside="clip")
     wave = MultiscaleWave(apart, 2, components=[("wave", 1.0, 1.0)])
     assert len(CurveRisk(apart, np.full(301, 1 / 301)).information(wave.channel)) > 150
 
@@ -141,7 +141,7 @@ def test_both_errors_must_gain_and_all_people_are_counted(
 @pytest.mark.parametrize("epsilon", [0.01, 24])
 def test_hard_columns_and_ends_of_the_ranges(users: int, epsilon: float) -> None:
     few = lw.Integers(0, 7)
-    apart = lw.Interval(0, 1, bins=40, atoms=(0, 0.5), missing="bin")
+    apart = lw.Interval(0, 1, bins=40, atoms=(0, 0.5), missing="bin", outside="clip")
     for domain in (few, apart):
         for mass in (np.full(domain.size, 1 / domain.size), np.eye(domain.size)[0]):
             parts = planned_parts(domain, mass, epsilon=epsilon, users=users)

@@ -21,7 +21,7 @@ from lapwing.planning.expected_error import USER_LIMIT, ErrorByKind, people_need
 from lapwing.planning.recommendation import DISTANCES, PAIRS, RiskTable, shipped
 from lapwing.planning.simulation import KINDS, reference_column, reference_family, simulated_errors
 
-WIDE = lw.Interval(0, 100, bins=64)
+WIDE = lw.Interval(0, 100, bins=64, outside="clip")
 
 FRESH = 1000
 """The first member of the families that the table has not seen; it saw the first few."""
@@ -62,7 +62,7 @@ def enough(found: lw.planning.Recommendation, target: float, *, distance: str) -
 
 
 def test_numbers_get_the_ladder_and_its_decoder() -> None:
-    found = lw.recommend(lw.Interval(0, 100, bins=256), epsilon=1, users=100_000)
+    found = lw.recommend(lw.Interval(0, 100, bins=256, outside="clip"), epsilon=1, users=100_000)
     assert isinstance(found.randomizer, lw.MultiscaleWave)
     assert isinstance(found.decoder, lw.SpectralPrior)
     assert found.report_bytes == found.randomizer.report_width == 3
@@ -113,10 +113,10 @@ def test_labels_get_the_least_variance() -> None:
     "domain",
     [
         lw.Interval("00:00", "24:00", bins=48, unit="time-of-day", circular=True),
-        lw.Interval(0, 100, bins=32, atoms=(0, 50), missing="bin"),
-        lw.Interval(1, 1000, bins=40, scale="log"),
+        lw.Interval(0, 100, bins=32, atoms=(0, 50), missing="bin", outside="clip"),
+        lw.Interval(1, 1000, bins=40, scale="log", outside="clip"),
         lw.Integers(0, 12, missing="bin"),
-        lw.Interval(0, 1, bins=700),
+        lw.Interval(0, 1, bins=700, outside="clip"),
         lw.Categories(["a", "b", "c"], missing="category"),
     ],
     ids=lambda domain: type(domain).__name__,
@@ -137,7 +137,12 @@ def test_bins_follow_epsilon() -> None:
     assert [recommended_bins(epsilon) for epsilon in (0.5, "1.9", 2, 8)] == [256, 256, 1024, 1024]
     assert "1024 bins" in lw.recommend(WIDE, epsilon=2, users=1000).reason
     assert "1024 bins" not in lw.recommend(WIDE, epsilon=1, users=1000).reason
-    assert "1024" not in lw.recommend(lw.Interval(0, 1, bins=1024), epsilon=2, users=1000).reason
+    assert (
+        "1024"
+        not in lw.recommend(
+            lw.Interval(0, 1, bins=1024, outside="clip"), epsilon=2, users=1000
+        ).reason
+    )
 
 
 def test_the_distance_and_the_kind_are_what_is_aimed_at() -> None:
@@ -158,7 +163,7 @@ def test_the_distance_and_the_kind_are_what_is_aimed_at() -> None:
 @pytest.mark.parametrize("epsilon", [1, 3])
 @pytest.mark.parametrize("kind", KINDS)
 def test_on_one_wave_the_recommended_decoder_beats_ems(kind: str, epsilon: int) -> None:
-    wave = lw.SquareWave(lw.Interval(0, 1, bins=64), epsilon)
+    wave = lw.SquareWave(lw.Interval(0, 1, bins=64, outside="clip"), epsilon)
     assert isinstance(recommended_decoder(wave), lw.SpectralPrior)
     columns = {kind: reference_family(wave.domain, first=FRESH)[kind]}
     errors = {
@@ -177,7 +182,7 @@ def test_on_one_wave_the_recommended_decoder_beats_ems(kind: str, epsilon: int) 
 
 
 def test_large_waves_keep_ems() -> None:
-    wave = lw.SquareWave(lw.Interval(0, 1, bins=64), 1)
+    wave = lw.SquareWave(lw.Interval(0, 1, bins=64, outside="clip"), 1)
     assert isinstance(recommended_decoder(wave, size=8192), lw.ExpectationMaximization)
     assert isinstance(recommended_decoder(wave, size=4096), lw.SpectralPrior)
 
@@ -263,7 +268,7 @@ def test_where_errors_bend_there_is_a_node_between() -> None:
     ("size", "epsilon", "users"), [(64, 1, 100_000), (24, 1.4, 30_000), (50, 3, 300_000)]
 )
 def test_fresh_columns_have_the_predicted_error(size: int, epsilon: float, users: int) -> None:
-    found = lw.recommend(lw.Interval(0, 1, bins=size), epsilon=epsilon, users=users)
+    found = lw.recommend(lw.Interval(0, 1, bins=size, outside="clip"), epsilon=epsilon, users=users)
     for distance in DISTANCES:
         predicted = found.expected_error[distance].typical
         seen = simulated(found, users, distance=distance)
@@ -442,10 +447,10 @@ def test_epsilon_out_of_its_range_is_refused(epsilon: float) -> None:
 
 def test_other_bad_input() -> None:
     with pytest.raises(MismatchError, match="same domain"):
-        other = lw.Distribution(lw.Interval(0, 9, bins=64), np.full(64, 1 / 64))
+        other = lw.Distribution(lw.Interval(0, 9, bins=64, outside="clip"), np.full(64, 1 / 64))
         lw.recommend(WIDE, epsilon=1, users=10, like=other)
     with pytest.raises(DomainError, match=r"2\.\.4096"):
-        lw.recommend(lw.Interval(0, 1, bins=5000), epsilon=1, users=10)
+        lw.recommend(lw.Interval(0, 1, bins=5000, outside="clip"), epsilon=1, users=10)
     with pytest.raises(DomainError, match=r"2\.\.4096"):
         lw.recommend(lw.Interval(0, 1, bins=1), epsilon=1, users=10)
     with pytest.raises(ArgumentError, match="for labels"):

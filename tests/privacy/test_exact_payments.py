@@ -188,7 +188,10 @@ PROMISES: list[dict[str, Any]] = [
 @each("numbers", PROMISES, ids=str)
 @each("mechanism", [*ALL, MatchingPursuit(form="published")], ids=repr)
 def test_every_mechanism_pays_with_its_loss(mechanism: Any, numbers: dict[str, Any]) -> None:
-    domain, promise = Interval(0, 1, bins=100).for_curator(), Promise("replace-one", **numbers)
+    domain, promise = (
+        Interval(0, 1, bins=100, outside="clip").for_curator(),
+        Promise("replace-one", **numbers),
+    )
     try:
         loss = mechanism.loss(domain, promise)
     except PrivacyError as error:
@@ -201,7 +204,7 @@ def test_every_mechanism_pays_with_its_loss(mechanism: Any, numbers: dict[str, A
 
 
 def test_a_mechanism_that_leaves_much_unused_pays_what_it_promised() -> None:
-    domain = Interval(0, 1, bins=100).for_curator()
+    domain = Interval(0, 1, bins=100, outside="clip").for_curator()
     promise = Promise("replace-one", epsilon="0.001", delta="0.5")
     loss = MatchingPursuit().loss(domain, promise)
     guarantee = promise.guarantee(loss)

@@ -27,7 +27,7 @@ from lapwing.results.atoms import Atom, Excess, excess_of, expected_mass, find_a
 from lapwing.results.uncertainty import Uncertainty, independent_critical_values
 
 CIRCLE = Interval(0, 1, bins=32, circular=True)
-BINS = Interval(0, 1, bins=32)
+BINS = Interval(0, 1, bins=32, outside="clip")
 
 
 def law(mass: np.ndarray, deviation: float) -> Uncertainty:
@@ -134,7 +134,7 @@ def test_the_law_of_many_symbols_is_used_whole() -> None:
     weights = np.eye(size)[11] - 2 * around
     z = (mass @ weights) / one.deviation(weights, "empirical")
     rate = 24 * stats.norm.sf(z)
-    domain = Interval(0, 1, bins=size)
+    domain = Interval(0, 1, bins=size, outside="clip")
     for factor, expected in ((1.01, [11]), (0.99, [])):
         found = find_atoms(one, domain.left, domain.right, false_alarms=factor * rate)
         assert [place for place in found.tolist() if place == 11] == expected
@@ -172,7 +172,7 @@ def test_false_alarms_on_smooth_columns_are_as_rare_as_stated() -> None:
 def test_laplace_noise_alarms_as_rarely() -> None:
     """Bin(80, .01): P(above 7) = 1e-6. Judged by the normal law one in four alarms."""
     rng, flat = np.random.default_rng(6), np.full(512, 1 / 512)
-    many = Interval(0, 1, bins=512)
+    many = Interval(0, 1, bins=512, outside="clip")
     alarms = {"tails": 0, "laplace": 0, "neither": 0}
     for _ in range(80):
         made = law(flat + rng.laplace(scale=0.02 / np.sqrt(2), size=512), 0.02)
@@ -240,7 +240,7 @@ def test_the_threshold_is_that_of_as_many_laplace_answers(kind: str) -> None:
 
 def test_the_default_decoder_finds_what_is_there() -> None:
     """Two atoms of 12 % on a smooth column, and none where there is none; seeded."""
-    domain = Interval(0, 1, bins=128)
+    domain = Interval(0, 1, bins=128, outside="clip")
     randomizer = MultiscaleWave(domain, 2)
     smooth = np.diff(np.round(60_000 * stats.beta(2, 4).cdf(domain.bin_edges))).astype(np.int64)
     spiky = (0.76 * smooth).astype(np.int64)

@@ -45,7 +45,7 @@ def test_a_found_atom_is_drawn_as_high_as_its_share_says(spike: float) -> None:
     seen = np.full(32, 0.7 / 32)
     seen[[5, 20]] += [0.1, 0.2]
     error_law = Uncertainty(seen, errors, np.zeros(32), seen, 1000, "by hand")
-    made = Distribution(Interval(0, 32, bins=32), mass, uncertainty=error_law)
+    made = Distribution(Interval(0, 32, bins=32, outside="clip"), mass, uncertainty=error_law)
     truth = Distribution(made.domain, seen)
     estimate, known = made._density_picture(truth=truth).shapes
     assert estimate.atoms.tolist() == known.atoms.tolist() == [5.5, 20.5]

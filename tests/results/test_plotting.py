@@ -167,7 +167,7 @@ def test_ticks_are_written_in_the_unit(name: str, shown: str) -> None:
 
 def with_a_found_atom() -> Distribution:
     """Return an estimate on 32 bins whose bin 20 stands out."""
-    domain = Interval(0, 64, bins=32)
+    domain = Interval(0, 64, bins=32, outside="clip")
     counts = np.full(32, 1000)
     counts[20] = 20_000
     randomizer = RandomizedResponse(domain, 6)
@@ -343,7 +343,7 @@ def test_a_small_declared_atom_is_drawn_small() -> None:
     mass[0] = 0
     mass *= 0.992 / mass.sum()
     mass[0] = 0.008
-    made = Distribution(Interval(0, 64, bins=32, atoms=[0]), mass)
+    made = Distribution(Interval(0, 64, bins=32, atoms=[0], outside="clip"), mass)
     ax = draw(made._density_picture())
     height = max(segment[1][1] for segment in ax.collections[0].get_segments())
     assert height == pytest.approx(0.004) and height < 0.15 * ax.get_ylim()[1]

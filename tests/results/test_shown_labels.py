@@ -133,7 +133,9 @@ def test_tables_and_summaries_show_each_estimate_in_its_own_interval() -> None:
     line = next(line for line in found.summary().splitlines() if line.startswith("share of"))
     shown = line.replace("(", "% ").split("%")
     assert float(shown[0].split()[-1]) <= float(shown[-2].split()[-1])
-    line = Distribution(Interval(0, 1, bins=size), mass, 1000, uncertainty=law).to_dict()
+    line = Distribution(
+        Interval(0, 1, bins=size, outside="clip"), mass, 1000, uncertainty=law
+    ).to_dict()
     rows = zip(line["low"], line["cdf"], line["high"], strict=True)
     assert all(low <= height <= high for low, height, high in rows)
 

@@ -17,7 +17,7 @@ import lapwing as lw
 from lapwing.results.answer_text import percent
 
 DOMAINS = [
-    lw.Interval(0, 100, bins=32, atoms=[0], missing="bin"),
+    lw.Interval(0, 100, bins=32, atoms=[0], missing="bin", outside="clip"),
     lw.Interval(edges=[0, 18, 25, 65, 100], closed="left"),
     lw.Interval("2026-01-01", "2027-01-01", bins=12, unit="date"),
     lw.Integers(0, 9),
@@ -186,7 +186,7 @@ def test_a_notebook_shows_labels_and_runs_none_of_them() -> None:
 
 
 def test_a_recommendation_can_be_read() -> None:
-    found = lw.recommend(lw.Interval(0, 100, bins=256), epsilon=1, users=100_000)
+    found = lw.recommend(lw.Interval(0, 100, bins=256, outside="clip"), epsilon=1, users=100_000)
     assert "\n" not in repr(found) and "multiscale-wave with spectral-prior" in repr(found)
     text = str(found)
     for part in ("100,000", "3 bytes", f"{found.expected_error['wasserstein'].typical:.3g}"):

@@ -226,7 +226,7 @@ def test_a_change_must_win_more_where_there_are_more_weeks() -> None:
 
 
 def test_more_weeks_than_memory_should_hold_are_refused() -> None:
-    domain = lw.Interval(0, 1, bins=1024)
+    domain = lw.Interval(0, 1, bins=1024, outside="clip")
     _check_size(domain, 128)
     with pytest.raises(UnsupportedChannelError, match=r"at most 128 weeks .* got 129"):
         _check_size(domain, 129)

@@ -13,7 +13,7 @@ from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import ArgumentError, MismatchError, TallyError
 from lapwing.survey.joint_decoding import joined
 
-LINE = lw.Interval(0, 60, bins=32)
+LINE = lw.Interval(0, 60, bins=32, outside="clip")
 LADDER = lw.Survey("wait", lw.MultiscaleWave(LINE, 2))
 WAVE = lw.Survey("wait on", lw.SquareWave(LINE, 1))
 SHAPE = np.linspace(400, 20, 32).astype(np.int64)
@@ -193,7 +193,7 @@ def test_many_labels_of_two_surveys_are_weighed_and_shrunk() -> None:
 
 def test_what_does_not_belong_together() -> None:
     tally = told(LADDER)
-    elsewhere = lw.Survey("wait", lw.SquareWave(lw.Interval(0, 90, bins=32), 1))
+    elsewhere = lw.Survey("wait", lw.SquareWave(lw.Interval(0, 90, bins=32, outside="clip"), 1))
     kept = lw.Survey("kept", lw.SquareWave(LINE, 1), remembered=True)
     refused: list[tuple[Any, type[Exception], str]] = [
         ([], ArgumentError, "at least one"),

@@ -13,7 +13,7 @@ from lapwing.errors import ArgumentError, DomainError, MismatchError
 from lapwing.planning import planned_parts
 from lapwing.planning.simulation import reference_column
 
-LINE = lw.Interval(0, 60, bins=48)
+LINE = lw.Interval(0, 60, bins=48, outside="clip")
 FIRST = lw.Survey(
     "wait", lw.MultiscaleWave(LINE, 2), segments=("north", "south"), segment_minimum=2000
 )

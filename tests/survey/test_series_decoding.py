@@ -12,7 +12,7 @@ from lapwing.errors import ArgumentError, FormatError, MismatchError, Unsupporte
 from lapwing.privacy.sampling.randomness import seeded
 
 BINS = 24
-DOMAIN = lw.Interval(0, 1, bins=BINS)
+DOMAIN = lw.Interval(0, 1, bins=BINS, outside="clip")
 SURVEY = lw.Survey("wait", lw.SquareWave(DOMAIN, 1))
 PLACE = (np.arange(BINS) + 0.5) / BINS
 
@@ -276,7 +276,7 @@ def with_swapped_weeks(document: dict[str, Any], part: tuple[str, ...]) -> dict[
 
 def test_what_is_no_series_is_refused_with_a_reason(jumped: Any) -> None:
     _, counts, weeks = jumped
-    other = lw.Survey("wait", lw.SquareWave(lw.Interval(0, 2, bins=BINS), 1))
+    other = lw.Survey("wait", lw.SquareWave(lw.Interval(0, 2, bins=BINS, outside="clip"), 1))
     with pytest.raises(MismatchError, match="its high differs"):
         lw.decode_series([weeks[0], *pairs(counts[:1], other)])
     with pytest.raises(MismatchError, match="weeks 1 and 3 hold the same reports"):
@@ -298,7 +298,7 @@ def test_what_is_no_series_is_refused_with_a_reason(jumped: Any) -> None:
         lw.decode_series([weeks[0][1]])
     with pytest.raises(MismatchError):
         lw.decode_series([(other, weeks[0][1])])
-    wide = lw.Survey("wide", lw.SquareWave(lw.Interval(0, 1, bins=2048), 1))
+    wide = lw.Survey("wide", lw.SquareWave(lw.Interval(0, 1, bins=2048, outside="clip"), 1))
     with pytest.raises(UnsupportedChannelError, match="at most 1024 symbols, got 2048"):
         lw.decode_series([(wide, lw.simulate(wide.randomizer, np.ones(2048, int), rng=1))])
     kept = lw.Survey("kept", SURVEY.randomizer, remembered=True)

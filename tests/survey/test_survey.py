@@ -45,7 +45,10 @@ STEADY = settings(deadline=None, max_examples=80, derandomize=True)
 SURVEYS = {
     survey.name: survey
     for survey in (
-        Survey("income", SquareWave(Interval(0, 524_288, bins=1024, closed="left"), epsilon=1)),
+        Survey(
+            "income",
+            SquareWave(Interval(0, 524_288, bins=1024, closed="left", outside="clip"), epsilon=1),
+        ),
         Survey("fine", SquareWave(Interval(0, 1, bins=8), "0.1", width=0.2, grid=32)),
         Survey(
             "pick-up",
@@ -96,14 +99,21 @@ def test_reading_a_file(tmp_path: Path) -> None:
 def test_different_agreements_have_different_fingerprints() -> None:
     others = [
         Survey("Income", INCOME.randomizer),
-        Survey("income", SquareWave(Interval(0, 524_288, bins=1024), epsilon="1.0000001")),
-        Survey("income", SquareWave(Interval(0, 524_288, bins=1024), epsilon=1, width=0.25)),
+        Survey(
+            "income",
+            SquareWave(Interval(0, 524_288, bins=1024, outside="clip"), epsilon="1.0000001"),
+        ),
+        Survey(
+            "income",
+            SquareWave(Interval(0, 524_288, bins=1024, outside="clip"), epsilon=1, width=0.25),
+        ),
         Survey("income", SquareWave(Interval(0, 524_288, bins=1024, outside="refuse"), epsilon=1)),
         *SURVEYS.values(),
     ]
     assert len({survey.fingerprint for survey in others}) == len(others)
     same = Survey(
-        "income", SquareWave(Interval(0.0, 2.0**19, bins=1024, closed="left"), epsilon="1.0")
+        "income",
+        SquareWave(Interval(0.0, 2.0**19, bins=1024, closed="left", outside="clip"), epsilon="1.0"),
     )
     assert same.fingerprint == INCOME.fingerprint and same == INCOME
 
@@ -349,7 +359,7 @@ def test_the_decoder_is_a_choice(tally: CountTally) -> None:
 
 def test_the_bins_of_a_grid_are_a_choice(tally: CountTally) -> None:
     for bins in (4, 16, 32):
-        assert STRONG.decode(tally, bins=bins).domain == Interval(0, 1, bins=bins)
+        assert STRONG.decode(tally, bins=bins).domain == Interval(0, 1, bins=bins, outside="clip")
     with pytest.raises(ArgumentError, match="divide"):
         STRONG.decode(tally, bins=5)
     age = SURVEYS["age"]
@@ -375,7 +385,7 @@ def test_nothing_can_be_changed() -> None:
 
 
 def test_a_survey_of_a_recommendation_keeps_its_randomizer() -> None:
-    advice = recommend(Interval(0, 100, bins=64), epsilon=2, users=30_000)
+    advice = recommend(Interval(0, 100, bins=64, outside="clip"), epsilon=2, users=30_000)
     survey = Survey("age", advice)
     assert survey == Survey("age", advice.randomizer)
     assert survey.randomizer == advice.randomizer

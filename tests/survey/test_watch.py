@@ -66,7 +66,7 @@ def test_still_weeks_with_a_gap_are_not_reported() -> None:
 
 
 def test_detail_that_is_not_watched_is_no_change_under_another_epsilon() -> None:
-    domain = lw.Interval(0, 1, bins=64)
+    domain = lw.Interval(0, 1, bins=64, outside="clip")
     spikes = np.zeros(64)
     spikes[[20, 30, 63]] = 0.3, 0.3, 0.4
     surveys = [lw.Survey("wait", lw.SquareWave(domain, epsilon)) for epsilon in (1, 4)]

@@ -102,6 +102,19 @@ GOOD: dict[str, tuple[Survey, list[Any]]] = {
         Survey("weight", SquareWave(interval(-1, 2, bins=300, outside="refuse"), "4")),
         [-1, -0.999, 0, 0.005, 1.23, 1.99, 2, 2.1, -1.000001],
     ),
+    "square-wave-overflow": (
+        Survey(
+            "income",
+            SquareWave(
+                interval(0, 60, bins=8, atoms=(0, 60), outside="overflow", missing="bin"), 1
+            ),
+        ),
+        [-1e300, -0.001, 0, 0.001, 29.9, 59.9, 60, 60.001, 1e300, None],
+    ),
+    "multiscale-wave-overflow": (
+        Survey("score", MultiscaleWave(Interval(0, 31, bins=31, outside="overflow"), 1)),
+        [-1, 0, 0.5, 1, 30.5, 31, 31.5, 1e300],
+    ),
     "square-wave-circle": (
         Survey(
             "pick-up",

@@ -64,7 +64,7 @@ def measure(
 def population(name: str, bins: int) -> tuple[lw.Interval, NDArray[np.float64], int]:
     """Return a domain, the population's mass in its bins, and how many people are drawn from it."""
     column = datasets.load(name)
-    domain = lw.Interval(column.low, column.high, bins=bins)
+    domain = lw.Interval(column.low, column.high, bins=bins, outside="clip")
     if name == "beta52":
         mass = np.diff(beta(5, 2).cdf(np.arange(bins + 1) / bins))
     else:

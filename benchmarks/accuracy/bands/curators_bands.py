@@ -34,7 +34,7 @@ def measure(*, repeats: int, people: int, bins: int, epsilons: Sequence[float]) 
 
     Every cell draws people and noise of its own, so that the cells err independently.
     """
-    domain = Interval(-1, 1, bins=bins).for_curator()
+    domain = Interval(-1, 1, bins=bins, outside="clip").for_curator()
     delta = Fraction(str(people**-1.5))
     cells: list[dict[str, Any]] = []
     for name, law in laws().items():

@@ -38,7 +38,9 @@ def measure(
         column = load(name)
         values = column.values
         assert values is not None
-        domain = Interval(float(values.min()), float(values.max()), bins=bins, missing="bin")
+        domain = Interval(
+            float(values.min()), float(values.max()), bins=bins, missing="bin", outside="clip"
+        )
         held = ExactCounts.of_values(values, domain)
         truth = held.counts[:bins] / held.counts[:bins].sum()
         for epsilon in epsilons:

@@ -48,7 +48,7 @@ def measure(
     cells = []
     for name in columns:
         column = people(name)
-        domain = lw.Interval(column.low, column.high, bins=bins)
+        domain = lw.Interval(column.low, column.high, bins=bins, outside="clip")
         for epsilon in epsilons:
             bands = bands_of(
                 kind_of(domain, epsilon),

@@ -29,7 +29,9 @@ def measure(*, repeats: int, people: int, bins: Sequence[int]) -> dict[str, Any]
     promise = Promise("replace-one", epsilon=1, delta="1e-6")
     decoder, cells = StepPursuit(smooth=False), []
     for size in bins:
-        held = ExactCounts.of_values(values, Interval(0, 1, bins=size, missing="bin"))
+        held = ExactCounts.of_values(
+            values, Interval(0, 1, bins=size, missing="bin", outside="clip")
+        )
         truth = np.cumsum(held.counts[:size]) / held.counts[:size].sum()
         used = (truth > 0.02) & (truth < 0.98)
         covered = []

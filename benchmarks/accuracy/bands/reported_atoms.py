@@ -63,7 +63,7 @@ def _found(name: str, *, bins: int, epsilon: float, repeats: int) -> dict[str, A
     """Return how many atoms are found in so many polls, and what their intervals hold."""
     values = _made_up(name) if name in MADE_UP else load(name).values
     assert values is not None
-    domain = lw.Interval(float(values.min()), float(values.max()), bins=bins)
+    domain = lw.Interval(float(values.min()), float(values.max()), bins=bins, outside="clip")
     counts = np.bincount(domain.index(values), minlength=bins)
     truth = counts / counts.sum()
     heaviest = int(np.argmax(truth))
@@ -106,7 +106,7 @@ def _declared(
     people: Sequence[int],
 ) -> list[dict[str, float]]:
     """Return mean, standard error and root mean square of the errors of a declared atom's share."""
-    domain = lw.Interval(0, 1, bins=bins, atoms=[0])
+    domain = lw.Interval(0, 1, bins=bins, atoms=[0], outside="clip")
     cells = []
     for share, epsilon, number in [(s, e, n) for s in shares for e in epsilons for n in people]:
         there = round(share * number)

@@ -39,7 +39,7 @@ def measure(
     found = []
     for way, repeats in ways:
         closed: Any = "left" if way.endswith("left") else "right"
-        domain = lw.Interval(0, high, bins=bins, closed=closed)
+        domain = lw.Interval(0, high, bins=bins, closed=closed, outside="clip")
         inside, width = np.zeros(len(at)), np.zeros(len(at))
         for repeat in range(repeats):
             drawn = np.random.default_rng(repeat).choice(values, people, replace=False)

@@ -59,7 +59,7 @@ def methods(domain: Domain, promise: Promise) -> Mapping[str, Method]:
 
 def measure(*, repeats: int, people: int, bins: int, epsilons: Sequence[float]) -> dict[str, Any]:
     """Return KS distances to the people at the edges of bins, paired over repeats."""
-    domain = Interval(-1, 1, bins=bins).for_curator()
+    domain = Interval(-1, 1, bins=bins, outside="clip").for_curator()
     delta = people**-1.5
     cells = []
     for name, law in laws().items():

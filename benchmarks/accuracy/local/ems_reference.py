@@ -48,7 +48,7 @@ def measure(
 
 
 def _compare(epsilon: float, repeats: int, bins: int, *, smoothed: bool) -> dict[str, Any]:
-    wave = lw.SquareWave(lw.Interval(0, 1, bins=bins), epsilon)
+    wave = lw.SquareWave(lw.Interval(0, 1, bins=bins, outside="clip"), epsilon)
     decoder = lw.ExpectationMaximization(smoothed=smoothed, band=False)
     # The paper's stopping rules.
     rule = {"tolerance": 1e-3 if smoothed else 1e-3 * math.exp(epsilon), "smooth": smoothed}

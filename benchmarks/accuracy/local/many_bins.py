@@ -119,10 +119,12 @@ def _errors(
 ) -> Errors:
     """Return figure -> an error per repeat."""
     held = coarser(crowd.counts, bins)
-    plain = lw.Interval(0, 1, bins=bins)
+    plain = lw.Interval(0, 1, bins=bins, outside="clip")
     truth = lw.Distribution.of_counts(held, plain).cumulative
     turns = crowd.circular and method is OURS
-    randomizer = method.randomizer(lw.Interval(0, 1, bins=bins, circular=turns), epsilon)
+    randomizer = method.randomizer(
+        lw.Interval(0, 1, bins=bins, circular=turns, outside="clip"), epsilon
+    )
     found: Errors = {figure: [] for figure in FIGURES}
     for repeat in range(repeats):
         # Every cell has randomness of its own, so that errors of different cells are independent.

@@ -60,6 +60,7 @@ def domain_of(column: Column, method: Method, *, bins: int) -> lw.Interval:
         bins=bins,
         circular=method.circular,
         atoms=(0,) if method.atom_at_zero else (),
+        outside="clip",
     )
 
 

@@ -128,7 +128,9 @@ def _again(
 
 
 def _bands(column: Column, epsilon: float, *, bins: int, repeats: int) -> dict[str, float]:
-    domain = lw.Interval(column.low, column.high, bins=bins, circular=column.circular)
+    domain = lw.Interval(
+        column.low, column.high, bins=bins, circular=column.circular, outside="clip"
+    )
     randomizer = MultiscaleWave(domain, epsilon)
     return bands_of(randomizer, column, repeats=repeats, linear_repeats=repeats, seed=77)
 

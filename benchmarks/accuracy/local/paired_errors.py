@@ -59,7 +59,7 @@ def real(name: str, *, bins: int) -> Crowd:
     """Return the people of a column by its name in the catalog."""
     column = people(name)
     assert column.values is not None  # count tables are not compared here
-    domain = lw.Interval(column.low, column.high, bins=bins)
+    domain = lw.Interval(column.low, column.high, bins=bins, outside="clip")
     counts = np.bincount(domain.index(column.values), minlength=bins)
     return Crowd(name, counts, column.circular, column.rule)
 
@@ -71,9 +71,13 @@ def errors(methods: Sequence[Method], crowd: Crowd, *, epsilon: float, repeats: 
     of one randomizer get the same reports, others independent ones. Truth is the people's own CDF.
     """
     bins = crowd.counts.size
-    truth = lw.Distribution.of_counts(crowd.counts, lw.Interval(0, 1, bins=bins)).cumulative
+    truth = lw.Distribution.of_counts(
+        crowd.counts, lw.Interval(0, 1, bins=bins, outside="clip")
+    ).cumulative
     made = {
-        method.name: method.randomizer(lw.Interval(0, 1, bins=bins, circular=turns), epsilon)
+        method.name: method.randomizer(
+            lw.Interval(0, 1, bins=bins, circular=turns, outside="clip"), epsilon
+        )
         for method in methods
         for turns in [crowd.circular and method is OURS]
     }

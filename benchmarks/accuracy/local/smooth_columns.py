@@ -124,8 +124,8 @@ def _ratios(errors: Errors) -> dict[str, Any]:
 
 def _errors(crowd: Crowd, asked: _Asked) -> Errors:
     """Return method -> figure -> an error per repeat."""
-    plain = lw.Interval(0, 1, bins=asked.bins)
-    domain = lw.Interval(0, 1, bins=asked.bins, circular=crowd.circular)
+    plain = lw.Interval(0, 1, bins=asked.bins, outside="clip")
+    domain = lw.Interval(0, 1, bins=asked.bins, circular=crowd.circular, outside="clip")
     truth = lw.Distribution.of_counts(crowd.counts, plain).cumulative
     wave = lw.SquareWave(plain, asked.epsilon)
     ladder = lw.MultiscaleWave(domain, asked.epsilon)

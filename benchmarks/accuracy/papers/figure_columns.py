@@ -63,7 +63,7 @@ class Population:
 
 def interval(bins: int) -> lw.Interval:
     """Return the domain of so many bins on which all columns live."""
-    return lw.Interval(*UNIT, bins=bins)
+    return lw.Interval(*UNIT, bins=bins, outside="clip")
 
 
 def truth(counts: CountVector) -> lw.results.Cumulative:
@@ -233,7 +233,7 @@ def _load_own(file: str, _of: str) -> Column | None:
 @lru_cache
 def _rows(column: Column, bins: int) -> Vector:
     assert column.values is not None  # not a count table
-    domain = lw.Interval(column.low, column.high, bins=bins)
+    domain = lw.Interval(column.low, column.high, bins=bins, outside="clip")
     mass: Vector = lw.Distribution.of_values(column.values, domain).mass
     return mass
 

@@ -87,7 +87,7 @@ def _simulated(
 
 
 def _point(bins: int, epsilon: float, users: int, repeats: int) -> dict[str, Any]:
-    domain = lw.Interval(0, 1, bins=bins)
+    domain = lw.Interval(0, 1, bins=bins, outside="clip")
     found = lw.recommend(domain, epsilon=epsilon, users=users)
     seen = _simulated(found, users, reference_family(domain, first=FRESH), repeats)
     return {
@@ -101,7 +101,7 @@ def _point(bins: int, epsilon: float, users: int, repeats: int) -> dict[str, Any
 
 
 def _target(bins: int, epsilon: float, error: float, repeats: int) -> dict[str, Any]:
-    domain = lw.Interval(0, 1, bins=bins)
+    domain = lw.Interval(0, 1, bins=bins, outside="clip")
     found = lw.recommend(domain, epsilon=epsilon, error=error)
     family = reference_family(domain, first=FRESH)
     at = {
@@ -112,7 +112,9 @@ def _target(bins: int, epsilon: float, error: float, repeats: int) -> dict[str, 
 
 
 def _on_column(column: Any, bins: int, epsilon: float, users: int, repeats: int) -> dict[str, Any]:
-    domain = lw.Interval(column.low, column.high, bins=bins, circular=column.circular)
+    domain = lw.Interval(
+        column.low, column.high, bins=bins, circular=column.circular, outside="clip"
+    )
     counts = np.bincount(domain.index(column.values), minlength=domain.size)
     mass = counts / counts.sum()
     found = lw.recommend(domain, epsilon=epsilon, users=users)

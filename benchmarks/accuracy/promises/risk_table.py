@@ -56,7 +56,7 @@ def measure(*, sheets: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def _sheet(
     *, pair: str, size: int, repeats: int, epsilon: Sequence[float], users: Sequence[int]
 ) -> dict[str, Any]:
-    domain = lw.Interval(0, 1, bins=size)
+    domain = lw.Interval(0, 1, bins=size, outside="clip")
     means: dict[str, dict[str, list[list[float]]]] = {
         distance: {kind: [] for kind in KINDS} for distance in DISTANCES
     }

@@ -64,7 +64,7 @@ MADE_UP: dict[str, Callable[[], list[Mass]]] = {
 
 def survey(*, circular: bool = False, bins: int = BINS, epsilon: float = 1) -> lw.Survey:
     """Return the survey that all weeks answer."""
-    domain = lw.Interval(0, 1, bins=bins, circular=circular)
+    domain = lw.Interval(0, 1, bins=bins, circular=circular, outside="clip")
     return lw.Survey("series", lw.MultiscaleWave(domain, epsilon=epsilon))
 
 

@@ -75,7 +75,7 @@ def _survey(way: str, size: int, epsilon: float) -> lw.Survey:
         return lw.Survey(
             "still", lw.randomizers.OptimizedUnaryEncoding(lw.Categories(size), epsilon)
         )
-    domain = lw.Interval(0, 1, bins=size)
+    domain = lw.Interval(0, 1, bins=size, outside="clip")
     kind = lw.MultiscaleWave if way == "multiscale-wave" else lw.SquareWave
     return lw.Survey("still", kind(domain, epsilon))
 

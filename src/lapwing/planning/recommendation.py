@@ -474,7 +474,7 @@ def _numerical(
     if not 2 <= plan.symbols <= NUMERIC_LIMIT:
         raise DomainError(
             f"a numerical domain must have 2..{NUMERIC_LIMIT} symbols to be recommended for, got "
-            f"{plan.domain.size}; declare other bins"
+            f"{plan.symbols}; declare other bins"
         )
     if users is not None:
         pair, people = plan.best(users), int(users)

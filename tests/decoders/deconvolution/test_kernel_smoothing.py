@@ -29,7 +29,7 @@ from lapwing.tallies import CountTally
 from tests.mistaken import mistaken
 from tests.signed_decoder import signed_estimate, unbiased
 
-LINE = Interval(0, 1, bins=40)
+LINE = Interval(0, 1, bins=40, outside="clip")
 CIRCLE = Interval(0, 1, bins=40, circular=True)
 PEOPLE = np.round(2000 * np.exp(-(((np.arange(40) - 30) / 6.0) ** 2))).astype(np.int64)
 

@@ -23,7 +23,7 @@ from tests.signed_decoder import signed_estimate
 
 SIZE = 50
 CIRCLE = Interval(0, 24, bins=SIZE, circular=True)
-LINE = Interval(0, 1, bins=SIZE)
+LINE = Interval(0, 1, bins=SIZE, outside="clip")
 
 PURE: dict[str, Randomizer] = {
     "response": RandomizedResponse(LINE, 3),

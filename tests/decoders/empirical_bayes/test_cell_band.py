@@ -19,7 +19,7 @@ SIZE = 512
 
 @pytest.fixture(scope="module", params=[1, 4])
 def decoded(request: pytest.FixtureRequest) -> tuple[CellAnswer, ScaledBasis, Evidence]:
-    domain = Interval(0, 1, bins=SIZE)
+    domain = Interval(0, 1, bins=SIZE, outside="clip")
     randomizer = MultiscaleWave(domain, request.param)
     place = (np.arange(SIZE) + 0.5) / SIZE
     mass = 0.7 * place * (1 - place) / (place * (1 - place)).sum()
@@ -37,7 +37,7 @@ def test_it_is_that_of_all_symbols_within_a_few_per_cent(
     decoded: tuple[CellAnswer, ScaledBasis, Evidence],
 ) -> None:
     answer, scaled, evidence = decoded
-    every = ScaledBasis(Interval(0, 1, bins=SIZE))
+    every = ScaledBasis(Interval(0, 1, bins=SIZE, outside="clip"))
     prior = one_pass(evidence, every, answer.mass).prior
     waves, local = always_allowed(answer.mass, scaled)
     whole = widened_band(evidence, prior, waves @ waves.T + np.diag(local) / 256)

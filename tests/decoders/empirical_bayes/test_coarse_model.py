@@ -21,7 +21,7 @@ def _smooth(size: int) -> np.ndarray:
 
 
 def _decoded(size: int, mass: np.ndarray, epsilon: float, seed: int) -> np.ndarray:
-    randomizer = MultiscaleWave(Interval(0, 1, bins=size), epsilon)
+    randomizer = MultiscaleWave(Interval(0, 1, bins=size, outside="clip"), epsilon)
     people = np.random.default_rng(5).multinomial(150_000, mass)
     tally = simulate(randomizer, people, rng=seed)
     return SpectralPrior(band=False).decode(randomizer.channel, tally).mass
@@ -52,7 +52,7 @@ def test_a_smooth_density_has_no_spikes_and_no_holes() -> None:
 
 def test_cells_end_at_atoms_and_blocks_are_powers_of_two() -> None:
     size = 1024
-    randomizer = MultiscaleWave(Interval(0, 1, bins=size), 4)
+    randomizer = MultiscaleWave(Interval(0, 1, bins=size, outside="clip"), 4)
     places = (ATOMS * size).astype(np.int64)
     mass = 0.825 * _smooth(size)
     mass[places] += 0.035
@@ -84,7 +84,7 @@ def test_cells_of_one_symbol_are_the_symbols() -> None:
 
 def test_waves_of_uneven_cells_are_sums_of_the_symbols_waves() -> None:
     size = 512
-    fine = ScaledBasis(Interval(0, 1, bins=size))
+    fine = ScaledBasis(Interval(0, 1, bins=size, outside="clip"))
     start = np.unique([*range(0, size, 2), 101, 300, 301])
     merged = fine.merged(start, width=2, blur=0.02)
     assert merged.basis.frequency.size == size // 2 - 1

@@ -18,7 +18,7 @@ from lapwing.decoders.empirical_bayes.gaussian_model import NormalPrior, Posteri
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 
 SIZE = 256
-SCALED = ScaledBasis(Interval(0, 1, bins=SIZE))
+SCALED = ScaledBasis(Interval(0, 1, bins=SIZE, outside="clip"))
 EVEN = np.full(SIZE, 1 / SIZE)
 INFORMATION = 1e4 * np.diag(1 / EVEN)
 """That of ten thousand honest reports of the symbols themselves."""
@@ -74,7 +74,7 @@ def nowhere(determined: np.ndarray) -> np.ndarray:
 def _with_false_spikes(columns: int) -> int:
     """Return in how many columns without spikes one is found, of honest reports and 64 cells."""
     size = 64
-    scaled, even = ScaledBasis(Interval(0, 1, bins=size)), np.full(size, 1 / size)
+    scaled, even = ScaledBasis(Interval(0, 1, bins=size, outside="clip")), np.full(size, 1 / size)
     information = 1e4 * size * np.eye(size)
     known = NormalPrior(even, np.zeros((size, size)))
     rng = np.random.default_rng(8)

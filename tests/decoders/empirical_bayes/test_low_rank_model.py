@@ -27,7 +27,7 @@ class Problem:
     """A small tally, with everything as whole matrices too."""
 
     def __init__(self) -> None:
-        randomizer = MultiscaleWave(Interval(0, 1, bins=SIZE), 2)
+        randomizer = MultiscaleWave(Interval(0, 1, bins=SIZE, outside="clip"), 2)
         rng = np.random.default_rng(5)
         people = rng.multinomial(30_000, rng.dirichlet(np.full(SIZE, 0.4)))
         tally = simulate(randomizer, people, rng=rng)

@@ -22,7 +22,7 @@ from lapwing.randomizers import HaarHadamard, Hierarchical, OptimizedUnaryEncodi
 from tests.decoders.band_choices import KINDS, TARGETS
 
 SIZE = 640
-DOMAIN = Interval(0, 1, bins=SIZE)
+DOMAIN = Interval(0, 1, bins=SIZE, outside="clip")
 SPIKES = {3: 0.2, 200: 0.15, 413: 0.05}
 
 
@@ -52,7 +52,7 @@ def test_it_is_as_good_as_matrices_of_all_symbols(
     spikes: dict[int, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = 480  # cells are blocks of two
-    randomizer = MultiscaleWave(Interval(0, 1, bins=size), 2)
+    randomizer = MultiscaleWave(Interval(0, 1, bins=size, outside="clip"), 2)
     truth = (1 - sum(spikes.values())) * _smooth(size)
     truth[list(spikes)] += list(spikes.values())
     people = _people(truth, 200_000)
@@ -110,7 +110,7 @@ def test_it_decodes_any_channel(make: type) -> None:
 
 
 def test_declared_atoms_and_the_missing_symbol_stand_apart() -> None:
-    domain = Interval(0, 1, bins=SIZE, atoms=(0, 0.5), missing="bin")
+    domain = Interval(0, 1, bins=SIZE, atoms=(0, 0.5), missing="bin", outside="clip")
     mass = np.zeros(domain.size)
     mass[: domain.left.size] = (domain.right - domain.left) * 0.5
     mass[domain.index([0.0, 0.5])] = [0.25, 0.15]
@@ -156,7 +156,7 @@ def test_few_or_like_people_give_a_distribution(places: list[int]) -> None:
 
 
 def test_all_people_at_declared_atoms_leave_a_flat_density() -> None:
-    domain = Interval(0, 1, bins=SIZE, atoms=(0.25,))
+    domain = Interval(0, 1, bins=SIZE, atoms=(0.25,), outside="clip")
     people = np.zeros(domain.size, dtype=np.int64)
     people[domain.index([0.25])] = 10**9
     randomizer = RandomizedResponse(domain, 8)

@@ -13,7 +13,7 @@ SIZE = 12
 
 
 def wave(epsilon: float, size: int = SIZE) -> lw.MultiscaleWave:
-    return lw.MultiscaleWave(lw.Interval(0, 1, bins=size), epsilon)
+    return lw.MultiscaleWave(lw.Interval(0, 1, bins=size, outside="clip"), epsilon)
 
 
 def population(seed: int = 3) -> np.ndarray:
@@ -22,7 +22,7 @@ def population(seed: int = 3) -> np.ndarray:
 
 def test_every_report_is_shared_out_by_what_it_says_of_its_sender() -> None:
     """The textbook's way: one report at a time, Bayes' rule with the whole matrix."""
-    randomizer = lw.SquareWave(lw.Interval(0, 1, bins=SIZE), 2)
+    randomizer = lw.SquareWave(lw.Interval(0, 1, bins=SIZE, outside="clip"), 2)
     mass, uniform, people = population(), np.full(SIZE, 1 / SIZE), 50
     values = np.random.default_rng(4).multinomial(people, mass)
     tally = lw.simulate(randomizer, values, rng=5)
@@ -42,7 +42,9 @@ def test_every_report_is_shared_out_by_what_it_says_of_its_sender() -> None:
 def test_groups_share_out_their_own_reports() -> None:
     """With groups of people asked in two ways, the whole is the mean over all people."""
     randomizer = lw.MultiscaleWave(
-        lw.Interval(0, 1, bins=SIZE), 3, components=[("wave", 1.0, 0.75), ("wave", 0.35, 0.25)]
+        lw.Interval(0, 1, bins=SIZE, outside="clip"),
+        3,
+        components=[("wave", 1.0, 0.75), ("wave", 0.35, 0.25)],
     )
     mass, uniform = population(), np.full(SIZE, 1 / SIZE)
     tally = lw.simulate(randomizer, np.random.default_rng(6).multinomial(400, mass), rng=7)
@@ -65,7 +67,7 @@ def test_reports_that_hide_nothing_give_the_people_themselves(size: int) -> None
     place = (np.arange(size) + 0.5) / size
     law = place * (1 - place)
     people = np.random.default_rng(8).multinomial(600, law / law.sum())
-    randomizer = lw.SubsetSelection(lw.Interval(0, 1, bins=size), 16)
+    randomizer = lw.SubsetSelection(lw.Interval(0, 1, bins=size, outside="clip"), 16)
     tally = lw.simulate(randomizer, people, rng=9)
     result = lw.SpectralPrior(band=False).decode(randomizer.channel, tally)
     curve = np.cumsum(people) / 600
@@ -84,7 +86,7 @@ def test_reports_that_say_little_move_little() -> None:
 
 def test_bits_move_it_along_the_gradient_of_their_likelihood() -> None:
     """By the covariance of one person's symbol times the gradient, both written out."""
-    randomizer = lw.randomizers.UnaryEncoding(lw.Interval(0, 1, bins=SIZE), 2)
+    randomizer = lw.randomizers.UnaryEncoding(lw.Interval(0, 1, bins=SIZE, outside="clip"), 2)
     mass, uniform, people = population(), np.full(SIZE, 1 / SIZE), 3000
     tally = lw.simulate(randomizer, np.random.default_rng(6).multinomial(people, mass), rng=7)
     (block,) = randomizer.channel.blocks
@@ -99,7 +101,7 @@ def test_bits_move_it_along_the_gradient_of_their_likelihood() -> None:
 
 def test_bits_never_make_a_share_negative() -> None:
     """Bits that deny a symbol altogether: its share is zero, and all are a distribution."""
-    randomizer = lw.randomizers.UnaryEncoding(lw.Interval(0, 1, bins=SIZE), 6)
+    randomizer = lw.randomizers.UnaryEncoding(lw.Interval(0, 1, bins=SIZE, outside="clip"), 6)
     tally = lw.simulate(randomizer, np.array([40] + [0] * (SIZE - 1)), rng=1)
     uniform = np.full(SIZE, 1 / SIZE)
     found = reporting_people(randomizer.channel, tally, uniform, uniform)

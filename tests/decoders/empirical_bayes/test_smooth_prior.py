@@ -25,8 +25,8 @@ from lapwing.decoders.empirical_bayes.gaussian_model import (
 )
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 
-PLAIN = Interval(0, 1, bins=64)
-WITH_ATOMS = Interval(0, 1, bins=64, atoms=(0, 0.5))
+PLAIN = Interval(0, 1, bins=64, outside="clip")
+WITH_ATOMS = Interval(0, 1, bins=64, atoms=(0, 0.5), outside="clip")
 DOMAINS = pytest.mark.parametrize("domain", [PLAIN, WITH_ATOMS], ids=["plain", "atoms"])
 
 

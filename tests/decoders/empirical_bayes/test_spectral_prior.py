@@ -25,7 +25,7 @@ from tests.decoders.band_choices import KINDS, TARGETS
 from tests.mistaken import mistaken
 
 SIZE = 64
-DOMAIN = Interval(0, 1, bins=SIZE)
+DOMAIN = Interval(0, 1, bins=SIZE, outside="clip")
 PLACE = (np.arange(SIZE) + 0.5) / SIZE
 
 
@@ -133,7 +133,7 @@ def test_the_band_survives_a_file_and_knows_its_targets() -> None:
 
 
 def test_atoms_and_a_missing_bin_are_estimated_apart() -> None:
-    domain = Interval(0, 1, bins=32, atoms=(0, 0.5), missing="bin")
+    domain = Interval(0, 1, bins=32, atoms=(0, 0.5), missing="bin", outside="clip")
     mass = np.full(domain.size, 0.5 / 32)
     mass[domain.left.size :] = 0.1
     mass[domain.index([0.0, 0.5])] = [0.25, 0.15]

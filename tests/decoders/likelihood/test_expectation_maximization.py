@@ -226,7 +226,7 @@ def test_the_band_can_be_left_out() -> None:
 
 
 def test_large_domains_are_decoded_without_a_matrix_and_without_a_band() -> None:
-    wave = SquareWave(Interval(0, 1, bins=5000), 2)
+    wave = SquareWave(Interval(0, 1, bins=5000, outside="clip"), 2)
     shares = np.diff(np.linspace(0, 1, 5001) ** 2)
     tally = simulate(wave, np.rint(1e6 * shares).astype(int), rng=11)
     result = ExpectationMaximization(smoothed=True).decode(wave.channel, tally)
@@ -240,7 +240,7 @@ def test_large_domains_are_decoded_without_a_matrix_and_without_a_band() -> None
 
 def test_noise_that_em_follows_and_ems_does_not() -> None:
     """Why the stopping rule of EM is a regularizer: run on, it leaves the truth."""
-    wave = SquareWave(Interval(0, 1, bins=64), 1)
+    wave = SquareWave(Interval(0, 1, bins=64, outside="clip"), 1)
     mass = np.diff(np.linspace(0, 1, 65) ** 2)
     tally = simulate(wave, np.rint(1e5 * mass).astype(int), rng=13)
     error = {}

@@ -12,7 +12,7 @@ from lapwing.planning.simulation import KINDS, reference_column
 from tests.false_alarms import accepts, multinomial_tail
 
 SIZE = 256
-WAVE = lw.SquareWave(lw.Interval(0, 1, bins=SIZE), 2)
+WAVE = lw.SquareWave(lw.Interval(0, 1, bins=SIZE, outside="clip"), 2)
 FIXED = lw.ExpectationMaximization(smoothed=True, band=False)
 CHOSEN = lw.ExpectationMaximization(smoothed=True, band=False, strength="held-out")
 REPEATS = 8

@@ -17,7 +17,7 @@ from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
 
-DOMAIN = Interval(0, 1, bins=32, missing="bin")
+DOMAIN = Interval(0, 1, bins=32, missing="bin", outside="clip")
 PEOPLE = 2_000
 PROMISE = Promise("replace-one", epsilon=1, delta="1e-6")
 MECHANISMS = [PolynomialProjection(4), MatchingPursuit(2, atoms=6), AdaptiveQuantiles(5)]

@@ -35,7 +35,7 @@ from lapwing.protocol.messages.exact_counts import ExactCounts
 
 BINS = 64
 NOISY = Promise("replace-one", epsilon="0.1", delta="1e-6")
-DOMAIN = Interval(0, 1, bins=BINS).for_curator()
+DOMAIN = Interval(0, 1, bins=BINS, outside="clip").for_curator()
 PLACE = (np.arange(BINS) + 0.5) / BINS
 FALLING = (1 - PLACE) ** 3 * PLACE  # to zero at both ends, with a slope at the left one
 COMB = np.where(np.arange(BINS) % 12 == 5, 1.0, 0.02)

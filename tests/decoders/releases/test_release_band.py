@@ -26,7 +26,7 @@ def law_and_truth(bins, promise, *, missing):
     """Return the decoded error law, shares of people and their exact standard deviations."""
     values = np.random.default_rng(0).beta(5, 2, PEOPLE)
     values[:missing] = np.nan
-    held = ExactCounts.of_values(values, Interval(0, 1, bins=bins, missing="bin"))
+    held = ExactCounts.of_values(values, Interval(0, 1, bins=bins, missing="bin", outside="clip"))
     release = PrefixSums().release(held, promise, rng=seeded(1))
     result = StepPursuit(smooth=False).decode(release.channel, release)
     estimate = prefix_estimate(release.channel, release)
@@ -73,7 +73,7 @@ def test_real_releases_lie_in_it_as_often():
     bins, inside = 256, []
     values = np.random.default_rng(0).beta(5, 2, 2_000)
     values[:400] = np.nan
-    held = ExactCounts.of_values(values, Interval(0, 1, bins=bins, missing="bin"))
+    held = ExactCounts.of_values(values, Interval(0, 1, bins=bins, missing="bin", outside="clip"))
     heights = np.cumsum(held.counts[:bins]) / held.counts[:bins].sum()
     used = (heights > 0.02) & (heights < 0.98)
     forgotten = []

@@ -34,7 +34,7 @@ def ratios(mechanism, decoder, epsilon):
     masses = np.append(np.diff(HEIGHTS, prepend=0.0), 1 - HEIGHTS[-1])
     masses[-2:] = masses[-2:].sum(), 0.0
     promise = Promise("replace-one", epsilon=epsilon, delta="1e-6")
-    domain = Interval(-1, 1, bins=BINS, missing="bin")
+    domain = Interval(-1, 1, bins=BINS, missing="bin", outside="clip")
     for seed in range(RELEASES):
         counts = np.random.default_rng([seed, 23]).multinomial(PEOPLE, masses)
         release = mechanism.release(ExactCounts(domain, counts), promise, rng=seeded(seed))

@@ -30,13 +30,15 @@ PROMISES = {
     "hidden": Promise("add-or-remove-one", epsilon=1, delta="1e-6"),
 }
 PEOPLE = 5_000
-DOMAIN = Interval(0, 1, bins=64, missing="bin")
+DOMAIN = Interval(0, 1, bins=64, missing="bin", outside="clip")
 
 
 def summary(*, bins=64, kind="smooth", people=PEOPLE, missing=0, number=7):
     column = reference_column(kind, size=bins, number=number)
     counts = np.random.default_rng(number).multinomial(people - missing, column)
-    return ExactCounts(Interval(0, 1, bins=bins, missing="bin"), np.append(counts, missing))
+    return ExactCounts(
+        Interval(0, 1, bins=bins, missing="bin", outside="clip"), np.append(counts, missing)
+    )
 
 
 def released(promise, mechanism=None, **given):
@@ -85,7 +87,7 @@ def test_releases_that_are_nearly_exact_are_decoded(target) -> None:
 
 @pytest.mark.parametrize("bins", [64, 1000])
 def test_cells_hold_all_symbols_once(bins) -> None:
-    domain = Interval(0, 1, bins=bins, atoms=[0.5], missing="bin")
+    domain = Interval(0, 1, bins=bins, atoms=[0.5], missing="bin", outside="clip")
     mass = np.random.default_rng(2).dirichlet(np.ones(domain.size))
     basis, cells = equal_runs(domain, mass, most=200)
     assert np.allclose(cells.total(cells.share), 1)

@@ -49,7 +49,7 @@ ADMM = TreeConsistency(method="admm", band=False)
 
 
 def hierarchy(size: int, branching: int, epsilon: float = 1) -> Hierarchical:
-    return Hierarchical(Interval(0, 1, bins=size), epsilon, branching=branching)
+    return Hierarchical(Interval(0, 1, bins=size, outside="clip"), epsilon, branching=branching)
 
 
 def tally_of(randomizer: Randomizer, reports: int, *, seed: int) -> CountTally:

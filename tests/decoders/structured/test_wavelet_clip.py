@@ -31,7 +31,7 @@ from lapwing.results.signed_estimate import SignedEstimate
 from tests.false_alarms import COVERAGE_WINDOW, DECODES, accepts
 from tests.signed_decoder import signed_estimate
 
-UNIT = Interval(0, 1, bins=64)
+UNIT = Interval(0, 1, bins=64, outside="clip")
 SPIKY = np.r_[[300, 0, 0, 50, 5000, 0, 7, 0] * 3, [0] * 24, [20, 2000] + [1] * 14]
 
 
@@ -157,7 +157,7 @@ def test_the_raw_expansion_sums_to_one_with_negative_cells() -> None:
 
 def test_clipped_masses_are_never_negative() -> None:
     rng = np.random.default_rng(9)
-    domain = Interval(0, 1, bins=32)
+    domain = Interval(0, 1, bins=32, outside="clip")
     wavelets = [Wavelet(domain, epsilon, levels=5) for epsilon in (0.1, 1, 2, 6)]
     for trial in range(1000):
         wavelet = wavelets[trial % 4]
@@ -245,7 +245,7 @@ def test_mass_sums_lower_the_error_at_large_epsilon_and_do_nothing_at_small() ->
 
 
 def test_the_band_covers() -> None:
-    domain = Interval(0, 1, bins=32)
+    domain = Interval(0, 1, bins=32, outside="clip")
     wavelet = Wavelet(domain, 2)
     people = np.random.default_rng(1).multinomial(60_000, uneven(32, 8))
     cdf = np.cumsum(people) / people.sum()
@@ -263,7 +263,7 @@ def test_the_band_covers() -> None:
 
 
 def test_cells_coarser_than_the_symbols_are_spread_evenly_without_a_band() -> None:
-    for domain in (Interval(0, 1, bins=100), Integers(0, 99), UNIT):
+    for domain in (Interval(0, 1, bins=100, outside="clip"), Integers(0, 99), UNIT):
         wavelet = Wavelet(domain, 3, levels=4)
         people = np.ones(domain.size, dtype=np.int64) * 1000
         answer = WaveletClip().decode(wavelet.channel, simulate(wavelet, people, rng=1))

@@ -210,11 +210,11 @@ def test_a_channel_that_mixes_up_symbols_cannot_be_inverted() -> None:
 
 
 def test_too_many_symbols_for_a_matrix() -> None:
-    wave = SquareWave(Interval(0, 1, bins=2049), 4)
+    wave = SquareWave(Interval(0, 1, bins=2049, outside="clip"), 4)
     tally = simulate(wave, np.full(2049, 100), rng=8)
     with pytest.raises(UnsupportedChannelError, match="limited to 2048 symbols"):
         unbiased(wave.channel, tally)
-    bits = OptimizedUnaryEncoding(Interval(0, 1, bins=2049), 4)
+    bits = OptimizedUnaryEncoding(Interval(0, 1, bins=2049, outside="clip"), 4)
     tally = simulate(bits, np.full(2049, 1000), rng=8)
     assert unbiased(bits.channel, tally).confidence_band() is not None
 

@@ -93,7 +93,7 @@ def test_center_and_covariance_by_hand(name: str) -> None:
 
 
 def test_a_large_channel_keeps_its_strongest_errors_and_exact_variances() -> None:
-    wave = SquareWave(Interval(0, 1, bins=WHOLE + 8), 2)
+    wave = SquareWave(Interval(0, 1, bins=WHOLE + 8, outside="clip"), 2)
     mass = truth(WHOLE + 8)
     tally = sampled(wave.channel, mass, people=10**7, seed=1)
     estimate = linear_estimate(wave.channel, tally, plug_in=mass)
@@ -142,7 +142,7 @@ def test_two_groups_say_more_than_one() -> None:
 
 
 def test_next_to_no_reports_are_called_weak() -> None:
-    wave = SquareWave(Interval(0, 1, bins=32), 0.5)
+    wave = SquareWave(Interval(0, 1, bins=32, outside="clip"), 0.5)
     tally = simulate(wave, np.full(32, 1), rng=5)
     with pytest.warns(WeakAnswerWarning, match="32 reports say little"):
         linear_estimate(wave.channel, tally)
@@ -222,7 +222,7 @@ def _narrowed(factor: float) -> Change:
     return change
 
 
-THIRTY_TWO = Interval(0, 1, bins=32)
+THIRTY_TWO = Interval(0, 1, bins=32, outside="clip")
 EMS = ExpectationMaximization(smoothed=True)
 
 QUICK = {
@@ -301,7 +301,7 @@ def test_a_bootstrap_around_a_smoothed_curve_is_caught() -> None:
     assert pointwise < COVERAGE_WINDOW[0] - 0.1 and simultaneous < LEAST_SIMULTANEOUS - 0.3
 
 
-SIXTY_FOUR = Interval(0, 1, bins=64)
+SIXTY_FOUR = Interval(0, 1, bins=64, outside="clip")
 SOAK = {
     "wave .5": (SquareWave(SIXTY_FOUR, 0.5), EMS),
     "wave 1": (SquareWave(SIXTY_FOUR, 1), EMS),
@@ -311,7 +311,7 @@ SOAK = {
     "circle": (SquareWave(Interval(0, 1, bins=64, circular=True), 2), EMS),
     "fine grid": (SquareWave(SIXTY_FOUR, 2, grid=256), EMS),
     "integers": (SquareWave(Integers(17, 90), 2), EMS),
-    "missing": (SquareWave(Interval(0, 1, bins=64, missing="bin"), 2), EMS),
+    "missing": (SquareWave(Interval(0, 1, bins=64, missing="bin", outside="clip"), 2), EMS),
     "bits": (OptimizedUnaryEncoding(SIXTY_FOUR, 1), LeastSquares()),
     "response": (RandomizedResponse(SIXTY_FOUR, 4), ExpectationMaximization()),
 }

@@ -298,6 +298,10 @@ def test_what_is_no_row_is_refused_without_showing_it() -> None:
 
 SUMMARIES: dict[str, tuple[Any, list[Any]]] = {
     "interval": (lw.Interval(0, 10, bins=7), [*(k % 13 - 1.5 for k in range(300)), None]),
+    "outside": (
+        lw.Interval(0, 10, bins=7, outside="overflow"),
+        [*(k % 13 - 1.5 for k in range(300)), None],
+    ),
     "labels": (lw.Categories(["b", "a", "1", 2]), ["a", "b", "b", "1", "x", None, "2"] * 40),
 }
 

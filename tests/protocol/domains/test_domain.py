@@ -39,7 +39,7 @@ def intervals(draw: st.DrawFn, *, scale: str = "linear", **fields: Any) -> Inter
         low, high = sorted((draw(finite), draw(finite)))
     assume(low < high)
     try:
-        return Interval(low, high, bins=bins, scale=mistaken(scale), **fields)
+        return Interval(low, high, bins=bins, scale=mistaken(scale), outside="clip", **fields)
     except DomainError:
         assume(False)  # too narrow for float64
         raise
@@ -82,7 +82,7 @@ def test_every_edge_lies_in_the_bin_that_is_closed_there(scale: str, data: st.Da
 @pytest.mark.parametrize("bins", [96, 144, 240, 288, 1440])
 def test_edges_that_are_whole_numbers_are_exact(bins: int) -> None:
     """Dividing first puts some a rounding above themselves, and their people a bin too low."""
-    day = Interval(0, 86_400, bins=bins, closed="left")
+    day = Interval(0, 86_400, bins=bins, closed="left", outside="clip")
     exact = 86_400 // bins * np.arange(bins + 1)
     assert day.bin_edges.tolist() == exact.tolist()
     assert day.index(exact[:-1]).tolist() == list(range(bins))
@@ -107,7 +107,7 @@ def test_edges_that_are_whole_numbers_are_exact(bins: int) -> None:
 )
 @pytest.mark.parametrize("closed", ["left", "right"])
 def test_awkward_widths(low: float, high: float, bins: int, scale: Any, closed: Any) -> None:
-    domain = Interval(low, high, bins=bins, scale=scale, closed=closed)
+    domain = Interval(low, high, bins=bins, scale=scale, closed=closed, outside="clip")
     edges = domain.bin_edges
     assert edges[0] == low and edges[-1] == high
     values = np.concatenate(
@@ -178,7 +178,7 @@ def test_atoms_have_symbols_of_their_own(atoms: tuple[float, ...]) -> None:
     st.integers(1, 7),
 )
 def test_a_value_lies_in_its_symbol(atoms: list[float], values: list[float], bins: int) -> None:
-    domain = Interval(0, 10, bins=bins, atoms=atoms)
+    domain = Interval(0, 10, bins=bins, atoms=atoms, outside="clip")
     symbols = domain.index(values)
     clipped = np.clip(values, 0, 10)
     left, right = domain.left[symbols], domain.right[symbols]
@@ -242,8 +242,27 @@ def test_what_is_no_list_of_numbers_is_refused(domain: Any, values: Any) -> None
         domain.index(values)
 
 
+def test_values_outside_are_counted_apart_from_32_bins_on() -> None:
+    few, many, open_line = Interval(0, 1, bins=31), Interval(0, 1, bins=32), Interval(0, 1)
+    assert (few.outside, many.outside, open_line.outside) == ("clip", "overflow", None)
+    assert open_line.refined(31) == few and open_line.refined(32) == many
+    # What was said, or chosen once, stays.
+    assert many.refined(8).outside == "overflow" and few.refined(64).outside == "clip"
+    assert Interval(0, 1, bins=64, outside="clip").for_curator().outside == "clip"
+    assert open_line.for_curator().refined(64).outside == "overflow"
+    assert Interval(0, 1, outside="refuse").for_curator().outside == "overflow"
+    assert Interval(0, 1, bins=64, circular=True).outside == "clip"
+    assert Interval(edges=list(range(65))).outside == "clip"
+    assert Integers(0, 64).outside == "clip"
+    # A document says it, so those written before keep their meaning.
+    assert build_domain(many.to_document()) == many
+    assert many.to_document()["outside"] == "overflow"
+    old = Interval(0, 1, bins=32, outside="clip")
+    assert build_domain(old.to_document()) == old != many
+
+
 def test_large_whole_numbers() -> None:
-    domain = Interval(0, 2**60, bins=2**10, closed="left")
+    domain = Interval(0, 2**60, bins=2**10, closed="left", outside="clip")
     values = np.array([0, 2**50 - 1, 2**50, 2**53 + 1, 2**60], dtype=np.int64)
     # Below 2^53 float64 is exact; above, an edge's neighbors may be rounded on to the edge ...
     assert domain.index(values).tolist() == [0, 0, 1, 8, 1023]
@@ -259,7 +278,7 @@ def test_large_whole_numbers() -> None:
 
 
 def test_dates_and_times_of_day() -> None:
-    year = Interval("2026-01-01", "2027-01-01", bins=365, unit="date")
+    year = Interval("2026-01-01", "2027-01-01", bins=365, unit="date", outside="clip")
     days = [dt.date(2026, 1, 1), "2026-01-02", dt.datetime(2026, 12, 31, 23, 59), "2027-01-01"]
     assert year.index(days).tolist() == [0, 1, 364, 364]
     stamps = np.array(["2026-01-01T23:59:59.999", "2026-02-01"], "datetime64[ms]")

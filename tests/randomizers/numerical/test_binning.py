@@ -14,7 +14,7 @@ from lapwing.randomizers.numerical.hierarchical import SIZES, binned
 from tests.mistaken import mistaken
 from tests.signed_decoder import unbiased
 
-FINE = Interval(0, 1, bins=1024)
+FINE = Interval(0, 1, bins=1024, outside="clip")
 
 
 def test_oracle_by_variance() -> None:

@@ -96,7 +96,7 @@ def test_every_shape_is_certified_at_every_epsilon(
 ) -> None:
     for bins in (2, 5, 64, 1024):
         for width in (None, 0.01, 0.2561):
-            domain = Interval(0, 1, bins=bins, circular=circular)
+            domain = Interval(0, 1, bins=bins, circular=circular, outside="clip")
             wave = GeneralWave(domain, epsilon, ratio=ratio, width=width)
             certificate = wave.certificate()
             assert certificate.holds and 0 <= certificate.loss < 1e-6
@@ -153,7 +153,7 @@ def test_plainly_rounded_tables_would_break_the_promise() -> None:
 
 
 def test_square_is_the_square_wave() -> None:
-    for domain in (Interval(0, 1, bins=50), Interval(0, 1, bins=50, circular=True)):
+    for domain in (Interval(0, 1, bins=50, outside="clip"), Interval(0, 1, bins=50, circular=True)):
         for epsilon, width in ((0.5, None), (1, 0.2561), (4, None), (2, 0.0)):
             square = SquareWave(domain, epsilon, width=width)
             ours = GeneralWave(domain, epsilon, ratio=1, width=width)
@@ -172,7 +172,7 @@ def test_a_fine_grid_has_the_q_of_the_continuous_wave(ratio: float) -> None:
     """
     for epsilon, b in ((1, 0.2561), (4, 0.0304), (0.5, 0.3582)):
         q = 1 / (1 + 2 * b + (np.exp(epsilon) - 1) * b * (1 + ratio))
-        wave = GeneralWave(Interval(0, 1, bins=8192), epsilon, ratio=ratio, width=b)
+        wave = GeneralWave(Interval(0, 1, bins=8192, outside="clip"), epsilon, ratio=ratio, width=b)
         inside, outside = wave._probabilities
         assert outside * 8192 == pytest.approx(q, rel=2e-3)
         assert inside.max() == pytest.approx(np.exp(epsilon) * outside, rel=1e-9)
@@ -204,10 +204,10 @@ def testseparation_is_that_of_the_paper_and_largest_for_the_square() -> None:
     for ratio, expected in printed.items():
         q = 1 / (1 + 2 * 0.2561 + (np.e - 1) * 0.2561 * (1 + ratio))
         assert 1 - (2 * 0.2561 + 1) * q == pytest.approx(expected, abs=5e-5)
-        fine = GeneralWave(Interval(0, 1, bins=16384), 1, ratio=ratio, width=0.2561)
+        fine = GeneralWave(Interval(0, 1, bins=16384, outside="clip"), 1, ratio=ratio, width=0.2561)
         assert fine.separation == pytest.approx(expected, abs=1e-4)
         # It is what it says: the distance of two reports' laws, per distance of the values.
-        wave = GeneralWave(Interval(0, 1, bins=512), 1, ratio=ratio, width=0.2561)
+        wave = GeneralWave(Interval(0, 1, bins=512, outside="clip"), 1, ratio=ratio, width=0.2561)
         matrix = dense(wave.channel.blocks[0].operator)
         place = points[: wave._outputs]
         for first, second in ((0, 1), (100, 411), (0, 511)):
@@ -219,11 +219,13 @@ def testseparation_is_that_of_the_paper_and_largest_for_the_square() -> None:
 
 def test_a_random_shape_separates_less_than_the_square() -> None:
     rng = np.random.default_rng(0)
-    square = GeneralWave(Interval(0, 1, bins=100), 1, shape=(1.0,) * 51)
+    square = GeneralWave(Interval(0, 1, bins=100, outside="clip"), 1, shape=(1.0,) * 51)
     for _ in range(50):
         heights = rng.random(51)
         heights[rng.integers(51)] = 1.0
-        wave = GeneralWave(Interval(0, 1, bins=100), 1, shape=tuple(heights.tolist()))
+        wave = GeneralWave(
+            Interval(0, 1, bins=100, outside="clip"), 1, shape=tuple(heights.tolist())
+        )
         assert wave.certificate().holds and wave.separation < square.separation
 
 
@@ -349,7 +351,7 @@ def test_documents_and_pickles(name: str) -> None:
 @pytest.mark.parametrize("ratio", [0, 0.5])
 @pytest.mark.parametrize("circular", [False, True])
 def test_reports_are_decoded(ratio: float, circular: bool) -> None:
-    domain = Interval(0, 1, bins=64, circular=circular)
+    domain = Interval(0, 1, bins=64, circular=circular, outside="clip")
     wave = GeneralWave(domain, 2, ratio=ratio)
     people = np.round(20_000 * (1.5 + np.sin(2 * np.pi * np.arange(64) / 64))).astype(np.int64)
     truth = Distribution.of_counts(people, domain)
@@ -404,7 +406,7 @@ def test_illegal_domains_are_refused() -> None:
     with pytest.raises(DomainError, match="leave some output out"):
         GeneralWave(Interval(0, 1, bins=5, circular=True), 1, shape=(0.5, 1, 1, 1, 0.5))
     with pytest.raises(DomainError, match="at most 65536 points"):
-        GeneralWave(Interval(0, 1, bins=2**18), 1, ratio=0.5)
+        GeneralWave(Interval(0, 1, bins=2**18, outside="clip"), 1, ratio=0.5)
 
 
 def test_the_smallest_epsilon_still_says_something_on_the_largest_domain() -> None:

@@ -143,7 +143,7 @@ def test_tally_counts_every_level() -> None:
 
 @pytest.mark.parametrize("size", [16, 25])
 def test_likelihood_of_all_levels_together(size: int) -> None:
-    randomizer = Hierarchical(Interval(0, 1, bins=size), 1)
+    randomizer = Hierarchical(Interval(0, 1, bins=size, outside="clip"), 1)
     people = np.random.default_rng(3).multinomial(
         2_000_000, np.random.default_rng(4).dirichlet(np.ones(size))
     )
@@ -189,7 +189,7 @@ def test_branching_is_part_of_the_fingerprint() -> None:
 
 
 def test_covariance_of_a_level_needs_the_cells_alone() -> None:
-    randomizer = Hierarchical(Interval(0, 1, bins=50), 1)
+    randomizer = Hierarchical(Interval(0, 1, bins=50, outside="clip"), 1)
     mass = np.random.default_rng(6).dirichlet(np.ones(50))
     for block in randomizer.channel.blocks:
         whole = block.law.covariance(block.operator, mass).dense()

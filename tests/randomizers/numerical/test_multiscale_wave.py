@@ -19,7 +19,7 @@ from lapwing.randomizers.numerical.multiscale_wave import (
 )
 from lapwing.randomizers.numerical.square_wave import mutual_information_width
 
-LINE = Interval(0, 1, bins=64)
+LINE = Interval(0, 1, bins=64, outside="clip")
 
 
 def test_every_row_of_the_table_is_a_mixture() -> None:
@@ -78,7 +78,7 @@ def test_logarithms_that_differ_in_the_last_digit_give_the_same_parts() -> None:
 @pytest.mark.parametrize("epsilon", [0.5, 0.8, 2, 4])
 def test_waves_have_the_widths_that_the_parts_say(epsilon: float) -> None:
     # The window of a wave of c times the width b covers about 2 c b of the domain.
-    groups = MultiscaleWave(Interval(0, 1, bins=256), epsilon).groups
+    groups = MultiscaleWave(Interval(0, 1, bins=256, outside="clip"), epsilon).groups
     for part, (kind, size, share) in zip(groups, default_mixture(epsilon), strict=True):
         assert part.share / COIN == pytest.approx(share, abs=1e-8)
         if kind == "wave":
@@ -118,7 +118,7 @@ def test_no_frequency_is_lost_which_one_wave_alone_would_hide(epsilon: float) ->
 def test_on_more_bins_a_quarter_of_the_finest_share_goes_to_single_bins(
     bins: int, expected: dict[int, float]
 ) -> None:
-    parts = MultiscaleWave(Interval(0, 1, bins=bins), 2).groups
+    parts = MultiscaleWave(Interval(0, 1, bins=bins, outside="clip"), 2).groups
     cells = {part.randomizer.domain.size: part.share / COIN for part in parts[5:]}
     assert cells == pytest.approx(expected, abs=1e-8)
     assert max(part.randomizer.report_width for part in parts) <= 4
@@ -134,7 +134,7 @@ def test_symbols_outside_do_not_make_the_bins_many(bins: int, expected: dict[int
 def test_sets_are_sent_by_name_unless_their_bits_are_as_short() -> None:
     kinds = {(kind, size) for kind, size, _ in MultiscaleWave(LINE, 0.5).components or ()}
     assert kinds >= {("subset", 8), ("subset", 16), ("affine", 64)}
-    wave = MultiscaleWave(Interval(0, 1, bins=4096), 0.5)
+    wave = MultiscaleWave(Interval(0, 1, bins=4096, outside="clip"), 0.5)
     assert wave.report_width == 4
 
 
@@ -146,7 +146,7 @@ def test_on_few_bins_subsets_of_more_cells_than_bins_become_one() -> None:
 
 
 def test_the_document_spells_the_parts_out_and_they_make_the_same_randomizer() -> None:
-    wave = MultiscaleWave(Interval(0, 1, bins=1024), "1.5")
+    wave = MultiscaleWave(Interval(0, 1, bins=1024, outside="clip"), "1.5")
     document = wave.to_document()
     assert [tuple(part) for part in document["components"]] == list(wave.components or ())
     again = MultiscaleWave(wave.domain, "1.5", components=document["components"])

@@ -128,7 +128,7 @@ def continuous_law(value: float, b: float, epsilon: float) -> Cumulative:
 
 def distance_to_the_continuous_wave(bins: int, epsilon: float) -> float:
     """Return the largest Wasserstein distance of the two laws of a report, over five values."""
-    wave = SquareWave(Interval(0, 1, bins=bins), epsilon)
+    wave = SquareWave(Interval(0, 1, bins=bins, outside="clip"), epsilon)
     matrix = dense(wave.channel.blocks[0].operator)
     places = (np.arange(wave._outputs) - wave._half_window + 0.5) / bins
     return max(
@@ -162,7 +162,7 @@ def test_randomize_before_or_after_the_bins_tends_to_the_same_channel() -> None:
     previous = 1.0
     for times in (8, 32, 128):
         grid = bins * times
-        wave = SquareWave(Interval(0, 1, bins=bins), epsilon, grid=grid, width=b)
+        wave = SquareWave(Interval(0, 1, bins=bins, outside="clip"), epsilon, grid=grid, width=b)
         fine = dense(wave.channel.blocks[0].operator)
         places = (np.arange(wave._outputs) - wave._half_window + 0.5) / grid
         cells = np.clip(((places + b) / (1 + 2 * b) * 12).astype(int), 0, 11)
@@ -286,7 +286,7 @@ def test_labels_have_no_order() -> None:
 def test_separation_of_two_values() -> None:
     """The square separates by (1 - (2b + 1) q) of their distance, the most of all wave shapes."""
     bins, b = 2000, mutual_information_width(1)
-    wave = SquareWave(Interval(0, 1, bins=bins), 1)
+    wave = SquareWave(Interval(0, 1, bins=bins, outside="clip"), 1)
     matrix = dense(wave.channel.blocks[0].operator)
     places = np.arange(wave._outputs) / bins
     laws = [Cumulative(places, places, matrix[:, point]) for point in (400, 1600)]
@@ -296,7 +296,7 @@ def test_separation_of_two_values() -> None:
 
 
 def test_a_large_population_costs_no_more_than_a_small_one() -> None:
-    wave = SquareWave(Interval(0, 1, bins=1024), 1)
+    wave = SquareWave(Interval(0, 1, bins=1024, outside="clip"), 1)
     tally = simulate(wave, np.full(1024, 2**40), rng=1)
     assert tally.total == 2**50
     mean = wave.channel.blocks[0].mean(np.full(1024, 1 / 1024))

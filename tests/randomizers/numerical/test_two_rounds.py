@@ -23,7 +23,7 @@ ROUNDS = 60
 def test_variance_of_beta_is_unbiased_up_to_the_error_of_the_mean(kind: Any) -> None:
     """Beta(5, 2): mean 5/7, variance 10/392."""
     values = np.random.default_rng(0).beta(5, 2, 40_000)
-    first = kind(Interval(0, 1, bins=1024), 2)
+    first = kind(Interval(0, 1, bins=1024, outside="clip"), 2)
     runs = [mean_and_variance(values, first, rng=seeded(seed)) for seed in range(ROUNDS)]
     means = np.array([mean.value for mean, _ in runs])
     variances = np.array([variance.value for _, variance in runs])
@@ -60,7 +60,7 @@ def test_the_halves_do_not_depend_on_the_values() -> None:
 def test_the_question_of_the_second_round() -> None:
     question = SquaredDeviation(Interval(0, 10, bins=5), 4.0)
     # Symbols stand for 1, 3, 5, 7, 9: the farthest from 4 is 9.
-    assert question.grid == Interval(0.0, 25.0, bins=4096)
+    assert question.grid == Interval(0.0, 25.0, bins=4096, outside="clip")
     np.testing.assert_allclose(question.of([0.3, 4.1, 10]), [9, 1, 25])
     # Noise may send back a mean outside; squared deviations stay within the stated range.
     for center in (-100.0, 100.0):
@@ -77,7 +77,7 @@ def test_a_range_that_is_not_public_would_be_biased() -> None:
     second = Piecewise(question.grid, 4)
     right = second.mean(second.tally(second.randomize(question.of(values), rng=seeded(1))))
     assert right.value == pytest.approx(2500, abs=5 * right.deviation + 1)
-    narrow = Piecewise(Interval(0, 1000, bins=4096), 4)
+    narrow = Piecewise(Interval(0, 1000, bins=4096, outside="clip"), 4)
     wrong = narrow.mean(narrow.tally(narrow.randomize(question.of(values), rng=seeded(1))))
     assert abs(wrong.value - 2500) > 20 * wrong.deviation
 

@@ -219,7 +219,7 @@ def test_the_bound_and_its_minimum() -> None:
 @pytest.mark.parametrize("levels", [3, 6, 9])
 @pytest.mark.parametrize("epsilon", [0.5, 2])
 def test_the_measured_error_is_below_the_bound(levels: int, epsilon: float) -> None:
-    domain, users = Interval(0, 1, bins=1024), 50_000
+    domain, users = Interval(0, 1, bins=1024, outside="clip"), 50_000
     rng = np.random.default_rng(8)
     counts = np.bincount(domain.index(np.round(rng.beta(5, 2, users), 1)), minlength=1024)
     wavelet = Wavelet(domain, epsilon, levels=levels)
@@ -236,8 +236,11 @@ def test_the_measured_error_is_below_the_bound(levels: int, epsilon: float) -> N
 
 def test_levels_by_rule_by_number_and_by_the_symbols() -> None:
     assert Wavelet(UNIT, 1).levels == 4
-    assert Wavelet(Interval(0, 1, bins=100), 1)._cell_number == 64
-    assert Wavelet(Interval(0, 1, bins=4096), 1, levels="paper", users=10**5).levels == 10
+    assert Wavelet(Interval(0, 1, bins=100, outside="clip"), 1)._cell_number == 64
+    assert (
+        Wavelet(Interval(0, 1, bins=4096, outside="clip"), 1, levels="paper", users=10**5).levels
+        == 10
+    )
     assert Wavelet(UNIT, 1, levels="bound", users=10**5).levels == 4
     assert Wavelet(UNIT, 1, levels=2, users=10**5).levels == 2
     with pytest.warns(LapwingWarning, match="asks for 10 levels.*allow 4"):
@@ -293,7 +296,7 @@ def test_bad_arguments_are_refused() -> None:
 
 
 def test_reports_of_no_group_or_with_padding_are_refused() -> None:
-    wavelet = Wavelet(Interval(0, 1, bins=64), 3)
+    wavelet = Wavelet(Interval(0, 1, bins=64, outside="clip"), 3)
     data = wavelet.randomize(np.full(50, 0.3), rng=seeded(1)).data
     assert data.shape == (50, 9)
     for record in ([6, *[0] * 8], [0, 1, 1, *[0] * 6], [0, 0b10, *[0] * 7], [5, *[0] * 8]):

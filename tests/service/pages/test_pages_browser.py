@@ -376,7 +376,11 @@ def test_a_visitor_who_allows_less_is_asked_for_nothing(place: Place) -> None:
 
 
 def test_an_answer_from_outside_costs_nothing_until_it_is_meant(place: Place) -> None:
-    cases = ((INCOME, "999999999", "counted as 100", 3), (DAYS, "1999-05-06", "2026-01-01", 2))
+    cases = (
+        (INCOME, "999999999", "counted as above 100", 3),
+        (DAYS, "1999-05-06", "counted as below 2026-01-01", 2),
+        (DAYS, "2026-12-31", "counted as above 2026-12-31", 2),
+    )
     for survey, answer, said, cost in cases:
         with opened(place, analyst=False) as page:
             page.goto(f"{place.address}/take-part/{survey.fingerprint}")

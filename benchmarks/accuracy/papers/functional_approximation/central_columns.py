@@ -61,10 +61,12 @@ class People:
     def domain(self) -> Domain:
         """The domain, as a curator uses it."""
         if self.column is None:
-            return Interval(-1, 1, bins=self.bins).for_curator()
+            return Interval(-1, 1, bins=self.bins, outside="clip").for_curator()
         if self.column.values is not None and self.column.values.dtype.kind == "i":
             return Integers(int(self.column.low), int(self.column.high) - 1).for_curator()
-        return Interval(self.column.low, self.column.high, bins=self.bins).for_curator()
+        return Interval(
+            self.column.low, self.column.high, bins=self.bins, outside="clip"
+        ).for_curator()
 
     @property
     def kept(self) -> int | None:

@@ -30,7 +30,7 @@ Vector = NDArray[np.float64]
 Draw = Callable[[int, np.random.Generator], Vector]
 
 SYMBOLS = 1024
-DOMAIN = Interval(-1, 1, bins=SYMBOLS)
+DOMAIN = Interval(-1, 1, bins=SYMBOLS, outside="clip")
 ENDS = 2 * np.arange(1, SYMBOLS + 1) / SYMBOLS - 1
 
 

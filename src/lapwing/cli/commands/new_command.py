@@ -222,7 +222,8 @@ def _write_domain(
     domain, note = asked.domain_and_note(bins=BINS_FOR_ATOMS)
     if segments:
         domain = Segmented(domain, segments)
-    text = domain_document_text(domain, bins=not note)
+    named = asked.domain is not None or asked.outside is not None
+    text = domain_document_text(domain, bins=not note, outside=named)
     write_text(output, text)
     document = {"command": "new", "output": str(output), **json.loads(text)}
     shown = domain_text(domain, bins=OPEN_BINS if note else None)

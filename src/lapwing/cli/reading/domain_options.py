@@ -97,12 +97,17 @@ def _cut(document: dict[str, Any], bins: int | None) -> tuple[Domain, str]:
     return with_bins(domain, bins)
 
 
-def domain_document_text(domain: Domain, *, bins: bool) -> str:
-    """Return the JSON text of a domain; without its bins where they are to be chosen later."""
+def domain_document_text(domain: Domain, *, bins: bool, outside: bool) -> str:
+    """Return the JSON text of a domain; without its bins where they are to be chosen later.
+
+    Then also without what becomes of values outside, unless somebody named it.
+    """
     document = domain.to_document()
     if not bins:
         within = document.get("domain", document)
         within.pop("bins", None)
+        if not outside:
+            within.pop("outside", None)
     return json.dumps({"format": DOMAIN, "version": 1, "domain": document}, indent=1) + "\n"
 
 
@@ -150,8 +155,8 @@ class DomainOptions(DomainFile):
         "LABEL",
     )
     outside: str | None = option(
-        "Values outside --low and --high: clip (default), overflow (counted below and above), or "
-        "refuse.",
+        "Values outside --low and --high: overflow (counted below and above; default from 32 bins "
+        "on), clip (moved to the nearest end), or refuse.",
         "WHAT",
     )
     missing: str | None = option(

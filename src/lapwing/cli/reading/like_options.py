@@ -76,9 +76,10 @@ class LikeOptions(PopulationOptions):
         present = np.delete(masses, [] if domain.missing_index is None else domain.missing_index)
         if present.sum() <= 0:
             raise DomainError(f"{self.like} must hold at least one value, it holds none")
-        if domain.ordered and not is_result(self.like) and present.sum() < FEW * present.size:
+        bins = present.size - len(domain.outside_indices)
+        if domain.ordered and not is_result(self.like) and present.sum() < FEW * bins:
             out.warn(
-                f"{self.like} has {present.sum():.0f} values for {present.size} bins; with fewer "
+                f"{self.like} has {present.sum():.0f} values for {bins} bins; with fewer "
                 f"than {FEW} for each bin, chance looks like point masses, for which it plans"
             )
         return masses
@@ -88,6 +89,7 @@ def _on(result: Distribution, domain: Domain, *, name: str) -> Vector:
     """Return a result's masses in the symbols of a domain of the same bins.
 
     A release counts missing values where a survey may refuse them: they are left out, or nobody's.
+    Values outside are what the domain makes of them: counted apart, in the end bins, or left out.
     """
     if _bins_of(result.domain) != _bins_of(domain):
         raise MismatchError(
@@ -96,9 +98,23 @@ def _on(result: Distribution, domain: Domain, *, name: str) -> Vector:
             "values, which fits any"
         )
     masses: Vector = np.zeros(domain.size)
-    both = min(domain.size, result.domain.size)  # the missing come last
-    masses[:both] = result.mass[:both]
+    inside, found = _inside_of(domain), _inside_of(result.domain)
+    masses[inside] = result.mass[found]
+    ends = domain.outside_indices
+    if domain.open_ended:
+        ends = [inside.start, inside.stop - 1]
+    for end, beyond in zip(ends, result.domain.outside_indices, strict=False):
+        masses[end] += result.mass[beyond]
+    if domain.missing_index is not None and result.domain.missing_index is not None:
+        masses[domain.missing_index] = result.mass[result.domain.missing_index]
     return masses
+
+
+def _inside_of(domain: Domain) -> slice:
+    """Return the symbols of a domain's bins, without those of missing values and values outside."""
+    held = domain.size if domain.missing_index is None else domain.missing_index
+    below = len(domain.outside_indices) // 2
+    return slice(below, held - below)
 
 
 def _bins_of(domain: Domain) -> dict[str, Any]:

@@ -90,9 +90,12 @@ def build_domain(document: Mapping[str, Any]) -> Domain:
 
 
 def build_open_domain(document: Mapping[str, Any]) -> Domain:
-    """Return the domain that a document describes; an interval may leave its bins open."""
+    """Return the domain that a document describes; an interval may leave its bins open.
+
+    What becomes of values outside may be left open with the bins, because it goes by their number.
+    """
     if document.get("class") != Interval.name or "bins" in document or "edges" in document:
         return build_domain(document)
-    whole: Any = build_domain({**document, "bins": 1})
-    domain: Domain = dataclasses.replace(whole, bins=None)
+    whole: Any = build_domain({"outside": "clip", **document, "bins": 1})
+    domain: Domain = dataclasses.replace(whole, bins=None, outside=document.get("outside"))
     return domain

@@ -62,7 +62,7 @@ class SquaredDeviation:
         first, step = grid_points(self.domain)
         last = first + step * (self.domain.size - 1)
         largest = max(self.center - first, last - self.center) ** 2
-        return Interval(0.0, largest, bins=self.bins)
+        return Interval(0.0, largest, bins=self.bins, outside="clip")
 
     def of(self, values: Values) -> NDArray[np.float64]:
         """Return the squared deviation of each value, after it was put on the domain's grid."""

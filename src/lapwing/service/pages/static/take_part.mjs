@@ -69,11 +69,13 @@ function entered() {
 /** Return what an answer that is none of the survey's own is counted as; null when it is one. */
 function countedAs(value) {
   const { domain } = survey;
-  const { low, high, outside, labels, other } = domain.document;
+  const { low, high, outside, closed, atoms, labels, other } = domain.document;
   if (value === null) return null;
   if (domain.ordered) {
     const number = domain.read(value);
-    if (outside === "refuse" || domain.circular || !(number < low || number > high)) return null;
+    const over = outside === "overflow" && closed !== "right" && !atoms.includes(high);
+    const above = over ? number >= high : number > high;
+    if (outside === "refuse" || domain.circular || !(number < low || above)) return null;
     const [end, side] = number < low ? [place.dataset.low, "below"] : [place.dataset.high, "above"];
     return outside === "overflow" ? `${side} ${end}` : end;
   }
