@@ -72,6 +72,12 @@ BROKEN_BAND_DRAWS = 100
 of at most .03, one of percentiles around a smoothed curve about .5 (a third of the draws), against
 the .82 that is a tenth below the window."""
 
+SORTED_TABLES = 40
+"""Tables sorted by size of which all 20 intervals are to hold the truth: 95 % of the tables do.
+P(Bin(40, .95) < 30) = 4e-6. Pointwise intervals hold in at most 2 of 10 tables."""
+
+LEAST_TABLES = 0.75
+
 _made = 0
 
 

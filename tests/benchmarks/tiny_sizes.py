@@ -309,6 +309,7 @@ TINY: dict[str, dict[str, Any]] = {
         "repeats": 2,
         "column": None,
         "size": 64,
+        "thinned": 20,
         "epsilons": [2],
         "rows": 20,
     },

@@ -11,6 +11,8 @@ import lapwing as lw
 
 DAY = lw.Interval(0, 4, bins=4, missing="bin")
 
+ENDS = ["low", "high", "interval"]
+
 
 def decoded(counts: list[int], domain: lw.Interval | lw.Categories, seed: int) -> lw.Distribution:
     response = lw.RandomizedResponse(domain, 4)
@@ -36,7 +38,7 @@ def test_differences_that_say_the_same_are_equal(made: lw.Difference) -> None:
 
 def test_a_table_is_the_first_less_the_second(made: lw.Difference) -> None:
     table = made.to_dict(kind="simultaneous")
-    assert list(table) == ["left", "right", "share", "share_of_present", "cdf", "low", "high"]
+    assert list(table) == ["left", "right", "share", "share_of_present", "cdf", *ENDS]
     assert {len(column) for column in table.values()} == {5}
     assert table["share"] == pytest.approx((made.first.mass - made.second.mass).tolist())
     assert table["cdf"][:4] == pytest.approx(made.cdf([1, 2, 3, 4]).tolist())
@@ -46,12 +48,15 @@ def test_a_table_is_the_first_less_the_second(made: lw.Difference) -> None:
     assert made.to_dict() != table
     labels = lw.Categories(["a", "b"])
     other = decoded([300, 200], labels, 3).difference(decoded([200, 300], labels, 4))
-    assert list(other.to_dict()) == ["label", "share", "low", "high"]
+    assert list(other.to_dict()) == ["label", "share", *ENDS]
+    assert made.to_dict()["interval"] == ["pointwise"] * 4 + [None]
+    assert other.to_dict() == other.to_dict(kind="simultaneous") != other.to_dict(kind="pointwise")
+    assert other.to_dict()["interval"] == ["simultaneous"] * 2
     assert other.to_dict()["share"] == pytest.approx([other.share("a"), other.share("b")])
     plain = lw.Distribution.of_counts([1, 1], labels)
     assert plain.difference(plain).to_dict()["low"] == [None, None]
     pytest.importorskip("pandas")
-    assert made.to_pandas().shape == (5, 7)
+    assert made.to_pandas().shape == (5, 8)
 
 
 def test_a_summary_says_about_whom(made: lw.Difference) -> None:

@@ -256,7 +256,7 @@ def test_shares_of_labels() -> None:
     assert bars == pytest.approx(made.mass[order].tolist())
     names = ["a", "b", "3", "(missing)"]
     assert [text.get_text() for text in ax.get_yticklabels()] == [names[i] for i in order]
-    band = made.confidence_band(0.9)
+    band = made.confidence_band(0.9, kind="simultaneous")
     assert band is not None
     drawn = [sorted(segment[:, 0]) for segment in ax.collections[0].get_segments()]
     expected = np.column_stack([band.low, band.high])[order]

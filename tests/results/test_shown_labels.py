@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from lapwing import Categories, Distribution, Interval, recommend, simulate
+import lapwing as lw
+from lapwing import Categories, Distribution, Interval, recommend, release, simulate
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.projections import simplex
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.results.answer_documents import LIST_LIMIT, AnswerRequest
-from lapwing.results.answer_text import percent, tables_of
+from lapwing.results.answer_text import csv_rows, percent, question_rows, tables_of
 from lapwing.results.answers import difference_answer, result_answer
-from lapwing.results.uncertainty import Uncertainty, kind_when_shown
+from lapwing.results.uncertainty import Uncertainty
 from lapwing.service.decoding import table_of
+from tests.false_alarms import LEAST_TABLES, SORTED_TABLES
 
 SIZE = 2_000
 COUNTS = np.round(3e4 / np.arange(1, SIZE + 1)).astype(np.int64)
@@ -80,21 +86,61 @@ def test_pictures_show_the_same(polls: list[Distribution]) -> None:
         assert (high - low).max() > 1.5 * (band.high - band.low).max()
 
 
-def test_where_all_are_shown_nothing_is_chosen() -> None:
-    assert kind_when_shown(20, 20) == "pointwise" and kind_when_shown(20, 21) == "simultaneous"
+def test_few_labels_are_sorted_as_well() -> None:
     labels = OptimizedUnaryEncoding(Categories(4), 1)
     tally = simulate(labels, np.array([100, 200, 300, 400]), rng=1)
     pair = recommend(Categories(4), epsilon=1, users=1000)
     result = pair.decoder.decode(labels.channel, tally)
-    answer = result_answer(result, AnswerRequest())
-    assert answer["kind"] == "labels"
-    rows = answer["shares"]
-    band = result.confidence_band(0.95)
+    answer = result_answer(result, AnswerRequest(labels=[3]))
+    assert answer["kind"] == "labels" and answer["band"]["kind"] == "simultaneous"  # type: ignore[index]
+    rows, (question,) = answer["shares"], answer["questions"]
+    band = result.confidence_band(0.95, kind="simultaneous")
     assert band is not None
     order = np.argsort(-result.mass, kind="stable")
     assert [row["low"] for row in rows] == pytest.approx(
         np.minimum(band.low, result.mass)[order].tolist()
     )
+    assert {row["interval"] for row in (*rows, *csv_rows(answer))} == {"simultaneous"}
+    # One named label was not chosen by its size.
+    assert question["interval"] == question_rows(answer)[0]["interval"] == "pointwise"
+    assert (question["low"], question["high"]) == result.share_interval(3)
+    wide = next(row for row in rows if row["label"] == 3)
+    assert wide["low"] <= question["low"] <= question["high"] <= wide["high"]  # type: ignore[operator]
+
+
+def _releases() -> tuple[np.ndarray, Callable[[int], Distribution]]:
+    counts = np.append(100 // np.arange(1, 1001), 0)  # nobody is missing
+    exact = ExactCounts(Categories(1000).for_curator(), counts)
+    privacy = {"neighbors": "replace-one", "epsilon": 1}
+    return counts, lambda seed: release(exact, rng=lw.seeded(seed), **privacy).distribution
+
+
+def _polls() -> tuple[np.ndarray, Callable[[int], Distribution]]:
+    counts = 30_000 // np.arange(1, 1001)
+    pair = recommend(Categories(1000), epsilon=1, users=int(counts.sum()))
+    channel, randomizer = pair.randomizer.channel, pair.randomizer
+    return counts, lambda seed: pair.decoder.decode(channel, simulate(randomizer, counts, rng=seed))
+
+
+@pytest.mark.parametrize("source", [_polls, _releases])
+def test_tables_sorted_by_size_hold_the_truth(source: Any) -> None:
+    """The 20 largest of a table, and of the differences of two tables of the same people."""
+    counts, decoded = source()
+    results = [decoded(seed) for seed in range(SORTED_TABLES + 1)]
+    gaps = [two.difference(one, target="empirical") for one, two in pairwise(results)]
+    for tables, truth in ((results[1:], counts / counts.sum()), (gaps, 0.0 * counts)):
+        hits: dict[str, list[np.ndarray]] = {"simultaneous": [], "pointwise": []}
+        for each in tables:
+            for kind, rows in hits.items():
+                # The default is the simultaneous one. Broken: pointwise intervals.
+                columns = each.to_dict(**({} if kind == "simultaneous" else {"kind": kind}))
+                low, high, share = (np.array(columns[name]) for name in ("low", "high", "share"))
+                assert set(columns["interval"]) == {kind}
+                largest = np.argsort(-np.abs(share), kind="stable")[:LIST_LIMIT]
+                rows.append(((low <= truth) & (truth <= high))[largest])
+        shown, broken = (np.array(rows) for rows in hits.values())
+        assert shown.mean() >= 0.95 and shown.all(axis=1).mean() >= LEAST_TABLES
+        assert broken.mean() < 0.95 and broken.all(axis=1).mean() < LEAST_TABLES / 2
 
 
 def test_of_very_many_labels_the_critical_value_is_that_of_independent_ones() -> None:

@@ -112,17 +112,20 @@ def test_a_table_has_a_row_for_each_symbol(domain: Any) -> None:
     table = result.to_dict(level=0.9)
     assert {len(column) for column in table.values()} == {domain.size}
     assert table["share"] == result.mass.tolist()
-    band = result.confidence_band(0.9)
+    kind = "pointwise" if domain.ordered else "simultaneous"
+    band = result.confidence_band(0.9, kind=kind)
     assert band is not None
     shown = band.monotone() if domain.ordered else band
     band = shown.reaching(result.cumulative.sums if domain.ordered else result.mass)
     present = len(band.low)
     assert table["low"][:present] == band.low.tolist()
     assert table["low"][present:] == [None] * (domain.size - present)
+    assert table["interval"] == [kind] * present + [None] * (domain.size - present)
     plain = {type(each) for column in table.values() for each in column}
     assert plain <= {float, str, int, type(None)}
     wide = result.to_dict(level=0.9, kind="simultaneous")
     assert max(wide["high"][:present]) >= max(table["high"][:present])
+    assert set(wide["interval"][:present]) == {"simultaneous"}
 
 
 def test_a_table_of_dates_has_dates() -> None:

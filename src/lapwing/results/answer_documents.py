@@ -17,8 +17,7 @@ PROBABILITIES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 """The quantiles of a document that is asked for no others."""
 
 LIST_LIMIT = 20
-"""Labels in a list for people, those of the largest shares: as many as fit on a screen. They were
-chosen for being large, so of more labels the intervals are simultaneous."""
+"""Labels in a list for people, those of the largest shares: as many as fit on a screen."""
 
 ROW_LIMIT = 2000
 """Labels in a document, those of the largest shares; `to_dict` has all."""
@@ -83,10 +82,19 @@ class ShareRow(TypedDict):
     high: float | None
 
 
-class LabelShareRow(ShareRow):
-    """The share of a label or of a listed value; None for the missing symbol."""
+class IntervalRow(TypedDict):
+    """An interval, and whether it holds together with those of all other rows; None without one."""
+
+    low: float | None
+    high: float | None
+    interval: Kind | None
+
+
+class LabelShareRow(IntervalRow):
+    """The share of a label or of a listed value; the label is None for the missing symbol."""
 
     label: str | int | float | None
+    share: float
 
 
 class BinEnds(TypedDict):
@@ -100,7 +108,7 @@ class BinEnds(TypedDict):
     open: NotRequired[OpenEnd]
 
 
-class QuestionRow(ShareRow, BinEnds):
+class QuestionRow(IntervalRow, BinEnds):
     """The share of a range, or of a label or value, which lies in the bin `left` to `right`.
 
     A range begins at one of `above` and `at_least` and ends at one of `at_most` and `below`. Those
@@ -115,6 +123,7 @@ class QuestionRow(ShareRow, BinEnds):
     below: str | None
     inside: list[CutBin]
     label: str | int | float | None
+    share: float
 
 
 class CutBin(BinEnds):
@@ -191,13 +200,11 @@ class QuantileShiftRow(ShiftRow):
     probability: float
 
 
-class GapRow(TypedDict):
+class GapRow(IntervalRow):
     """The share of a label in the first minus that in the second."""
 
     label: str | int | float | None
     difference: float
-    low: float | None
-    high: float | None
 
 
 class CurveDocument(TypedDict):

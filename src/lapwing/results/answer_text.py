@@ -377,9 +377,10 @@ def facts_of(answer: Answer) -> dict[str, str]:
     facts["intervals"] = band_text(band, answer["level"], guarantee=answer["guarantee"])
     facts[METHOD] = band["method"]
     if answer["kind"] != "heavy-hitters" and answer["share_in_band"] is not None:
-        facts["estimate inside them"] = f"at {percent(answer['share_in_band'])} of the bins"
+        inside = percent(answer["share_in_band"])
+        facts["estimate inside them"] = f"at {inside} of the bins"
         if answer["kind"] == "labels":
-            facts["estimate inside them"] = f"for {percent(answer['share_in_band'])} of the labels"
+            facts["estimate inside them"] = f"for {inside} of the labels, if they were pointwise"
     return facts
 
 
@@ -490,6 +491,11 @@ def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
         if answer["limited_to"] is not None:
             facts["means"] = limited_text(answer["limited_to"], write)
         facts["intervals"] = f"pointwise {level_text(answer['level'])}, about {ABOUT['empirical']}"
+    elif any(week["interval"] for week in weeks):
+        facts["intervals"] = (
+            f"in the CSV and JSON; simultaneous {level_text(answer['level'])} over the labels of "
+            f"each week, about {ABOUT['empirical']}"
+        )
     for change in answer["changes"]:
         facts[f"{CHANGES[change['kind']]} {change['week']}"] = (
             f"since {change['since']}: {change['words']}"
@@ -650,8 +656,11 @@ def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
         return week_text(value, write, answer["unit"]) if answer["ordered"] else percent(value)
 
     weeks = answer["weeks"]
-    rows = [[cell(name, value) for name, value in week.items()] for week in weeks]
-    return TextTable(title, list(weeks[0]), rows)
+    unseen = {"interval"}
+    if not answer["ordered"]:  # their intervals would not fit on a screen
+        unseen |= {f"{name}_{end}" for name in weeks[0] for end in ("low", "high")}
+    names = [name for name in weeks[0] if name not in unseen]
+    return TextTable(title, names, [[cell(name, week[name]) for name in names] for week in weeks])
 
 
 def week_text(cell: Any, write: Write, unit: Unit) -> str:
@@ -668,15 +677,18 @@ def csv_rows(answer: Answer) -> list[dict[str, Any]]:
     """Return the rows of the main table of an answer; None is an empty cell."""
     match answer["kind"]:
         case "numbers":
-            return [_csv_quantile(row, answer["unit"]) for row in answer["quantiles"]]
+            kind = answer["band"] and answer["band"]["kind"]
+            rows = [_csv_quantile(row, answer["unit"]) for row in answer["quantiles"]]
+            return [{**row, "interval": kind} for row in rows]
         case "series":
             return [
                 {name: _csv_cell(cell) for name, cell in week.items()} for week in answer["weeks"]
             ]
         case "difference" if answer["shares"] is None:
+            kind = answer["band"] and answer["band"]["kind"]
             quantiles = [dict(row) for row in answer["quantiles"] or []]
             mean = [] if answer["mean"] is None else [{"probability": "mean", **answer["mean"]}]
-            return [*quantiles, *mean]
+            return [{**row, "interval": kind} for row in (*quantiles, *mean)]
         case _:
             shares = answer["shares"] or []
             return [{**row, "label": label_text(row["label"])} for row in shares]
@@ -686,7 +698,7 @@ def question_rows(answer: ResultAnswer) -> list[dict[str, Any]]:
     """Return the rows of the shares that were asked."""
     return [
         {"question": question_text(row, answer["unit"], whole=has_whole_numbers(answer))}
-        | {name: row[name] for name in ("share", "low", "high")}
+        | {name: row[name] for name in ("share", "low", "high", "interval")}
         for row in answer["questions"]
     ]
 

@@ -11,7 +11,8 @@ a quantile                       :func:`quantile_row`
 a share of a range               :func:`range_row`; inside bins and at their edges
                                  :func:`lapwing.results.intervals.probability_ends`
 a share of a label or value      :func:`share_row`
-rows of a table, by size         :func:`largest_rows`: simultaneous where some are left out
+rows of a table of labels        :func:`largest_rows`: simultaneous, by
+                                 :func:`lapwing.results.uncertainty.table_kind`
 rows of a table, by value        :func:`cdf_columns`
 about whom                       ``target`` of every document
 ===============================  =====================================================
@@ -28,7 +29,6 @@ from typing import Any
 
 import numpy as np
 
-from lapwing.documents import nearest
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.domain import Domain
@@ -43,7 +43,6 @@ from lapwing.protocol.domains.ranges import (
 )
 from lapwing.protocol.domains.units import to_number, to_text
 from lapwing.results.answer_documents import (
-    LIST_LIMIT,
     RANGE_LIMIT,
     ROW_LIMIT,
     Answer,
@@ -56,6 +55,7 @@ from lapwing.results.answer_documents import (
     CutBin,
     DifferenceAnswer,
     HeavyHittersAnswer,
+    IntervalRow,
     LabelsAnswer,
     NumberRow,
     NumbersAnswer,
@@ -77,7 +77,7 @@ from lapwing.results.intervals import (
     share_ends,
 )
 from lapwing.results.symbols import values_of
-from lapwing.results.uncertainty import Among, Band, DifferenceBand, Target, kind_when_shown
+from lapwing.results.uncertainty import Among, Band, DifferenceBand, Kind, Target
 
 
 def answer_of(result: Any, request: AnswerRequest) -> Answer:
@@ -208,7 +208,7 @@ def _range_errors(result: Any, level: float) -> RangeErrors | None:
 
 
 def _labels(result: Any, request: AnswerRequest) -> LabelsAnswer:
-    band = largest_band(result, result.domain, result.mass, request.level)
+    band = result._shown_band(request.level)
     return {
         **_head(result, band, request),
         "kind": "labels",
@@ -216,8 +216,8 @@ def _labels(result: Any, request: AnswerRequest) -> LabelsAnswer:
         "share_in_band": result._share_in_band(request.level),
         "labels": result.domain.size,
         "shares": [
-            {"label": label, "share": share, "low": low, "high": high}
-            for label, share, low, high in largest_rows(result.domain, result.mass, band)
+            {"label": label, "share": share, **ends}
+            for label, share, ends in largest_rows(result.domain, result.mass, band)
         ],
     }
 
@@ -236,7 +236,13 @@ def _heavy_hitters(result: Any, request: AnswerRequest) -> HeavyHittersAnswer:
         "expected_false": result.expected_false,
         "remainder": result.remainder,
         "shares": [
-            {"label": _plain(value), "share": share, "low": low, "high": high}
+            {
+                "label": _plain(value),
+                "share": share,
+                "low": low,
+                "high": high,
+                "interval": band.kind,
+            }
             for value, share, low, high in rows
         ],
     }
@@ -256,7 +262,7 @@ def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnsw
     wide = difference.confidence_band(level, kind="simultaneous")
     ordered = domain.ordered
     gaps = difference.first.mass - difference.second.mass
-    shown = band if ordered else largest_band(difference, domain, gaps, level)
+    shown = band if ordered else difference._shown_band(level)
     guarantee = difference.guarantee
     return {
         "kind": "difference",
@@ -275,8 +281,8 @@ def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnsw
         "shares": None
         if ordered
         else [
-            {"label": label, "difference": gap, "low": low, "high": high}
-            for label, gap, low, high in largest_rows(domain, gaps, shown)
+            {"label": label, "difference": gap, **ends}
+            for label, gap, ends in largest_rows(domain, gaps, shown)
         ],
         "labels": None if ordered else domain.size,
         "limited_to": limits_of(domain),
@@ -392,6 +398,7 @@ def range_row(result: Any, asked: AskedRange, *, level: float) -> QuestionRow:
         "left": None,
         "right": None,
         **_share(share, ends),  # type: ignore[typeddict-item]
+        "interval": "pointwise",
     }
     row["at_least" if closed in ("left", "both") else "above"] = asked.low or None
     row["below" if closed in ("left", "neither") else "at_most"] = asked.high or None
@@ -447,17 +454,8 @@ def share_row(result: Any, label: Any, *, level: float) -> QuestionRow:
     ArgumentError says that it is not listed.
     """
     if result._kind == "heavy-hitters":
-        band = result.confidence_band(level)
-        places = {str(value): place for place, value in enumerate(result.values)}
-        place = places.get(str(label))
-        if place is None:
-            raise ArgumentError(
-                f"{label!r} is not listed{nearest(str(label), places)}; values are listed from a "
-                f"share of {100 * result.threshold:.3g} % on, and of others nothing is said"
-            )
-        ends = float(band.low[place]), float(band.high[place])
-        share = _share(float(result.shares[place]), ends)
-        return _symbol_share(label, share)
+        share = _share(result.share(label), result.share_interval(label, level=level))
+        return _symbol_share(label, share, kind="simultaneous")
     bin_ends: BinEnds | None = None
     domain = result.domain
     among: Among = "all" if label is None else "present"
@@ -472,7 +470,9 @@ def share_row(result: Any, label: Any, *, level: float) -> QuestionRow:
     return _symbol_share(label, share, bin_ends)
 
 
-def _symbol_share(label: Any, share: ShareRow, place: BinEnds | None = None) -> QuestionRow:
+def _symbol_share(
+    label: Any, share: ShareRow, place: BinEnds | None = None, *, kind: Kind = "pointwise"
+) -> QuestionRow:
     ends: BinEnds = {"left": None, "right": None} if place is None else place
     return {
         "question": "share",
@@ -484,6 +484,7 @@ def _symbol_share(label: Any, share: ShareRow, place: BinEnds | None = None) -> 
         "label": _plain(label),
         **ends,
         **share,
+        "interval": kind,
     }
 
 
@@ -494,28 +495,17 @@ def missing_row(result: Any, *, level: float) -> ShareRow | None:
     return _share(result._missing_share, result.share_interval(None, level=level))
 
 
-def largest_band(result: Any, domain: Domain, heights: Vector, level: float) -> Any:
-    """Return the intervals of a list of the largest shares or differences; None without any.
-
-    Simultaneous where people see only some of them (:data:`LIST_LIMIT`). Each reaches to its
-    estimate.
-    """
-    kind = kind_when_shown(LIST_LIMIT, domain.size)
-    band = result.confidence_band(level, kind=kind)
-    return None if band is None else band.reaching(heights)
-
-
 def largest_rows(
     domain: Domain, heights: Vector, band: Band | DifferenceBand | None
-) -> list[tuple[Any, float, float | None, float | None]]:
+) -> list[tuple[Any, float, IntervalRow]]:
     """Return label, height and interval of the largest symbols, the largest first."""
     largest = np.argsort(-np.abs(heights), kind="stable")[:ROW_LIMIT]
     labels = map(_plain, values_of(domain, largest))
-    nothing = [None] * largest.size
-    low, high = (nothing, nothing)
+    ends: list[IntervalRow] = [{"low": None, "high": None, "interval": None}] * largest.size
     if band is not None:
-        low, high = band.low[largest].tolist(), band.high[largest].tolist()
-    return list(zip(labels, heights[largest].tolist(), low, high, strict=True))
+        curves = zip(band.low[largest].tolist(), band.high[largest].tolist(), strict=True)
+        ends = [{"low": low, "high": high, "interval": band.kind} for low, high in curves]
+    return list(zip(labels, heights[largest].tolist(), ends, strict=True))
 
 
 def cdf_columns(result: Any, band: Band | None) -> dict[str, list[Any]]:

@@ -25,7 +25,6 @@ from lapwing.results.answers import difference_answer
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import Ends, mean_ends, probability_ends, reaching
 from lapwing.results.picture import (
-    BAR_LIMIT,
     Axis,
     Bars,
     Curves,
@@ -34,14 +33,14 @@ from lapwing.results.picture import (
     people_and_guarantee,
 )
 from lapwing.results.plotting import show
-from lapwing.results.readable import Columns, equal_results, frame_of
+from lapwing.results.readable import Columns, equal_results, frame_of, interval_columns
 from lapwing.results.uncertainty import (
     Among,
     DifferenceBand,
     Kind,
     Uncertainty,
     check_level,
-    kind_when_shown,
+    table_kind,
     to_zero,
 )
 
@@ -105,7 +104,7 @@ class Comparable(Protocol):
         """Return the least and the most that a share can be."""
         ...
 
-    def to_dict(self, *, level: float = 0.95) -> Columns:
+    def to_dict(self, *, level: float = 0.95, kind: Kind | None = None) -> Columns:
         """Return a table as a dict of columns."""
         ...
 
@@ -451,12 +450,9 @@ class Difference(Stored):
         low, high = to_zero(*error_law.curves(level, kind, cumulative=domain.ordered, least=-1.0))
         return DifferenceBand(points, low, high, level, kind, self.target, error_law.method)
 
-    def _shown_band(self, level: float, shown: int) -> DifferenceBand | None:
-        """Return intervals of the gaps for a list of the largest, each with its gap inside.
-
-        Of all labels at once when only so many are shown: those were chosen for being large.
-        """
-        kind = kind_when_shown(shown, self.first.domain.size)
+    def _shown_band(self, level: float, kind: Kind | None = None) -> DifferenceBand | None:
+        """Return the intervals of a table of labels, each with its gap inside."""
+        kind = kind or table_kind(ordered=self.first.domain.ordered)
         band = self.confidence_band(level, kind=kind)
         return None if band is None else band.reaching(self.first.mass - self.second.mass)
 
@@ -479,7 +475,7 @@ class Difference(Stored):
         domain = self.first.domain
         if not domain.ordered:
             gaps = self.first.mass - self.second.mass
-            band = self._shown_band(level, BAR_LIMIT)
+            band = self._shown_band(level)
             return Bars.of_symbols(
                 domain, gaps, band, label=f"share: {label}", title=self._title(names), signed=True
             )
@@ -551,37 +547,37 @@ class Difference(Stored):
         """
         return show(*self._pictures(level=level, names=names), ax=ax, title=title, label=label)
 
-    def to_dict(self, *, level: float = 0.95, kind: Kind = "pointwise") -> Columns:
+    def to_dict(self, *, level: float = 0.95, kind: Kind | None = None) -> Columns:
         """Return a table as a dict of columns, one row for each symbol of the domain.
 
         Parameters
         ----------
         level : float
             Of the intervals, in (0, 1).
-        kind : {"pointwise", "simultaneous"}
-            Whether the level holds for each row alone, or for all rows at once.
+        kind : {"pointwise", "simultaneous"}, optional
+            Whether the level holds for each row alone, or for all rows at once. Default:
+            simultaneous for labels, pointwise for numbers.
 
         Returns
         -------
         dict of str to list
             The columns of :meth:`Distribution.to_dict`, each the first less the second: `share`
             of all people, and `cdf` with its interval `low` and `high` of those whose value is
-            present; of labels `share` with its interval.
+            present; of labels `share` with its interval. The column `interval` has its kind.
         """
-        band = self.confidence_band(level, kind=kind)
-        one, two = (each.to_dict(level=level) for each in (self.first, self.second))
+        ordered = self.first.domain.ordered
+        kind = kind or table_kind(ordered=ordered)
+        band = self.confidence_band(level, kind=kind) if ordered else self._shown_band(level, kind)
+        # Their own intervals are not shown, so the cheap ones do.
+        sides = (self.first, self.second)
+        one, two = (each.to_dict(level=level, kind="pointwise") for each in sides)
         shown: Columns = dict(one)
         for name in ("share", "share_of_present", "cdf"):
             if name in one:
                 shown[name] = list(map(_less, one[name], two[name]))
-        ends = ([None] * len(one["low"]),) * 2
-        if band is not None:
-            rest = [None] * (len(one["low"]) - band.low.size)
-            ends = ([*band.low.tolist(), *rest], [*band.high.tolist(), *rest])
-        shown["low"], shown["high"] = ends
-        return shown
+        return shown | interval_columns(band, len(one["low"]))
 
-    def to_pandas(self, *, level: float = 0.95, kind: Kind = "pointwise") -> Any:
+    def to_pandas(self, *, level: float = 0.95, kind: Kind | None = None) -> Any:
         """Return :meth:`to_dict` as a pandas DataFrame; MissingExtraError without pandas."""
         return frame_of(self.to_dict(level=level, kind=kind))
 

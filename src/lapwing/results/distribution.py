@@ -45,7 +45,6 @@ from lapwing.results.intervals import (
     variance_interval,
 )
 from lapwing.results.picture import (
-    BAR_LIMIT,
     Bars,
     Curves,
     Densities,
@@ -53,7 +52,13 @@ from lapwing.results.picture import (
     people_and_guarantee,
 )
 from lapwing.results.plotting import show
-from lapwing.results.readable import Columns, equal_results, frame_of, hash_of_result
+from lapwing.results.readable import (
+    Columns,
+    equal_results,
+    frame_of,
+    hash_of_result,
+    interval_columns,
+)
 from lapwing.results.signed_estimate import (
     DOCUMENT_KEYS,
     VERSION,
@@ -64,7 +69,7 @@ from lapwing.results.signed_estimate import (
     present_uncertainty,
 )
 from lapwing.results.symbols import drawn_values, one_for_each_symbol, values_of
-from lapwing.results.uncertainty import Among, Band, Kind, Target, Uncertainty, kind_when_shown
+from lapwing.results.uncertainty import Among, Band, Kind, Target, Uncertainty, table_kind
 
 _SHOWN = 60
 """Characters of an unknown label that a message repeats."""
@@ -342,12 +347,10 @@ class Distribution(Stored):
         uncertainty = self._present_uncertainty
         return band_on(self.domain, uncertainty, level=level, kind=kind, target=target)
 
-    def _shown_band(self, level: float, shown: int) -> Band | None:
-        """Return intervals of the shares for a list of the largest, each with its share inside.
-
-        Of all labels at once when only so many are shown: those were chosen for being large.
-        """
-        band = self.confidence_band(level, kind=kind_when_shown(shown, self.domain.size))
+    def _shown_band(self, level: float, kind: Kind | None = None) -> Band | None:
+        """Return the intervals of a table of labels, each with its share inside."""
+        kind = kind or table_kind(ordered=self.domain.ordered)
+        band = self.confidence_band(level, kind=kind)
         return None if band is None else band.reaching(self.mass)
 
     def _share_in_band(self, level: float = 0.95) -> float | None:
@@ -536,7 +539,7 @@ class Distribution(Stored):
         """
         title = people_and_guarantee(self.reports, self.guarantee)
         if not self.domain.ordered:
-            band = self._shown_band(level, BAR_LIMIT)
+            band = self._shown_band(level)
             beside = None if truth is None else truth.mass
             return Bars.of_symbols(self.domain, self.mass, band, truth=beside, title=title)
         band = self.confidence_band(level)
@@ -598,16 +601,17 @@ class Distribution(Stored):
         middle: NDArray[np.float64] = self.quantile(0.5)
         return middle
 
-    def to_dict(self, *, level: float = 0.95, kind: Kind = "pointwise") -> Columns:
+    def to_dict(self, *, level: float = 0.95, kind: Kind | None = None) -> Columns:
         """Return a table as a dict of columns, one row for each symbol of the domain.
 
         Parameters
         ----------
         level : float
             Of the intervals, in (0, 1).
-        kind : {"pointwise", "simultaneous"}
-            Whether the level holds for each row alone, or for all rows at once: take that for
-            what was picked because it stands out.
+        kind : {"pointwise", "simultaneous"}, optional
+            Whether the level holds for each row alone, or for all rows at once. Default:
+            simultaneous for labels, so that intervals hold after sorting by size; pointwise for
+            the CDF of numbers.
 
         Returns
         -------
@@ -616,22 +620,22 @@ class Distribution(Stored):
             right end (P(date < right) of dates) with its interval: `cdf`, `low`, `high`, which
             never fall (:meth:`Band.monotone`) and hold it. A row that counts what lies outside
             the range ends at ``-inf`` or ``inf``. For labels `label` and `share` with
-            its interval: `low`, `high`. None where there is none, as for the missing symbol.
+            its interval: `low`, `high`. The column `interval` says of which kind these are. None
+            where there is none, as for the missing symbol.
             `share` is of all people, a CDF of those whose value is present; where the domain has
             a missing symbol, `share_of_present` is the share among those. :meth:`to_document`
             returns everything, for a file.
         """
-        return _columns(self, self.confidence_band(level, kind=kind))
+        return _columns(self, level, kind or table_kind(ordered=self.domain.ordered))
 
-    def to_pandas(self, *, level: float = 0.95, kind: Kind = "pointwise") -> Any:
+    def to_pandas(self, *, level: float = 0.95, kind: Kind | None = None) -> Any:
         """Return :meth:`to_dict` as a pandas DataFrame; MissingExtraError without pandas."""
         return frame_of(self.to_dict(level=level, kind=kind))
 
     def summary(self, *, level: float = 0.95) -> str:
         """Return a few lines for people: the privacy guarantee, and the first answers.
 
-        Of more than 20 labels the largest are listed. Their intervals are simultaneous, because
-        they were chosen for being large.
+        Of more than 20 labels the largest are listed. Intervals of labels are simultaneous.
         """
         return lines_of(self._facts(level))
 
@@ -673,7 +677,7 @@ class Distribution(Stored):
         return found
 
 
-def _columns(result: Distribution, band: Band | None) -> Columns:
+def _columns(result: Distribution, level: float, kind: Kind) -> Columns:
     domain, shares = result.domain, result.mass.tolist()
     present: Columns = {}
     if domain.missing_index is not None:
@@ -681,11 +685,9 @@ def _columns(result: Distribution, band: Band | None) -> Columns:
         among = [share / held if held > 0 else None for share in shares[:-1]]
         present = {"share_of_present": [*among, None]}
     if not domain.ordered:
-        ends = None if band is None else band.reaching(result.mass)
-        nothing: list[Any] = [None] * domain.size
-        low, high = (nothing, nothing) if ends is None else (ends.low.tolist(), ends.high.tolist())
         labels = values_of(domain, np.arange(domain.size))
-        return {"label": labels, "share": shares, **present, "low": low, "high": high}
+        ends = interval_columns(result._shown_band(level, kind), domain.size)
+        return {"label": labels, "share": shares, **present, **ends}
     left, right = (places.points.tolist() for places in symbol_places(domain))
     if domain.unit != "number":
         left, right = (
@@ -694,15 +696,17 @@ def _columns(result: Distribution, band: Band | None) -> Columns:
         )
     absent = [None] * (domain.size - len(left))  # of the missing symbol there is a share only
     if result._missing_share < 1:
-        curve = cdf_columns(result, band)
+        curve = cdf_columns(result, result.confidence_band(level, kind=kind))
     else:
         curve = {name: [None] * len(left) for name in ("cdf", "low", "high")}
+    named = [None if end is None else kind for end in curve["low"]]
     return {
         "left": left + absent,
         "right": right + absent,
         "share": shares,
         **present,
         **{name: column + absent for name, column in curve.items()},
+        "interval": [*named, *absent],
     }
 
 

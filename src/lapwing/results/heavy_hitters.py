@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import Stored, require, require_format, require_spelling
+from lapwing.documents import Stored, nearest, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, DomainError, FormatError
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
@@ -18,9 +18,16 @@ from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import html_of, lines_of, summary_of
 from lapwing.results.answers import result_answer
+from lapwing.results.intervals import reaching
 from lapwing.results.picture import BAR_LIMIT, Bars, name_of, people_and_guarantee
 from lapwing.results.plotting import show
-from lapwing.results.readable import Columns, equal_results, frame_of, hash_of_result
+from lapwing.results.readable import (
+    Columns,
+    equal_results,
+    frame_of,
+    hash_of_result,
+    interval_columns,
+)
 from lapwing.results.symbols import values_of
 from lapwing.results.uncertainty import Band, Kind, Target, check_kind, check_level
 
@@ -163,6 +170,52 @@ class HeavyHitters(Stored):
         """Share of everybody else: one less the listed shares; its estimate may be negative."""
         return float(1 - self.shares.sum())
 
+    def share(self, value: Any) -> float:
+        """Return the estimated share of a listed value.
+
+        Parameters
+        ----------
+        value : object
+            One of :attr:`values`.
+
+        Raises
+        ------
+        ArgumentError
+            When it is not listed: of other values nothing is said.
+        """
+        return float(self.shares[self._place(value)])
+
+    def share_interval(
+        self, value: Any, *, level: float = 0.95, target: Target = "empirical"
+    ) -> tuple[float, float]:
+        """Return an interval for :meth:`share`, out of the simultaneous ones.
+
+        A value is listed because its estimate came out large, so a pointwise interval fails too
+        often.
+
+        Parameters
+        ----------
+        value : object
+            One of :attr:`values`.
+        level : float
+            In (0, 1).
+        target : {"empirical", "population"}
+            The people who reported, or all people they were drawn from.
+        """
+        place = self._place(value)
+        band = self.confidence_band(level, target=target)
+        return reaching((float(band.low[place]), float(band.high[place])), self.share(value))
+
+    def _place(self, value: Any) -> int:
+        places = {str(each): place for place, each in enumerate(self.values)}
+        place = places.get(str(value))
+        if place is None:
+            raise ArgumentError(
+                f"{value!r} is not listed{nearest(str(value), places)}; values are listed from a "
+                f"share of {100 * self.threshold:.3g} % on, and of others nothing is said"
+            )
+        return place
+
     def confidence_band(
         self,
         level: float = 0.95,
@@ -210,12 +263,12 @@ class HeavyHitters(Stored):
         )
 
     def to_dict(self, *, level: float = 0.95, kind: Kind = "simultaneous") -> Columns:
-        """Return a table as a dict of columns: `value`, `share`, `low`, `high`.
+        """Return a table as a dict of columns: `value`, `share`, `low`, `high`, `interval`.
 
-        Its rows are the listed values, the intervals those of :meth:`confidence_band`.
+        Its rows are the listed values, the intervals those of :meth:`confidence_band`. The column
+        `interval` has their kind.
         """
-        band = self.confidence_band(level, kind=kind)
-        ends = {"low": band.low.tolist(), "high": band.high.tolist()}
+        ends = interval_columns(self.confidence_band(level, kind=kind), len(self))
         return {"value": self.values, "share": self.shares.tolist(), **ends}
 
     def to_pandas(self, *, level: float = 0.95, kind: Kind = "simultaneous") -> Any:

@@ -23,6 +23,23 @@ def frame_of(columns: Columns) -> Any:
     return pandas.DataFrame(columns)
 
 
+def interval_columns(band: Any, rows: int) -> Columns:
+    """Return the columns of the intervals of a table, and of which kind they are.
+
+    Parameters
+    ----------
+    band : Band or DifferenceBand or None
+        None: there are no intervals.
+    rows : int
+        Of the table; the last are without an interval where the band has fewer.
+    """
+    known = 0 if band is None else band.low.size
+    rest = [None] * (rows - known)
+    low, high = ([], []) if band is None else (band.low.tolist(), band.high.tolist())
+    kinds = [] if band is None else [band.kind] * known
+    return {"low": low + rest, "high": high + rest, "interval": kinds + rest}
+
+
 def equal_results(one: Any, other: object) -> bool:
     """Return whether two results say the same: also after pickling, and after JSON."""
     # Not NotImplemented, so that a comparison with an array gives one answer, too.

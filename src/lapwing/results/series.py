@@ -204,17 +204,17 @@ def label_timeline(
     *,
     level: float = 0.95,
 ) -> Timeline:
-    """Return shares of some labels over time."""
-    bands = [None if week is None else week.confidence_band(level) for week in weeks]
+    """Return shares of some labels over time; intervals hold for all labels of a week at once."""
+    bands = [None if week is None else week._shown_band(level) for week in weeks]
     tracks = []
     for label, symbol in labels:
         rows = np.full((3, len(names)), np.nan)
         for number, (week, band) in enumerate(zip(weeks, bands, strict=True)):
             if week is not None:
                 value = float(week.mass[symbol])
-                low = value if band is None else min(value, float(band.low[symbol]))
-                high = value if band is None else max(value, float(band.high[symbol]))
-                rows[:, number] = value, low, high
+                rows[:, number] = value
+                if band is not None:
+                    rows[1:, number] = band.low[symbol], band.high[symbol]
         tracks.append(Track(label, *rows))
     return Timeline(names, tuple(tracks), marks, None)
 
@@ -560,8 +560,11 @@ class Series(Stored):
     def to_dict(self, *, level: float = 0.95) -> Columns:
         """Return a table as a dict of columns, one row for each week.
 
-        Columns `week`, `people` and `change`; of numbers `mean`, quantiles (`q10` and so on) and
-        the interval of the median; of labels the shares of the largest.
+        Columns `week`, `people` and `change`. For numbers `mean`, quantiles (`q10` and so on) and
+        the interval of the median, `median_low` and `median_high`, which is pointwise. For each of
+        the largest labels its share, and its interval in two columns that end in ``_low`` and
+        ``_high``. Intervals hold for all labels of one week at once, not for all weeks. The column
+        `interval` has their kind.
         """
         shown: Columns = {"week": [], "people": [], "change": []}
         changes = {change.week: change.kind for change in self.changes}
@@ -573,12 +576,17 @@ class Series(Stored):
         if self.domain.ordered:
             for name, values in self._quantiles(level).items():
                 shown[name] = values
-            return shown
+            kinds = [None if low is None else "pointwise" for low in shown["median_low"]]
+            return {**shown, "interval": kinds}
+        weeks = [week.distribution for week in self.weeks]
+        bands = [None if each is None else each._shown_band(level) for each in weeks]
         for label, symbol in self._largest():
-            shown[label] = [
-                None if week.distribution is None else float(week.distribution.mass[symbol])
-                for week in self.weeks
-            ]
+            shown[label] = [None if each is None else float(each.mass[symbol]) for each in weeks]
+            for end in ("low", "high"):
+                shown[f"{label}_{end}"] = [
+                    None if band is None else float(getattr(band, end)[symbol]) for band in bands
+                ]
+        shown["interval"] = [None if band is None else band.kind for band in bands]
         return shown
 
     def _quantiles(self, level: float) -> Columns:

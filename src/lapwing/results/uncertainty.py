@@ -74,13 +74,13 @@ def to_zero(low: Vector, high: Vector) -> tuple[Vector, Vector]:
     return low, np.where(certain, np.maximum(high, 0.0), high)
 
 
-def kind_when_shown(shown: int, symbols: int) -> Kind:
-    """Return the kind of intervals for a list of so many of the symbols, the largest first.
+def table_kind(*, ordered: bool) -> Kind:
+    """Return the kind of the intervals of a table or picture of all symbols of a domain.
 
-    What is chosen because it came out large came out too large, so its intervals must hold for
-    all symbols at once. Where all are shown, nothing is chosen.
+    Readers sort labels by size. What is first then came out too large, so the intervals of labels
+    must hold for all of them at once. The share of one named label has a pointwise interval.
     """
-    return "pointwise" if shown >= symbols else "simultaneous"
+    return "pointwise" if ordered else "simultaneous"
 
 
 @dataclass(frozen=True, eq=False)
