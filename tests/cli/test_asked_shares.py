@@ -173,6 +173,23 @@ class TestSegments:
         document = done("compare", *both, "--people", "different", "--json").document
         assert document["mean"]["shift"] == pytest.approx(north.mean() - south.mean())
         assert "t north minus t south" in done("compare", *both).out
+        # Nobody is in two segments of one release, so its guarantee covers both together.
+        document = done("compare", *both, "--json").document
+        assert document["people"] == "different" and document["guarantee"]["epsilon"] == "2"
+        assert north.difference(south).people == "different"
+        assert north.difference(table.by_segment()["north"]).people == "same"
+        document = done("compare", *both, "--people", "same", "--json").document
+        assert document["people"] == "same" and document["guarantee"]["epsilon"] == "4"
+        other = lw.release(
+            [1.0, 3.0],
+            lw.Interval(0, 4, bins=4),
+            by=["north", "south"],
+            segments=["north", "south"],
+            neighbors="replace-one",
+            epsilon=2,
+            rng=lw.seeded(2),
+        )
+        assert north.difference(other.by_segment()["south"]).people == "same"
         document = done("compare", "t.json", "t.json", "--segment", "north", "--json").document
         assert document["mean"]["shift"] == 0
         done("answer", "t.json", "--segment", "(no segment)", "--at-most", "2")

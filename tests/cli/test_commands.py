@@ -366,11 +366,15 @@ def test_distances_are_those_of_the_library(
             result, exact, grid=256
         ),
         "energy": lw.distances.energy(result, exact),
-        "range queries of width 0.1": lw.distances.range_query_error(result, exact, width=0.1),
-        "range queries of width 0.4": lw.distances.range_query_error(result, exact, width=0.4),
-        "mean": lw.distances.mean_error(result, exact),
-        "variance": lw.distances.variance_error(result, exact),
-        "deciles": lw.distances.decile_error(result, exact),
+        "error of range queries of width 0.1": lw.distances.range_query_error(
+            result, exact, width=0.1
+        ),
+        "error of range queries of width 0.4": lw.distances.range_query_error(
+            result, exact, width=0.4
+        ),
+        "error of the mean": lw.distances.mean_error(result, exact),
+        "error of the variance": lw.distances.variance_error(result, exact),
+        "error of the deciles": lw.distances.decile_error(result, exact),
         "wasserstein between bins, scaled to 1": lw.distances.wasserstein(result, binned) / 100,
         "kolmogorov-smirnov between bins": lw.distances.kolmogorov_smirnov(result, binned),
         "l1": lw.distances.l1(binned, result),

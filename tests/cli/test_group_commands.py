@@ -112,6 +112,10 @@ def test_one_segment_is_decoded_and_all_are_merged(
     for name in ("north", ODD, "other"):
         done("decode", "survey.json", "tally.json", "--segment", name, "-o", "r.json", "--force")
         assert lw.load("r.json").mass.tolist() == survey.decode(tallies[name]).mass.tolist()
+    done("decode", "survey.json", "tally.json", "--segment", "north", "-o", "n.json")
+    compared = done("compare", "n.json", "r.json", "--json").document
+    assert compared["people"] == "different"
+    assert compared["guarantee"]["epsilon"] == str(survey.guarantee.epsilon)
     Path("again.json").write_bytes(Path("tally.json").read_bytes())
     done("merge", "tally.json", "again.json", "--allow-equal", "-o", "twice.json")
     assert lw.load("twice.json") == tallies + tallies

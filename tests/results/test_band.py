@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from statistics import NormalDist
 from typing import Any
@@ -57,6 +58,14 @@ def test_quantile_intervals_invert_the_band() -> None:
     for wrong in (-0.1, 1.1, float("nan")):
         with pytest.raises(ArgumentError, match=r"\[0, 1\]"):
             made.quantile(wrong)
+
+
+def test_a_repr_prints_few_numbers() -> None:
+    low = [0.125] * 2_000
+    laws = (some_law(1), some_law(1).noise, band(low, low))
+    for said in map(repr, laws):
+        assert len(said) < 600 and len(re.findall(r"\d+\.\d+", said)) <= 10, said
+    assert "low=<float64 [2000]>" in repr(band(low, low)) and "level=0.95" in repr(band(low, low))
 
 
 def test_a_drawn_band_never_falls_and_holds_what_it_held() -> None:

@@ -53,6 +53,19 @@ def test_values_and_remainder() -> None:
     assert none.values == [] and none.remainder == 1 and none.confidence_band().low.size == 0
 
 
+def test_the_share_of_one_listed_value() -> None:
+    """It was listed because it came out large, so its interval is that of the list."""
+    hitters, band = found(), found().confidence_band(0.9)
+    assert hitters.share(2**31) == 0.25
+    assert hitters.share_interval(2**31, level=0.9) == (band.low[1], band.high[1])
+    wide = hitters.confidence_band(target="population")
+    assert hitters.share_interval(7, target="population") == (wide.low[0], wide.high[0])
+    assert hitters.to_dict()["interval"] == ["simultaneous"] * 3
+    assert set(hitters.to_dict(kind="pointwise")["interval"]) == {"pointwise"}
+    with pytest.raises(ArgumentError, match="8 is not listed; values are listed from a share of 6"):
+        hitters.share_interval(8)
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -107,7 +107,7 @@ def test_a_result_is_what_the_library_decodes(tmp_path: Path) -> None:
 
 async def pictures_and_tables(here: Site, path: str, compared: str) -> None:
     for ending, media_type, start in (
-        ("csv", "text/csv; charset=utf-8", b"left,right,share,cdf,low,high\n"),
+        ("csv", "text/csv; charset=utf-8", b"left,right,share,cdf,low,high,interval\n"),
         ("svg", "image/svg+xml", b"<?xml"),
         ("png", "image/png", b"\x89PNG"),
     ):
@@ -141,7 +141,16 @@ def test_labels_and_segments(tmp_path: Path) -> None:
             assert {row["label"] for row in change["shares"][:2]} == {1, 2}
             table = await here.done("GET", f"{path}/results/e.csv?segment=north")
             rows = list(csv.DictReader(io.StringIO(table.text)))
-            assert len(rows) == 8 and set(rows[0]) == {"label", "share", "low", "high"}
+            columns = {"label", "share", "low", "high", "interval"}
+            assert len(rows) == 8 and set(rows[0]) == columns
+            assert (
+                {row["interval"] for row in rows}
+                == {"simultaneous"}
+                == {row["interval"] for row in (*found["shares"], *change["shares"])}
+            )
+            # Those of a segment are among everybody.
+            whole = await here.done("GET", f"{path}/results/e?against_segment=south")
+            assert strict(whole)["people"] == "same"
             picture = await here.done("GET", f"{path}/results/e.svg?segment=south")
             assert b"north" not in picture.content
 

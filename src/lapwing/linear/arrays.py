@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +36,30 @@ def as_numbers(given: ArrayLike, *, name: str) -> Vector:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise ArgumentError(f"{name} must be a list of numbers, got something else") from None
+
+
+_LISTED = 6
+"""Entries of a tuple or list that a repr shows."""
+
+
+def short_repr(data: Any) -> str:
+    """Return the repr of a dataclass, with the shapes of its arrays instead of their numbers."""
+    fields = (
+        f"{each.name}={_short(getattr(data, each.name))}" for each in dataclasses.fields(data)
+    )
+    return f"{type(data).__name__}({', '.join(fields)})"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"<{value.dtype} {list(value.shape)}>"
+    if dataclasses.is_dataclass(value):
+        return f"{type(value).__name__}(...)"
+    if isinstance(value, tuple | list) and (
+        len(value) > _LISTED or any(isinstance(each, np.ndarray | tuple | list) for each in value)
+    ):
+        return f"<{len(value)} entries>"
+    return repr(value)
 
 
 def read_only(array: Vector) -> Vector:

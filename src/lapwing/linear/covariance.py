@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from lapwing.linear.arrays import short_repr
 from lapwing.linear.operators.operator import as_operator
 
 
@@ -31,6 +32,8 @@ class Covariance:
     diagonal: NDArray[np.float64]
     factor: NDArray[np.float64]
     signs: NDArray[np.float64]
+
+    __repr__ = short_repr
 
     @property
     def size(self) -> int:

@@ -169,7 +169,7 @@ def private_bounds(
     loss = query.loss(SCALES, promise)
     summary = values if isinstance(values, ExactCounts) else count_steps(values)
     if summary.domain != SCALES:
-        raise MismatchError("the summary must be one of steps; make it with count_steps")
+        raise MismatchError("the exact counts must be of steps; make them with count_steps")
     if ledger is None:
         return _bounds(query.release(summary, promise, rng=rng), confidence)
     file = Ledger.open(ledger)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, identity
 
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Vector
+from lapwing.linear.arrays import Vector, short_repr
 from lapwing.results.uncertainty import (
     Uncertainty,
     independent_critical_values,
@@ -147,6 +147,8 @@ class Excess:
     share: Vector
     deviation: Vector
     least: Vector
+
+    __repr__ = short_repr
 
     def intervals(self, level: float) -> tuple[Vector, Vector]:
         """Return the lower and upper ends, not cut: float64 [found] each.

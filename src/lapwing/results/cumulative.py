@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Values, Vector
+from lapwing.linear.arrays import Values, Vector, short_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import Places, check_range, to_points
@@ -52,6 +52,8 @@ class Cumulative:
     mass: Vector
     outside: bool = False
     warn: Callable[[], None] | None = None
+
+    __repr__ = short_repr
 
     @classmethod
     def on(cls, domain: Domain, mass: Vector) -> Cumulative:

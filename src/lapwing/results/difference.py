@@ -51,6 +51,17 @@ People = Literal["same", "different"]
 
 VERSION = 1
 
+
+def people_of(first: Comparable, second: Comparable) -> People:
+    """Return "different" for two segments of one release or one set of tallies, else "same".
+
+    Each person is in one segment only. Of two results that say nothing of it, the cautious word.
+    """
+    one, two = first.provenance, second.provenance
+    segments = "segments_of" in one and one["segments_of"] == two.get("segments_of")
+    return "different" if segments and one.get("segment") != two.get("segment") else "same"
+
+
 _KINDS = set(get_args(Kind))
 
 

@@ -32,7 +32,7 @@ from lapwing.results.answer_text import html_of, lines_of, summary_of
 from lapwing.results.answers import cdf_columns, result_answer
 from lapwing.results.atoms import Atom, atoms_of, found_bins
 from lapwing.results.cumulative import Cumulative
-from lapwing.results.difference import Difference, People
+from lapwing.results.difference import Difference, People, people_of
 from lapwing.results.intervals import (
     Ends,
     answering,
@@ -506,16 +506,17 @@ class Distribution(Stored):
         return symbol
 
     def difference(
-        self, other: Distribution, *, people: People = "same", target: Target = "population"
+        self, other: Distribution, *, people: People | None = None, target: Target = "population"
     ) -> Difference:
         """Return this distribution minus another one on the same domain.
 
         Parameters
         ----------
         other : Distribution
-        people : {"same", "different"}
+        people : {"same", "different"}, optional
             Whether somebody may stand in both (two periods), the cautious default, or nobody does
-            (two groups). It decides the guarantee of both together.
+            (two groups, the default for two segments of one release). It decides the guarantee of
+            both together.
         target : {"population", "empirical"}
             Whether the intervals are about the people from whom both were drawn, or about these
             very people.
@@ -525,7 +526,7 @@ class Distribution(Stored):
         MismatchError
             When the domains differ.
         """
-        return Difference(self, other, people=people, target=target)
+        return Difference(self, other, people=people or people_of(self, other), target=target)
 
     def _picture(self, *, level: float = 0.95, truth: Distribution | None = None) -> Curves | Bars:
         """Return the CDF with its pointwise band, or the shares of categories, as plain data.

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.linear.arrays import Vector
+from lapwing.linear.arrays import Vector, short_repr
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.interval import Interval
@@ -121,6 +121,8 @@ class Line:
     role: Role = "estimate"
     name: str = "estimate"
 
+    __repr__ = short_repr
+
     @classmethod
     def of_cdf(cls, curve: Cumulative, role: Role = "estimate", name: str | None = None) -> Line:
         """Return the line of a CDF, through both ends of each piece.
@@ -206,6 +208,8 @@ class Outline:
     low: Vector
     high: Vector
 
+    __repr__ = short_repr
+
     @classmethod
     def of_band(
         cls, band: Band | DifferenceBand, axis: Axis, *, stepped: bool, outside: bool = False
@@ -261,6 +265,8 @@ class Shape:
     atoms: Vector
     excess: Vector
     role: Role
+
+    __repr__ = short_repr
 
     @classmethod
     def of_cdf(
@@ -396,6 +402,8 @@ class Bars:
     label: str = "share"
     title: str | None = None
     signed: bool = False
+
+    __repr__ = short_repr
 
     @property
     def size(self) -> tuple[float, float]:

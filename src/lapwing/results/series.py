@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lapwing.documents import Stored, fingerprint, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError
-from lapwing.linear.arrays import Vector
+from lapwing.linear.arrays import Vector, short_repr
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.results.answer_documents import AnswerRequest
@@ -142,6 +142,8 @@ class Track:
     low: Vector
     high: Vector
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
@@ -166,6 +168,8 @@ class Timeline:
     marks: tuple[int, ...]
     unit: Unit | None
     log: bool = False
+
+    __repr__ = short_repr
 
 
 def quantile_timeline(

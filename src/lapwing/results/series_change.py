@@ -9,7 +9,7 @@ import numpy as np
 
 from lapwing.documents import require
 from lapwing.errors import FormatError
-from lapwing.linear.arrays import Vector
+from lapwing.linear.arrays import Vector, short_repr
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.answer_text import points
@@ -40,6 +40,8 @@ class Shift:
     high: float
     more: tuple[int, ...]
     fewer: tuple[int, ...]
+
+    __repr__ = short_repr
 
     @classmethod
     def of(cls, law: Uncertainty, *, ordered: bool, level: float = 0.95) -> Shift:

@@ -16,7 +16,7 @@ import numpy as np
 
 from lapwing.documents import require
 from lapwing.errors import FormatError
-from lapwing.linear.arrays import Matrix, Vector, Whole
+from lapwing.linear.arrays import Matrix, Vector, Whole, short_repr
 
 SHORT = "<f4"
 """The kind of floats of 32 bits; the others have 64."""
@@ -87,6 +87,8 @@ class Spread:
     start: Whole
     share: Vector
 
+    __repr__ = short_repr
+
     def over_symbols(self, numbers: Matrix) -> Matrix:
         """Return what numbers of the cells are for their symbols: float64 [symbols, ...]."""
         cell = np.repeat(
@@ -137,3 +139,5 @@ class SpreadLaw:
     spread: Spread
     center: Vector
     factor: Matrix
+
+    __repr__ = short_repr

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from lapwing.documents import require
 from lapwing.errors import ArgumentError, FormatError
-from lapwing.linear.arrays import Matrix, Vector
+from lapwing.linear.arrays import Matrix, Vector, short_repr
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.memoized import cached_property
@@ -116,6 +116,8 @@ class Band:
     target: Target
     method: str
 
+    __repr__ = short_repr
+
     def quantile(self, probability: float) -> tuple[float, float]:
         """Return an interval for a quantile, by inversion of the band, in numbers of the line.
 
@@ -197,6 +199,8 @@ class DifferenceBand:
     kind: Kind
     target: Target
     method: str
+
+    __repr__ = short_repr
 
     def reaching(self, heights: Vector) -> DifferenceBand:
         """Return the band that reaches to a curve where that lies outside: it covers no less."""
@@ -363,6 +367,8 @@ class Uncertainty:
     tails: float = 0.0
     laplace: float | None = None
     of_cells: SpreadLaw | None = None
+
+    __repr__ = short_repr
 
     @classmethod
     def spread(

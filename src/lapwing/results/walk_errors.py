@@ -15,7 +15,7 @@ import numpy as np
 
 from lapwing.documents import require
 from lapwing.errors import FormatError
-from lapwing.linear.arrays import Matrix, Vector
+from lapwing.linear.arrays import Matrix, Vector, short_repr
 from lapwing.linear.covariance import Covariance, as_stored
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.random_walk import (
@@ -96,6 +96,8 @@ class WeekErrors:
     reports: int
     centers: Mapping[Kind, Vector]
 
+    __repr__ = short_repr
+
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {
@@ -168,6 +170,8 @@ class WalkErrors:
     method: str
     weeks: tuple[WeekErrors | None, ...]
     scores: Matrix | None = None
+
+    __repr__ = short_repr
 
     def own(self, kind: Kind, week: int) -> Vector:
         """Return the variances of what one week has alone: float64 [state]."""
@@ -378,6 +382,8 @@ class LabelErrors:
     mean: Matrix
     variance: Matrix
     carried: Matrix
+
+    __repr__ = short_repr
 
     def difference(
         self, earlier: int, later: int, mass: Vector, people: int

@@ -242,8 +242,9 @@ class Results:
                     "devices of this survey send their first report in every epoch, whatever the "
                     "value has become, so a difference would say only who came and who left",
                 )
-            # Nobody is in two segments of one epoch; in two epochs anybody may be.
-            if epoch == question.epoch:
+            # Nobody is in two segments of one epoch. Anybody may be in two epochs, and those of a
+            # segment are among everybody.
+            if epoch == question.epoch and None not in (segment, question.segment):
                 people = "different"
         return Order(
             key,

@@ -151,7 +151,7 @@ def release(
         require_domain(domain)
     if isinstance(values, ExactCounts):
         if domain is not None and domain.for_curator() != values.domain:
-            raise MismatchError("the domain is another one than the summary's; leave it out")
+            raise MismatchError("the domain is not that of the exact counts; leave it out")
         curated = values.domain
     elif domain is None:
         raise ArgumentError(
@@ -177,7 +177,7 @@ def _check_segments(
     """Raise ArgumentError unless there are segments of people where there is a list of them."""
     if isinstance(values, ExactCounts):
         if by is not None or segments is not None:
-            raise ArgumentError("a summary knows its segments; leave by and segments out")
+            raise ArgumentError("exact counts know their segments; leave by and segments out")
     elif (by is not None) != isinstance(domain, Segmented):
         raise ArgumentError(
             "by and segments belong together: the segment of each person, and the public list"

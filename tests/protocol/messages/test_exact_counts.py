@@ -1,6 +1,8 @@
-"""Summaries: what is counted, that nothing of it is shown, and the private file."""
+"""Exact counts: what is counted, that nothing of it is shown, and the private file."""
 
+import hashlib
 import stat
+import struct
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.hashed_strings import HashedStrings
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.exact_counts import ExactCounts
+from lapwing.protocol.messages.exact_counts import MAGIC, ExactCounts
 
 DOMAIN = Interval(0, 10, bins=5)
 VALUES = [-3.0, 0.0, 1.9, 2.0, 10.0, 99.0, float("nan"), float("inf"), float("-inf")]
@@ -60,6 +62,24 @@ def test_a_damaged_file_is_refused(place, tmp_path):
         ExactCounts.load(path)
     path.write_bytes(bytes(content[:20]))
     with pytest.raises(FormatError):
+        ExactCounts.load(path)
+
+
+def test_errors_speak_of_exact_counts(tmp_path):
+    path = tmp_path / "site.lws"
+    ExactCounts.of_values(VALUES, DOMAIN).save(path)
+    content = path.read_bytes()[:-32].replace(b"lapwing-exact-counts", b"lapwing-summary")
+    start = len(MAGIC) + 4
+    content = (
+        MAGIC
+        + struct.pack("<I", len(content[start:]) - 8 * DOMAIN.for_curator().size)
+        + content[start:]
+    )
+    path.write_bytes(content + hashlib.sha256(content).digest())
+    with pytest.raises(FormatError, match=r"earlier format .*again with lapwing count"):
+        ExactCounts.load(path)
+    path.write_bytes(b"{}")
+    with pytest.raises(FormatError, match="must be a file of exact counts"):
         ExactCounts.load(path)
 
 

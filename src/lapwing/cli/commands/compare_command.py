@@ -30,7 +30,7 @@ from lapwing.distances import (
 )
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.results.answer_documents import AnswerRequest
-from lapwing.results.difference import Difference, People
+from lapwing.results.difference import Difference, People, people_of
 from lapwing.results.distribution import Distribution
 from lapwing.results.plotting import figure_of
 from lapwing.results.uncertainty import Target
@@ -43,11 +43,11 @@ TARGETS: tuple[Target, ...] = get_args(Target)
 class ComparisonOptions:
     """The options that say who is compared, and about whom that speaks."""
 
-    people: str = option(
+    people: str | None = option(
         "same: people may be in both, as in two periods, and the privacy guarantees compose. "
-        "different: nobody is in both, as in two groups.",
+        "different: nobody is in both, as in two groups. Default: different for two segments of "
+        "one release or one file of tallies, else same.",
         "WHICH",
-        default="same",
     )
     target: str = option(
         "Whom the intervals are about. population: the people from whom those of both sides were "
@@ -61,7 +61,7 @@ class ComparisonOptions:
 
     def check(self) -> None:
         """Raise ArgumentError where an option is wrong."""
-        if self.people not in PEOPLE:
+        if self.people not in (None, *PEOPLE):
             raise ArgumentError(f"--people must be 'same' or 'different', got {self.people!r}")
         if self.target not in TARGETS:
             raise ArgumentError(
@@ -146,7 +146,7 @@ def _show_difference(
         made = Difference(
             first,
             second,
-            people=cast("People", compared.people),
+            people=cast("People", compared.people or people_of(first, second)),
             target=cast("Target", compared.target),
         )
     except MismatchError as error:
@@ -249,13 +249,17 @@ def _between_curves(result: Distribution, truth: Truth) -> list[Measure]:
         Measure("energy", energy(one, two), f"root of {unit}" if unit else ""),
     ]
     measures += [
-        Measure(f"range queries of width {width:g}", range_query_error(one, two, width=width))
+        Measure(
+            f"error of range queries of width {width:g}", range_query_error(one, two, width=width)
+        )
         for width in RANGES
     ]
     measures += [
-        Measure("mean", mean_error(one, two), unit),
-        Measure("variance", variance_error(one, two), f"{unit} squared" if unit else ""),
-        Measure("deciles", decile_error(one, two), unit),
+        Measure("error of the mean", mean_error(one, two), unit),
+        Measure(
+            "error of the variance", variance_error(one, two), f"{unit} squared" if unit else ""
+        ),
+        Measure("error of the deciles", decile_error(one, two), unit),
     ]
     return measures
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -30,7 +30,7 @@ from lapwing.decoders.logs.exhaustive_scan import (
     PrefixExtension,
     tiles_of,
 )
-from lapwing.documents import read
+from lapwing.documents import fingerprint, read
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.defaults import default_decoder, scanned_long
 from lapwing.planning.registry import DECODERS
@@ -275,6 +275,10 @@ def decode(
         decoder = decoding.build_decoder(survey, tally, out, output=output)
         with out.listening():
             result: Any = survey.decode(tally, decoder=decoder)
+        if segment is not None:  # a comparison must know that nobody is in two segments
+            tallies = fingerprint(read(files[-1]))
+            provenance = {**result.provenance, "segment": segment, "segments_of": tallies}
+            result = replace(result, provenance=provenance)
         head = {"survey": survey.name, "fingerprint": survey.fingerprint}
     else:
         if decoding != DecoderOptions():

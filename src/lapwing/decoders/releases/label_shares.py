@@ -208,6 +208,7 @@ def segment_shares(
     inner, tails = table.domain, tails_of(release)
     sparse = inner.size >= MANY if asked.sparse is None else asked.sparse
     answers = release.answers.reshape(-1, inner.size)
+    one_release = "+".join(part.identifier for part in release.parts)
     found = {}
     for segment, counts in zip([*table.segments, None], answers, strict=True):
         people = max(1, sum(counts.tolist()))
@@ -218,6 +219,7 @@ def segment_shares(
             reports=people,
             guarantee=release.guarantee,
             uncertainty=shares.uncertainty(people, tails) if asked.band else None,
-            provenance=decoder_document(asked) | {"sparse": sparse, "segment": segment},
+            provenance=decoder_document(asked)
+            | {"sparse": sparse, "segment": segment, "segments_of": one_release},
         )
     return found

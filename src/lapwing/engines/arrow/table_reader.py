@@ -139,7 +139,7 @@ CSV_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 TABLES = (*PARQUET, *ARROW, *CSV_ENDINGS)
 """How the names of tables end."""
 
-_NO_CSV = {b"PAR1": "Parquet", b"\x1f\x8b": "packed by gzip", MAGIC: "a summary"}
+_NO_CSV = {b"PAR1": "Parquet", b"\x1f\x8b": "packed by gzip", MAGIC: "a file of exact counts"}
 """What else standard input may start with."""
 _NO_HEADER = "if it has no line of names, say so with --no-header, and columns are 1, 2, 3"
 _NAME_LIMIT = 20

@@ -90,7 +90,7 @@ class ExactCounts(Summed):
         counts = np.asarray(self.counts)
         if counts.dtype.kind not in "iu" or counts.shape != (self.domain.size,):
             raise ArgumentError(
-                f"a summary needs a whole number for each of the {self.domain.size} symbols"
+                f"exact counts need a whole number for each of the {self.domain.size} symbols"
             )
         # In floating point, which is exact up to the limit, because huge whole numbers would wrap.
         if counts.min() < 0 or counts.sum(dtype=np.float64) > MOST_PEOPLE:
@@ -100,13 +100,13 @@ class ExactCounts(Summed):
         object.__setattr__(self, "counts", counts)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether two summaries count the same on the same domain."""
+        """Return whether both count the same on the same domain."""
         if not isinstance(other, ExactCounts):
             return False
         return self.domain == other.domain and np.array_equal(self.counts, other.counts)
 
     def __hash__(self) -> int:
-        """Return a number that is equal for equal summaries, and tells nothing of the counts."""
+        """Return a number that is equal for equal ones, and tells nothing of the counts."""
         return hash((type(self), self.domain.size))
 
     def __repr__(self) -> str:
@@ -137,7 +137,7 @@ class ExactCounts(Summed):
     def of_segments(
         cls, values: Values, by: Values, domain: Segmented, *, texts: Texts = "iso"
     ) -> ExactCounts:
-        """Return the summary of raw values with the segment of each: as :meth:`of_values`.
+        """Return the counts of raw values with the segment of each: as :meth:`of_values`.
 
         Parameters
         ----------
@@ -156,11 +156,11 @@ class ExactCounts(Summed):
         return int(self.counts.sum())
 
     def __add__(self, other: ExactCounts) -> ExactCounts:
-        """Return the summary of both sets of people; MismatchError for other domains."""
+        """Return the counts of both sets of people; MismatchError for other domains."""
         if not isinstance(other, ExactCounts):
             return NotImplemented
         if self.domain != other.domain:
-            raise MismatchError("summaries can be added only when their domains are equal")
+            raise MismatchError("exact counts can be added only when their domains are equal")
         return ExactCounts(self.domain, self.counts + other.counts)
 
     def _header(self) -> bytes:
@@ -182,18 +182,18 @@ class ExactCounts(Summed):
 
     @classmethod
     def load(cls, path: Path | str) -> ExactCounts:
-        """Return the summary in a file.
+        """Return the exact counts in a file.
 
         Raises
         ------
         FormatError
-            When it is no summary, of an unknown version or damaged.
+            When it holds none, or is of an unknown version or damaged.
         """
         path = Path(path)
         with opening(path):
             content = path.read_bytes()
         if not content.startswith(MAGIC):
-            raise FormatError(f"{path.name} must be a summary written by this software; it is not")
+            raise FormatError(f"{path.name} must be a file of exact counts; it is not")
         content, digest = content[:-32], content[-32:]
         start = len(MAGIC) + 4
         if len(content) < start or hashlib.sha256(content).digest() != digest:
@@ -219,8 +219,13 @@ class ExactCounts(Summed):
 
 
 def _domain(header: dict[str, Any], *, name: str) -> Domain:
+    if header.get("format") == "lapwing-summary":
+        raise FormatError(
+            f'{name} is of the earlier format "lapwing-summary", which is no longer read; make it '
+            "again with lapwing count"
+        )
     require_format(header, name="lapwing-exact-counts", version=VERSION)
-    require(header, {"format", "version", "domain"}, name="a summary")
+    require(header, {"format", "version", "domain"}, name="exact counts")
     try:
         return build_domain(header["domain"]).for_curator()
     except (ArgumentError, DomainError) as error:
