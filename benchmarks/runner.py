@@ -55,6 +55,7 @@ BENCHMARKS = {
     "accuracy/posterior_coverage": "bands of the spectral prior (needs the data folder)",
     "accuracy/wave_coverage": "the same on one square wave (needs the data folder)",
     "accuracy/own_edges": "bins of one's own beside 256 equal ones (needs the data folder)",
+    "accuracy/compared_halves": "how often equal and different groups are said to differ",
     "accuracy/round_edges": "intervals at round edges of real incomes (needs the data folder)",
     "accuracy/cut_bands": "pointwise bands, cut to the simultaneous one",
     "accuracy/values_outside": "error and coverage of overflow, compared with clipping",

@@ -266,6 +266,13 @@ TINY: dict[str, dict[str, Any]] = {
         "bands": 4,
         "repeats": 1,
     },
+    "accuracy/compared_halves": {
+        "people": 2000,
+        "bins": 16,
+        "epsilon": 1,
+        "pairs": 1,
+        "apart": 3,
+    },
     "accuracy/round_edges": {
         "column": "beta52",
         "high": 1,
