@@ -59,6 +59,7 @@ BENCHMARKS = {
     "accuracy/round_edges": "intervals at round edges of real incomes (needs the data folder)",
     "accuracy/cut_bands": "pointwise bands, cut to the simultaneous one",
     "accuracy/values_outside": "error and coverage of overflow, compared with clipping",
+    "accuracy/circle_coverage": "intervals of mean directions and quantiles on a circle",
     "accuracy/central_figures": "the central model: the default beside the paper's four methods",
     "accuracy/central_default": "its default beside the best of our own and of the paper's",
     "accuracy/central_labels": "releases of labels beside OpenDP's (needs opendp)",

@@ -174,12 +174,14 @@ def compare(column: Column, values: np.ndarray, answer: lw.Distribution, console
     truth = lw.results.Cumulative.of_values(values)
     band = answer.confidence_band(0.95)
     table = new_table("quantile", "estimate", "95 % interval", "truth", "inside")
+    domain = column.survey.randomizer.domain
+    start = domain.low if domain.circular else None  # the band begins there
     for probability in QUANTILES:
         low, high = band.quantile(probability)
         true = float(truth.quantile(probability))
         table.add_row(
             f"{probability:g}",
-            column.text(float(answer.cumulative.quantile(probability))),
+            column.text(float(answer.cumulative.quantile(probability, start=start))),
             f"{column.text(low)} to {column.text(high)}",
             column.text(true),
             "yes" if low <= true <= high else "no",
@@ -190,7 +192,6 @@ def compare(column: Column, values: np.ndarray, answer: lw.Distribution, console
         f"The method of the band: {band.method}. It misses one time in twenty, by chance. "
         "Intervals end at whole bins.",
     )
-    domain = column.survey.randomizer.domain
     length = domain.high - domain.low
     distance = lw.distances.wasserstein(answer, truth)
     table = new_table("distance to the truth", "value", "on a domain of length 1")

@@ -146,15 +146,17 @@ def collector(folder: str) -> Iterator[Admin]:
 
 def show(admin: Admin, crowd: Crowd) -> None:
     """Print quantiles of the collector's answer, beside the truth that nobody else holds."""
-    path = f"/v1/surveys/{crowd.survey.fingerprint}/results/{crowd.epoch}?quantiles=0.25,0.5,0.75"
-    found = admin.ask("GET", path)
     domain = crowd.survey.randomizer.domain
+    path = f"/v1/surveys/{crowd.survey.fingerprint}/results/{crowd.epoch}?quantiles=0.25,0.5,0.75"
+    # On a circle quantiles are counted from somewhere: here from midnight.
+    start = domain.low if domain.circular else None
+    found = admin.ask("GET", path + ("&start=00:00" if domain.circular else ""))
     truth = lw.Distribution.of_values(crowd.values(), domain).cumulative
     print(f"\n{crowd.survey.name}, {crowd.epoch}: {found['reports']:,} reports, each with")
     print(f"{found['guarantee_text']}")
     print(f"  {'quantile':10}{'estimate':>12}   {'95 % interval':24}{'truth':>10}")
     for row in found["quantiles"]:
-        truly = float(truth.quantile(row["probability"]))
+        truly = float(truth.quantile(row["probability"], start=start))
         numbers = (row["value"], row["low"], row["high"], truly)
         value, low, high, true = (to_text(number, unit=domain.unit) for number in numbers)
         print(f"  {row['probability']:<10}{value:>12}   {f'{low} to {high}':24}{true:>10}")

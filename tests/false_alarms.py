@@ -78,6 +78,15 @@ P(Bin(40, .95) < 30) = 4e-6. Pointwise intervals hold in at most 2 of 10 tables.
 
 LEAST_TABLES = 0.75
 
+CIRCLE_PEOPLE = 120
+"""People behind each mean direction on a circle: so few that the noise is wider than the bins."""
+
+CIRCLE_DRAWS = 150
+CIRCLE_LEAST = 0.82
+"""Tallies behind the coverage of directions and lengths, and the least share of them that holds:
+P(Bin(150, .95) < 123) = 2e-9. Intervals of half the width cover .67, and about .75 with what the
+insides of the bins add: P(Bin(150, .75) >= 123) = .03, and the draws are fixed."""
+
 _made = 0
 
 

@@ -167,7 +167,7 @@ def test_the_smooth_column(tmp_path: Path) -> None:
     # Ten standard errors: the interval is about two wide on each side.
     assert all(abs((low + high) / 2 - true) < 2.5 * (high - low) for low, high, true in found)
     rows = re.findall(r"(\d\d):(\d\d) to +\d\d:\d\d +(\d\d):(\d\d)$", text, re.MULTILINE)
-    assert [(int(h), int(m)) for _, _, h, m in rows] == [(10, 7), (14, 57), (19, 15)]
+    assert [(int(h), int(m)) for _, _, h, m in rows] == [(11, 43), (16, 21), (20, 33)]
     worst, average = (float(number) for number in re.findall(r"at most ([0-9.]+)%", text))
     assert average < worst < 20
     assert (tmp_path / "smooth.png").read_bytes().startswith(b"\x89PNG")

@@ -22,6 +22,8 @@ True
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,8 +31,10 @@ from numpy.typing import ArrayLike
 
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Vector
+from lapwing.protocol.domains.domain_answers import to_points
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_numbers
+from lapwing.results.circle import Circle
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import RangeErrorBounds
 from lapwing.results.intervals import range_error_bounds as bounds_in_band
@@ -76,20 +80,26 @@ def curves_of(first: Curve | Raw, second: Curve | Raw) -> tuple[Cumulative, Cumu
     """
     domains = [each.domain for each in (first, second) if hasattr(each, "domain")]
     unit: Unit = domains[0].unit if domains else "number"
-    one, two = (_curve(each, unit) for each in (first, second))
+    circles = [each.cumulative.circle for each in (first, second) if hasattr(each, "cumulative")]
+    circle = next((each for each in circles if each is not None), None)
+    one, two = (_curve(each, unit, circle) for each in (first, second))
     return one, two
 
 
-def _curve(given: Any, unit: Unit) -> Cumulative:
+def _curve(given: Any, unit: Unit, circle: Circle | None) -> Cumulative:
+    """Return the CDF of a result or of raw values, which wrap on the circle of the other one."""
     if hasattr(given, "cumulative"):
         curve: Cumulative = given.cumulative
-        return curve
+        return curve if circle is None else replace(curve, circle=circle)
     if not hasattr(given, "__iter__") or isinstance(given, str | bytes):
         raise ArgumentError(
             "a distance is that of two results, or of a result and a list of raw values, got a "
             f"{type(given).__name__}"
         )
-    return Cumulative.of_values(to_numbers(given, unit=unit))
+    numbers = to_numbers(given, unit=unit)
+    if circle is None:
+        return Cumulative.of_values(numbers)
+    return replace(Cumulative.of_values(circle.wrapped(numbers)), circle=circle)
 
 
 def _differences(first: Curve | Raw, second: Curve | Raw) -> tuple[Vector, Vector, Vector]:
@@ -125,6 +135,10 @@ def wasserstein(
     circular: bool = False,
 ) -> float:
     """Return the Wasserstein-1 (earth mover's) distance, in the unit of the values.
+
+    It is that on the line, from the lower end of the domain to the upper one, also where the domain
+    is circular: mass that moves past the end goes all the way back. With ``circular=True`` it is
+    that on the circle, on which mass takes the shorter way.
 
     Divide by the length of the domain to compare with papers that scale it to [0, 1].
 
@@ -254,25 +268,47 @@ def range_error_bounds(
 
 
 def mean_error(first: Curve | Raw, second: Curve | Raw) -> float:
-    """Return the absolute difference of the means, in the unit of the values."""
+    """Return the absolute difference of the means, in the unit of the values.
+
+    On a circle the shorter way between the mean directions, NaN where one has none.
+    """
     one, two = curves_of(first, second)
-    return abs(one.mean - two.mean)
+    shift = one.mean - two.mean
+    if one.circle is None or math.isnan(shift):
+        return abs(shift)
+    return abs(one.circle.shorter(shift))
 
 
 def variance_error(first: Curve | Raw, second: Curve | Raw) -> float:
-    """Return the absolute difference of the variances, in the squared unit of the values."""
+    """Return the absolute difference of the variances, in the squared unit of the values.
+
+    ArgumentError on a circle, which has none.
+    """
     one, two = curves_of(first, second)
     return abs(one.variance - two.variance)
 
 
-def decile_error(first: Curve | Raw, second: Curve | Raw) -> float:
+def decile_error(first: Curve | Raw, second: Curve | Raw, *, start: Any = None) -> float:
     """Return the mean absolute difference of the nine deciles, in the unit of the values.
 
+    Parameters
+    ----------
+    first, second : anything with a `cumulative`, or raw values
+    start : float, or a date or time
+        On a circle, and only there: from where both are counted.
+
+    Notes
+    -----
     Source: Li et al. 2020, section 3.2. Differs: the quantile is the smallest x with F(x) >= p;
     their arg max is empty when the first bin already holds more than p.
     """
     deciles = np.arange(1, 10) / 10
-    one, two = (curve.quantile(deciles) for curve in curves_of(first, second))
+    curves = list(curves_of(first, second))
+    if start is not None:
+        units = [each.domain.unit for each in (first, second) if hasattr(each, "domain")]
+        begin = float(to_points(start, unit=units[0] if units else "number", name="start"))
+        curves = [curve.turned(begin) for curve in curves]
+    one, two = (curve.quantile(deciles) for curve in curves)
     return float(np.abs(one - two).mean())
 
 

@@ -283,6 +283,7 @@ TINY: dict[str, dict[str, Any]] = {
         "reports": 1,
     },
     "accuracy/cut_bands": {"people": 500, "epsilon": 1, "repeats": 1},
+    "accuracy/circle_coverage": {"people": 300, "bins": 12, "epsilon": 4, "repeats": 1},
     "accuracy/values_outside": {
         "bins": [32],
         "people": [500],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lapwing.results.series import with_missing
+from lapwing.results.week_names import with_missing
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from lapwing.decoders.decoder import Decoder, decoder_document
 from lapwing.protocol.randomizer import Randomizer
-from lapwing.results.answer_text import html_of, lines_of
+from lapwing.results.readable import html_of, lines_of
 
 USER_LIMIT = 10**9
 """People beyond which nothing is predicted."""

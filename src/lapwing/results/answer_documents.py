@@ -49,6 +49,8 @@ class AnswerRequest:
         Unless it is said otherwise, the end belongs to a range that belongs to the bins.
     labels : sequence of object
         Labels or values whose shares are asked.
+    start : str, optional
+        From where quantiles on a circle are counted, as typed. Without it a circle has none.
     moments, range_errors, atoms : bool
         Whether a document of numbers has mean and standard deviation, bounds of the errors of
         ranges, and atoms. The last two take a second on large domains.
@@ -60,6 +62,7 @@ class AnswerRequest:
     probabilities: Sequence[float] = PROBABILITIES
     ranges: Sequence[tuple[str | None, str | None] | AskedRange] = ()
     labels: Sequence[Any] = ()
+    start: str | None = None
     moments: bool = True
     range_errors: bool = True
     atoms: bool = True
@@ -137,7 +140,8 @@ class NumberRow(TypedDict):
 
     What lies outside the range is None. The end of the range that it is beyond is `above`,
     `at_least`, `at_most` or `below` for the number, and `high_above` and so on for the ends of its
-    interval.
+    interval. `reason` says why a circle has no clear middle, whose mean is None. An interval on a
+    circle whose lower end is after the upper one goes round the end of the circle.
     """
 
     value: float | None
@@ -158,6 +162,7 @@ class NumberRow(TypedDict):
     high_at_least: NotRequired[float]
     high_at_most: NotRequired[float]
     high_below: NotRequired[float]
+    reason: NotRequired[str]
 
 
 class QuantileRow(NumberRow):
@@ -176,6 +181,15 @@ class AtomRow(ShareRow):
     open: NotRequired[OpenEnd]
 
 
+class QuarterRow(ShareRow):
+    """The share of a quarter of a circle, from `left` to `right`."""
+
+    left: float
+    right: float
+    left_text: NotRequired[str]
+    right_text: NotRequired[str]
+
+
 class OutsideRow(TypedDict):
     """The shares of the values below and above the range, with their intervals."""
 
@@ -186,12 +200,15 @@ class OutsideRow(TypedDict):
 class ShiftRow(TypedDict):
     """How much higher a number of the first is, in days or seconds for dates and times.
 
-    Not known where a quantile is outside the range. An interval with one end is open at the other.
+    Not known where a quantile is outside the range, or a circle has no clear middle, for the
+    `reason` that is given. An interval with one end is open at the other. Of means on a circle it
+    is the shorter way round.
     """
 
     shift: float | None
     low: float | None
     high: float | None
+    reason: NotRequired[str]
 
 
 class QuantileShiftRow(ShiftRow):
@@ -240,16 +257,23 @@ class ResultDocument(TypedDict):
 
 
 class NumbersAnswer(ResultDocument):
-    """What a distribution of numbers says; all but `missing` is of those with a value."""
+    """What a distribution of numbers says; all but `missing` is of those with a value.
+
+    On a circle there are the mean resultant length R and the shares of the four quarters, and
+    quantiles only from a start. On a line these are None.
+    """
 
     kind: Literal["numbers"]
     missing: ShareRow | None
     outside: OutsideRow | None
     limited_to: list[float] | None
     share_in_band: float | None
+    start: float | None
     quantiles: list[QuantileRow]
     mean: NumberRow | None
     std: NumberRow | None
+    resultant_length: NumberRow | None
+    quarters: list[QuarterRow] | None
     range_error_bounds: RangeErrors | None
     atoms: list[AtomRow] | None
     curve: CurveDocument | None
@@ -323,6 +347,7 @@ class SeriesAnswer(TypedDict):
     limited_to: list[float] | None
     unit: Unit
     ordered: bool
+    circular: bool
     weeks: list[dict[str, Any]]
     gaps: dict[str, str]
     changes: list[ChangeRow]

@@ -13,7 +13,6 @@ and facts (:func:`facts_of`) from here.
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +32,7 @@ from lapwing.results.answer_documents import (
     LabelsAnswer,
     NumbersAnswer,
     QuantileRow,
+    QuarterRow,
     QuestionRow,
     ResultAnswer,
     SeriesAnswer,
@@ -193,6 +193,8 @@ def number_text(
     for word in OPEN_ENDS:
         if f"{prefix}{word}" in row:
             return beyond_text(write(row[f"{prefix}{word}"]), unit, word)
+    if name == "value" and "reason" in row:
+        return str(row["reason"])
     return NONE if row[name] is None else write(row[name])
 
 
@@ -207,7 +209,7 @@ def beyond_text(edge: str, unit: Unit, word: OpenEnd) -> str:
     return _BEYOND[word][unit != "number"].format(edge)
 
 
-def bin_text(row: BinEnds, write: Write, unit: Unit) -> str:
+def bin_text(row: BinEnds | QuarterRow, write: Write, unit: Unit) -> str:
     """Return the ends of a bin; one of them is None where the bin is open.
 
     Examples
@@ -222,7 +224,7 @@ def bin_text(row: BinEnds, write: Write, unit: Unit) -> str:
         return f"{write(left)} to {write(right)}"
     edge = left if right is None else right
     assert edge is not None
-    return beyond_text(write(edge), unit, row["open"])
+    return beyond_text(write(edge), unit, row["open"])  # type: ignore[typeddict-item]
 
 
 def limited_text(limits: Sequence[float], write: Write) -> str:
@@ -395,13 +397,21 @@ def _number_facts(answer: NumbersAnswer) -> dict[str, str]:
     for name, row in outside_of(answer, write).items():
         facts[name] = with_interval(percent(row["share"]), interval_text(row, percent))
     mean, std, bounds = answer["mean"], answer["std"], answer["range_error_bounds"]
+
+    def width(length: float) -> str:
+        return shift_text(length, answer["unit"]).removeprefix("+")
+
     if mean is not None:
-        facts["mean"] = with_interval(number_text(mean, write), interval_text(mean, write))
-        if answer["domain"].get("circular"):
-            facts["mean"] += ", counted from the start of the circle"
-        facts["mean"] += _limited(answer, write)
-    if std is not None and answer["unit"] == "number":
-        text = with_interval(number_text(std, write), interval_text(std, write))
+        name = "mean" if answer["quarters"] is None else "mean direction"
+        facts[name] = with_interval(number_text(mean, write), interval_text(mean, write))
+        facts[name] += _limited(answer, write)
+    length = answer["resultant_length"]
+    if length is not None:
+        plain = number_writer("number")
+        text = with_interval(number_text(length, plain), interval_text(length, plain))
+        facts["mean resultant length R"] = text
+    if std is not None and (answer["unit"] == "number" or length is not None):
+        text = with_interval(number_text(std, width), interval_text(std, width))
         facts["standard deviation"] = text + _limited(answer, write)
     if bounds is not None:
         facts["error of range shares"] = (
@@ -481,13 +491,14 @@ def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
     if answer["ordered"]:
         write = number_writer(answer["unit"])
         counted = [week for week in weeks if week["week"] not in answer["gaps"]]
+        what, columns = "median", ("q50", "median_low", "median_high")
+        if answer["circular"]:
+            what, columns = "mean direction", ("mean", "mean_low", "mean_high")
         for end, week in (("first", counted[0]), ("last", counted[-1])):
             unit = answer["unit"]
-            median, low, high = (
-                week_text(week[name], write, unit) for name in ("q50", "median_low", "median_high")
-            )
+            middle, low, high = (week_text(week[name], write, unit) for name in columns)
             interval = f"{low} to {high}" if low else NONE
-            facts[f"median of the {end} week"] = with_interval(median, interval)
+            facts[f"{what} of the {end} week"] = with_interval(middle, interval)
         if answer["limited_to"] is not None:
             facts["means"] = limited_text(answer["limited_to"], write)
         facts["intervals"] = f"pointwise {level_text(answer['level'])}, about {ABOUT['empirical']}"
@@ -524,7 +535,11 @@ def tables_of(answer: Answer, name: str) -> list[TextTable]:
         case "series":
             return [_series_table(answer, name)]
         case "numbers":
-            tables = [_quantile_table(answer, f"{name}: quantiles")]
+            tables = []
+            if answer["quantiles"] or answer["quarters"] is None:
+                tables.append(_quantile_table(answer, f"{name}: quantiles"))
+            if answer["quarters"] is not None:
+                tables.append(_quarter_table(answer, f"{name}: shares of the four quarters"))
             return [*tables, _atom_table(answer)] if answer["atoms"] else tables
         case _:
             return [_share_table(answer, name)]
@@ -569,7 +584,19 @@ def _quantile_table(answer: NumbersAnswer, title: str) -> TextTable:
         for row in answer["quantiles"]
     ]
     header = interval_name(answer["band"], answer["level"])
+    if answer["start"] is not None:
+        title += f", counted from {write(answer['start'])}"
     return TextTable(title, ["probability", "quantile", header], rows)
+
+
+def _quarter_table(answer: NumbersAnswer, title: str) -> TextTable:
+    write = number_writer(answer["unit"])
+    rows = [
+        [bin_text(row, write, answer["unit"]), percent(row["share"]), interval_text(row, percent)]
+        for row in answer["quarters"] or []
+    ]
+    header = interval_name(None, answer["level"], kind="pointwise")
+    return TextTable(title, ["quarter", "share", header], rows)
 
 
 def estimate_probability(probability: float) -> str:
@@ -639,7 +666,10 @@ def _difference_table(answer: DifferenceAnswer, title: str) -> TextTable:
     mean, limits = answer["mean"], answer["limited_to"]
     if mean is not None:
         of = "" if limits is None else f" {limited_text(limits, number_writer(answer['unit']))}"
-        rows.append([f"mean{of}", write(mean["shift"]), interval_text(mean, write)])
+        if answer["domain"].get("circular"):
+            of = " direction, the shorter way round"
+        shift = mean.get("reason") or write(mean["shift"])
+        rows.append([f"mean{of}", shift, interval_text(mean, write)])
     return TextTable(title, ["quantile", "shift", header], rows)
 
 
@@ -653,6 +683,8 @@ def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
             return count_text(value)
         if value is None:
             return ""
+        if answer["circular"] and not column.startswith("mean"):
+            return number_writer("number")(value) if column == "R" else percent(value)
         return week_text(value, write, answer["unit"]) if answer["ordered"] else percent(value)
 
     weeks = answer["weeks"]
@@ -676,10 +708,12 @@ def week_text(cell: Any, write: Write, unit: Unit) -> str:
 def csv_rows(answer: Answer) -> list[dict[str, Any]]:
     """Return the rows of the main table of an answer; None is an empty cell."""
     match answer["kind"]:
-        case "numbers":
+        case "numbers" if answer["quantiles"] or answer["quarters"] is None:
             kind = answer["band"] and answer["band"]["kind"]
             rows = [_csv_quantile(row, answer["unit"]) for row in answer["quantiles"]]
             return [{**row, "interval": kind} for row in rows]
+        case "numbers":
+            return [_csv_quarter(row) for row in answer["quarters"] or []]
         case "series":
             return [
                 {name: _csv_cell(cell) for name, cell in week.items()} for week in answer["weeks"]
@@ -701,6 +735,12 @@ def question_rows(answer: ResultAnswer) -> list[dict[str, Any]]:
         | {name: row[name] for name in ("share", "low", "high", "interval")}
         for row in answer["questions"]
     ]
+
+
+def _csv_quarter(row: QuarterRow) -> dict[str, Any]:
+    ends = {end: row.get(f"{end}_text", row[end]) for end in ("left", "right")}
+    shares = {"share": row["share"], "low": row["low"], "high": row["high"]}
+    return {**ends, **shares, "interval": None if row["low"] is None else "pointwise"}
 
 
 def _csv_quantile(row: QuantileRow, unit: Unit) -> dict[str, Any]:
@@ -749,30 +789,9 @@ def summary_of(answer: Answer) -> dict[str, str]:
 def _row_name(answer: Answer, name: str) -> str:
     if answer["kind"] in ("labels", "heavy-hitters") or answer.get("shares") is not None:
         return f"share of {name}"
+    if answer["kind"] == "numbers" and answer["quarters"] and not answer["quantiles"]:
+        return f"share of {name}"
     quantile = name
     if not name.startswith("mean"):
         quantile = "median" if name == "0.5" else f"{100 * float(name):.10g} % quantile"
     return f"shift of the {quantile}" if answer["kind"] == "difference" else quantile
-
-
-def lines_of(facts: Mapping[str, str]) -> str:
-    """Return facts for a terminal, one a line.
-
-    Examples
-    --------
-    >>> print(lines_of({"people": "1,000", "median": "40 (38 to 41)"}))
-    people  1,000
-    median  40 (38 to 41)
-    """
-    width = max(map(len, facts))
-    return "\n".join(f"{name:<{width}}  {fact}" for name, fact in facts.items())
-
-
-def html_of(facts: Mapping[str, str]) -> str:
-    """Return facts as a table of HTML, for a notebook; labels cannot break out of it."""
-    cell = "style='text-align:left'"
-    rows = (
-        f"<tr><th {cell}>{html.escape(name)}</th><td {cell}>{html.escape(fact)}</td></tr>"
-        for name, fact in facts.items()
-    )
-    return f"<table>{''.join(rows)}</table>"

@@ -61,6 +61,8 @@ from lapwing.results.answer_documents import (
     NumbersAnswer,
     OutsideRow,
     QuantileRow,
+    QuantileShiftRow,
+    QuarterRow,
     QuestionRow,
     RangeErrors,
     ResultAnswer,
@@ -69,6 +71,7 @@ from lapwing.results.answer_documents import (
     ShareRow,
     ShiftRow,
 )
+from lapwing.results.circle import NO_MIDDLE, Circle, circle_from
 from lapwing.results.intervals import (
     answering,
     quantile_ends,
@@ -135,6 +138,8 @@ def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
     nobody = result._missing_share == 1  # has a value, so nothing is said of values
     if nobody and (request.ranges or request.labels):
         raise ArgumentError("all mass is on the missing symbol, so nobody's value is present")
+    circle = Circle.of_domain(result.domain)
+    start = start_of(request, result.domain)
     moments, bounds, atoms = (
         asked and not nobody for asked in (request.moments, request.range_errors, request.atoms)
     )
@@ -145,11 +150,14 @@ def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
         "outside": None if nobody else outside_rows(result, level=level),
         "limited_to": limits_of(result.domain),
         "share_in_band": None if nobody else result._share_in_band(level),
+        "start": start,
         "quantiles": []
-        if nobody
-        else [quantile_row(result, band, each) for each in request.probabilities],
+        if nobody or (circle is not None and start is None)
+        else [quantile_row(result, band, each, start=start) for each in request.probabilities],
         "mean": mean_row(result, level=level) if moments else None,
         "std": _deviation_row(result, level) if moments else None,
+        "resultant_length": _length_row(result, level) if moments and circle is not None else None,
+        "quarters": quarter_rows(result, level=level) if moments and circle is not None else None,
         "range_error_bounds": _range_errors(result, level) if bounds else None,
         "atoms": [_atom(atom, result.domain) for atom in result.atoms] if atoms else None,
         "curve": _curve(result, band, level) if request.curve and not nobody else None,
@@ -159,18 +167,69 @@ def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
 def mean_row(result: Any, *, level: float) -> NumberRow:
     """Return the mean of those with a value; its interval is for all places inside the bins.
 
-    It is that of values limited to the range (:func:`limits_of`).
+    It is that of values limited to the range (:func:`limits_of`). On a circle it is a direction;
+    without a clear middle there is none.
     """
     numbers = result._in_numbers()
+    if not result._has_middle(level, "empirical"):
+        return {"value": None, "low": None, "high": None, "reason": NO_MIDDLE}
     return _number(numbers.cumulative.mean, numbers.mean_interval(level=level), result.domain)
 
 
 def _deviation_row(result: Any, level: float) -> NumberRow:
-    """Return the standard deviation; its interval has the roots of that of the variance."""
+    """Return the standard deviation; its interval has the roots of that of the variance.
+
+    On a circle it falls as the mean resultant length rises, and is infinite where that is zero.
+    """
+    circle = Circle.of_domain(result.domain)
+    if circle is not None:
+        row = _length_row(result, level)
+        low, value, high = (
+            None if row[end] is None else _finite(circle.deviation(float(row[end] or 0.0)))
+            for end in ("high", "value", "low")
+        )
+        return {"value": value, "low": low, "high": high}
     ends = result.variance_interval(level=level)
     roots = None if ends is None else (math.sqrt(ends[0]), math.sqrt(ends[1]))
     low, high = (None, None) if roots is None else roots
     return {"value": math.sqrt(result.cumulative.variance), "low": low, "high": high}
+
+
+def _length_row(result: Any, level: float) -> NumberRow:
+    """Return the mean resultant length R of a circle; its interval reaches to it."""
+    length = result.cumulative.resultant_length
+    direction = result._direction(level, "empirical")
+    low, high = (None, None) if direction is None else reaching(direction.length, length)
+    return {"value": length, "low": low, "high": high}
+
+
+def quarter_rows(result: Any, *, level: float) -> list[QuarterRow]:
+    """Return the shares of the four quarters of a circle; each holds the end that its bins hold."""
+    domain, rows = result.domain, []
+    circle = Circle.of_domain(domain)
+    for left, right in [] if circle is None else circle.quarters():
+        share = result.probability(left, right)
+        row: QuarterRow = {
+            "left": left,
+            "right": right,
+            **_share(share, result.probability_interval(left, right, level=level)),  # type: ignore[typeddict-item]
+        }
+        if domain.unit != "number":
+            row["left_text"] = to_text(left, unit=domain.unit)
+            row["right_text"] = to_text(right, unit=domain.unit)
+        rows.append(row)
+    return rows
+
+
+def start_of(request: AnswerRequest, domain: Domain) -> float | None:
+    """Return from where quantiles are counted; ArgumentError where a line is given a start."""
+    if request.start is None:
+        return None
+    return circle_from(domain, number_of(request.start, domain, name="start"))[1]
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
 
 
 def limits_of(domain: Domain) -> list[float] | None:
@@ -286,23 +345,35 @@ def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnsw
         ],
         "labels": None if ordered else domain.size,
         "limited_to": limits_of(domain),
-        "mean": _shift(difference._mean_shift, difference.mean_interval(level=level))
-        if ordered
-        else None,
-        "quantiles": [
-            {
-                "probability": probability,
-                **_shift(
-                    float(difference.quantile(probability)),
-                    difference.quantile_interval(probability, level=level),
-                ),
-            }
-            for probability in request.probabilities
-        ]
-        if ordered
-        else None,
+        "mean": _mean_shift(difference, level) if ordered else None,
+        "quantiles": _quantile_shifts(difference, request) if ordered else None,
         "curve": _difference_curve(difference, band, wide) if ordered and request.curve else None,
     }
+
+
+def _mean_shift(difference: Any, level: float) -> ShiftRow:
+    shift = difference._mean_shift(level)
+    row = _shift(shift, difference.mean_interval(level=level))
+    if difference.first.domain.circular and math.isnan(shift):
+        row["reason"] = NO_MIDDLE
+    return row
+
+
+def _quantile_shifts(difference: Any, request: AnswerRequest) -> list[QuantileShiftRow]:
+    """Return the shifts of the quantiles that are asked; on a circle only from a start."""
+    start = start_of(request, difference.first.domain)
+    if start is None and difference.first.domain.circular:
+        return []
+    return [
+        {
+            "probability": probability,
+            **_shift(
+                float(difference.quantile(probability, start=start)),
+                difference.quantile_interval(probability, level=request.level, start=start),
+            ),
+        }
+        for probability in request.probabilities
+    ]
 
 
 def _difference_curve(
@@ -328,6 +399,7 @@ def series_answer(series: Any, request: AnswerRequest) -> SeriesAnswer:
     series : Series
     request : AnswerRequest
     """
+    table = series.to_dict(level=request.level)
     return {
         "kind": "series",
         "level": request.level,
@@ -336,9 +408,10 @@ def series_answer(series: Any, request: AnswerRequest) -> SeriesAnswer:
         "unit": series.domain.unit,
         "ordered": series.domain.ordered,
         "weeks": [
-            {name: _plain_cell(cell, series.domain) for name, cell in row.items()}
-            for row in rows_of(series.to_dict(level=request.level))
+            {name: _plain_cell(name, cell, week, series.domain) for name, cell in row.items()}
+            for week, row in zip(series.weeks, rows_of(table), strict=True)
         ],
+        "circular": series.domain.circular,
         "gaps": {week.name: week.gap for week in series.weeks if week.gap is not None},
         "changes": [
             {
@@ -356,12 +429,23 @@ def series_answer(series: Any, request: AnswerRequest) -> SeriesAnswer:
     }
 
 
-def quantile_row(result: Any, band: Band | None, probability: float) -> QuantileRow:
+def quantile_row(
+    result: Any, band: Band | None, probability: float, *, start: float | None = None
+) -> QuantileRow:
     """Return a quantile, with the interval that inverts a band of the CDF.
 
-    Of dates it is the day by whose end the share is reached, from whole day to whole day.
+    Of dates it is the day by whose end the share is reached, from whole day to whole day. On a
+    circle it is counted from a start.
     """
     domain = result.domain
+    if start is not None:
+        ends = None
+        if band is not None:
+            ends = result._in_numbers().quantile_interval(
+                probability, level=band.level, start=start
+            )
+        value = float(result._quantile_places(probability, start))
+        return {"probability": probability, **_number(value, ends, domain)}
     value = float(result.cumulative.quantile(probability))
     ends = None
     if band is not None:
@@ -602,8 +686,13 @@ def _end(name: str, number: float, domain: Domain) -> dict[str, Any]:
     return row
 
 
-def _plain_cell(cell: Any, domain: Domain) -> Any:
-    """Return a cell of a table as JSON has it: what is outside the range as in a quantile."""
+def _plain_cell(name: str, cell: Any, week: Any, domain: Domain) -> Any:
+    """Return a cell of a table as JSON has it: what is outside the range as in a quantile.
+
+    A week on a circle without a clear middle says so.
+    """
+    if name == "mean" and cell is None and week.distribution is not None:
+        return {"value": None, "reason": NO_MIDDLE}
     outside = isinstance(cell, float) and math.isinf(cell)
     return _end("value", cell, domain) if outside else cell
 

@@ -6,6 +6,8 @@ real line, a piece being a bin (mass spread evenly) or a point (``left == right`
 
 from __future__ import annotations
 
+import cmath
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +20,13 @@ from lapwing.linear.memoized import cached_property
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import Places, check_range, to_points
 from lapwing.protocol.domains.ranges import Span
+from lapwing.results.circle import (
+    LEAST_LENGTH,
+    NEEDS_START,
+    Circle,
+    refuse_on_circle,
+    symbols_before,
+)
 
 _ROUNDING = 1e-12
 """More than the rounding of a sum of masses, less than any share that matters."""
@@ -39,6 +48,8 @@ class Cumulative:
         limited to it; answers (:meth:`up_to`, :meth:`quantile`) do not.
     warn : callable, optional
         Called when a moment is asked, which is that of limited values.
+    circle : Circle, optional
+        On which the line is wound: its ends are one point.
 
     Examples
     --------
@@ -52,6 +63,7 @@ class Cumulative:
     mass: Vector
     outside: bool = False
     warn: Callable[[], None] | None = None
+    circle: Circle | None = None
 
     __repr__ = short_repr
 
@@ -68,7 +80,8 @@ class Cumulative:
         """
         present = mass[: domain.left.size]
         outside = bool(domain.outside_indices)
-        return cls(domain.left, domain.right, present / present.sum(), outside)
+        circle = Circle.of_domain(domain)
+        return cls(domain.left, domain.right, present / present.sum(), outside, circle=circle)
 
     @classmethod
     def of_values(cls, values: Values) -> Cumulative:
@@ -156,17 +169,45 @@ class Cumulative:
         result: Vector = np.where(piece < 0, 0.0, value)
         return np.where(np.isnan(x), np.nan, result)[()]
 
-    def quantile(self, probabilities: ArrayLike) -> Vector:
+    def turned(self, start: float) -> Cumulative:
+        """Return the same masses from a point of the circle on, as a line of the same length."""
+        circle = self._require_circle("start=")
+        start = float(circle.wrapped(start))
+        first = symbols_before(self.left, self.right, start)
+        order = np.roll(np.arange(self.left.size), -first)
+        turn = np.where(order < first, circle.length, 0.0)
+        left, right, mass = self.left[order] + turn, self.right[order] + turn, self.mass[order]
+        if left[0] < start:  # the piece is cut in two
+            part = (start - left[0]) / (right[0] - left[0])
+            left, right = np.append(left, left[0] + circle.length), np.append(right, start)
+            right[-1] += circle.length
+            mass = np.append(mass, part * mass[0])
+            left[0], mass[0] = start, mass[0] - mass[-1]
+        return Cumulative(left, right, mass)
+
+    def _require_circle(self, what: str) -> Circle:
+        if self.circle is None:
+            raise ArgumentError(f"{what} is for a circle, and this is a line; leave it out")
+        return self.circle
+
+    def quantile(self, probabilities: ArrayLike, *, start: float | None = None) -> Vector:
         """Return the smallest x with P(value <= x) at least p, for each p in [0, 1].
 
         Only for masses that are not negative. p = 0 gives the start of the first piece that holds
-        mass. What lies below the line is -inf, what lies above is inf.
+        mass. What lies below the line is -inf, what lies above is inf. On a circle values are
+        counted from `start` on, once round.
 
         Raises
         ------
         ArgumentError
-            When a probability is not in [0, 1].
+            When a probability is not in [0, 1]; without a start on a circle, or with one on a line.
         """
+        if start is not None:
+            circle = self._require_circle("start=")
+            turned: Vector = circle.wrapped(self.turned(start).quantile(probabilities))
+            return turned
+        if self.circle is not None:
+            raise ArgumentError(NEEDS_START.format(f"{self.circle.low:g}"))
         p = to_points(probabilities, unit="number", name="a probability")
         if not np.all((p >= 0) & (p <= 1)):
             raise ArgumentError("a quantile's probability must be in [0, 1]")
@@ -183,14 +224,49 @@ class Cumulative:
             result = np.where(piece == self.mass.size - 1, np.inf, result)
         return result[()]
 
+    @cached_property
+    def _resultant(self) -> complex:
+        """The mean of exp(i angle); mass in a bin is spread evenly."""
+        circle = self._require_circle("the mean resultant length")
+        left, right = circle.angles(self.left), circle.angles(self.right)
+        along = np.sinc((right - left) / (2 * math.pi))
+        return complex(np.sum(self.mass * along * np.exp(0.5j * (left + right))))
+
+    @property
+    def resultant_length(self) -> float:
+        """The mean resultant length R of a circle, in [0, 1]: 1 where all values are one."""
+        return min(abs(self._resultant), 1.0)
+
     @property
     def mean(self) -> float:
-        """Expected value, in the unit of the line; of values limited to it."""
-        return float(np.dot(self.mass, self.left + self.right) / 2)
+        """Expected value, in the unit of the line; of values limited to it.
+
+        On a circle the direction of the mean resultant, NaN where that is zero.
+        """
+        if self.circle is None:
+            return float(np.dot(self.mass, self.left + self.right) / 2)
+        if self.resultant_length < LEAST_LENGTH:
+            return math.nan
+        return self.circle.place(cmath.phase(self._resultant))
+
+    @property
+    def std(self) -> float:
+        """Standard deviation, in the unit of the line; on a circle ``sqrt(-2 ln R)`` radians."""
+        if self.circle is None:
+            return math.sqrt(self.variance)
+        return self.circle.deviation(self.resultant_length)
 
     @property
     def variance(self) -> float:
-        """Variance, in the squared unit of the line; mass in a bin is spread evenly."""
+        """Variance, in the squared unit of the line; mass in a bin is spread evenly.
+
+        Raises
+        ------
+        ArgumentError
+            On a circle.
+        """
+        if self.circle is not None:
+            raise refuse_on_circle("variance")
         center = (self.left + self.right) / 2 - self.mean
         within = (self.right - self.left) ** 2 / 12
         return float(np.dot(self.mass, center**2 + within))
@@ -201,8 +277,10 @@ class Cumulative:
         Raises
         ------
         ArgumentError
-            Unless the order is a whole number of at least 0.
+            Unless the order is a whole number of at least 0; on a circle.
         """
+        if self.circle is not None:
+            raise refuse_on_circle("moments")
         if isinstance(order, bool) or not isinstance(order, int) or order < 0:
             raise ArgumentError(
                 f"the order of a moment must be a whole number of at least 0, got {order!r}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from importlib import import_module
@@ -20,9 +20,16 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_places
 from lapwing.protocol.domains.ranges import Closed, symbol_places, to_spans
 from lapwing.results.answer_documents import AnswerRequest
-from lapwing.results.answer_text import html_of, lines_of, summary_of
+from lapwing.results.answer_text import summary_of
 from lapwing.results.answers import difference_answer
+from lapwing.results.circle import circle_from
 from lapwing.results.cumulative import Cumulative
+from lapwing.results.directions import (
+    MeanDirection,
+    mean_direction,
+    quantile_arc,
+    shift_interval,
+)
 from lapwing.results.intervals import Ends, mean_ends, probability_ends, reaching
 from lapwing.results.picture import (
     Axis,
@@ -33,7 +40,14 @@ from lapwing.results.picture import (
     people_and_guarantee,
 )
 from lapwing.results.plotting import show
-from lapwing.results.readable import Columns, equal_results, frame_of, interval_columns
+from lapwing.results.readable import (
+    Columns,
+    equal_results,
+    frame_of,
+    html_of,
+    interval_columns,
+    lines_of,
+)
 from lapwing.results.uncertainty import (
     Among,
     DifferenceBand,
@@ -325,13 +339,19 @@ class Difference(Stored):
         places = to_places(points, self.first.domain)
         return one.up_to(places) - two.up_to(places)
 
-    def quantile(self, probabilities: ArrayLike) -> Vector:
+    def quantile(self, probabilities: ArrayLike, *, start: Any = None) -> Vector:
         """Return how much higher a quantile of the first is, in the unit of the values.
+
+        On a circle both are counted from `start` on, as :meth:`Distribution.quantile`.
 
         A shift is a number: of days for dates, of seconds for moments and times of day. It is NaN
         where one of the two is outside the range: how far, nobody knows.
         """
-        one, two = (each.cumulative.quantile(probabilities) for each in (self.first, self.second))
+        curves = [each.cumulative for each in (self.first, self.second)]
+        if start is not None:
+            _, begin = circle_from(self.first.domain, start)
+            curves = [curve.turned(begin) for curve in curves]
+        one, two = (curve.quantile(probabilities) for curve in curves)
         known = np.isfinite(one) & np.isfinite(two)
         shift: Vector = np.where(known, one, np.nan) - np.where(known, two, np.nan)
         return shift[()]
@@ -351,18 +371,31 @@ class Difference(Stored):
         """
         return self.first.share(label, among=among) - self.second.share(label, among=among)
 
-    def mean(self) -> float:
+    def mean(self) -> float | None:
         """Return how much higher the mean of the first is, in the unit of the values.
 
-        Both are means of values limited to the range, as :meth:`Distribution.mean`.
+        Both are means of values limited to the range, as :meth:`Distribution.mean`. On a circle it
+        is the shorter way round from the mean direction of the second to that of the first:
+        positive where the first is later. None where one of them has no clear middle.
         """
         for each in (self.first, self.second):
             each._warn_when_limited()
-        return self._mean_shift
+        shift = self._mean_shift(0.95)
+        return None if math.isnan(shift) else shift
 
-    @property
-    def _mean_shift(self) -> float:
-        return self.first.cumulative.mean - self.second.cumulative.mean
+    def _mean_shift(self, level: float) -> float:
+        """Return the shift of the mean; NaN where at this level one side has no clear middle."""
+        shift = self.first.cumulative.mean - self.second.cumulative.mean
+        circle = self.first.cumulative.circle
+        if circle is None:
+            return shift
+        clear = all(direction.is_clear for direction in self._directions(level))
+        return circle.shorter(shift) if clear else math.nan
+
+    def _directions(self, level: float) -> list[MeanDirection]:
+        """Return the mean directions on a circle; none without error laws."""
+        domain = self.first.domain
+        return [mean_direction(law, domain, level) for law in self._error_laws() or ()]
 
     def probability_interval(
         self,
@@ -401,21 +434,30 @@ class Difference(Stored):
     def mean_interval(self, *, level: float = 0.95) -> tuple[float, float] | None:
         """Return an interval for :meth:`mean`; None when one has no error law.
 
-        Values may lie anywhere inside their bins, in each of the two on its own.
+        Values may lie anywhere inside their bins, in each of the two on its own. On a circle it is
+        None where one of them has no clear middle. Its ends may then be more than half the circle
+        from zero, where the two directions are nearly opposite.
         """
         error_laws = self._error_laws()
         if error_laws is None:
             return None
+        circle, shift = self.first.cumulative.circle, self._mean_shift(level)
+        if circle is not None:
+            if math.isnan(shift):
+                return None
+            return shift_interval(*self._directions(level), circle=circle, shift=shift)
         left, right = self.first.domain.left, self.first.domain.right
         length = float(right[-1] - left[0])
         one, two = (mean_ends(each, left, right) for each in error_laws)
         interval = one.minus(two).interval(level, least=-length, most=length)
-        return reaching(interval, self._mean_shift)
+        return reaching(interval, shift)
 
     def quantile_interval(
-        self, probability: float, *, level: float = 0.95
+        self, probability: float, *, level: float = 0.95, start: Any = None
     ) -> tuple[float, float] | None:
         """Return an interval for the shift of a quantile; None when one has no error law.
+
+        On a circle it needs a `start`, as :meth:`quantile`.
 
         Each side has an interval of the level's square root; both hold with the level, because
         their errors are independent. They end at whole bins, and are infinite where one of these
@@ -425,6 +467,9 @@ class Difference(Stored):
         one, two = self.first._present_uncertainty, self.second._present_uncertainty
         if one is None or two is None:
             return None
+        if start is not None:
+            return self._arc_shift(probability, start, (one, two), level)
+        shift = float(self.quantile(probability))
         left, right = self.first.domain.left, self.first.domain.right
         bands = (
             each.band(
@@ -432,13 +477,36 @@ class Difference(Stored):
             )
             for each in (one, two)
         )
-        shift = float(self.quantile(probability))
         if math.isnan(shift):
             return None
         starts, stops = (places.points for places in symbol_places(self.first.domain))
         ends = [band.quantile_symbols(probability) for band in bands]
         (low, high), (other_low, other_high) = ((starts[a], stops[b]) for a, b in ends)
         return reaching((float(low - other_high), float(high - other_low)), shift)
+
+    def _arc_shift(
+        self, probability: float, start: Any, laws: Sequence[Uncertainty], level: float
+    ) -> tuple[float, float]:
+        """Return the interval of the shift of a quantile on a circle."""
+        domain = self.first.domain
+        _, begin = circle_from(domain, start)
+        arcs = []
+        for each, law in zip((self.first, self.second), laws, strict=True):
+            value = float(each.cumulative.turned(begin).quantile(probability))
+            arcs.append(
+                quantile_arc(
+                    law,
+                    domain,
+                    probability,
+                    value,
+                    start=begin,
+                    level=level**0.5,
+                    kind="pointwise",
+                    target=self.target,
+                )
+            )
+        (low, high), (other_low, other_high) = arcs
+        return low - other_high, high - other_low
 
     def confidence_band(
         self, level: float = 0.95, *, kind: Kind = "pointwise"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from math import isfinite
+from math import isfinite, isnan
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.documents import Stored, nearest, require, require_format, require_spelling
+from lapwing.documents import Stored, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, DomainError, FormatError, LimitedWarning
-from lapwing.linear.arrays import Values, as_numbers
+from lapwing.linear.arrays import Values, Vector, as_numbers
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
@@ -26,13 +26,15 @@ from lapwing.protocol.domains.domain_answers import (
     to_values,
 )
 from lapwing.protocol.domains.ranges import Closed, symbol_places, to_spans
-from lapwing.protocol.domains.units import is_missing, to_text
+from lapwing.protocol.domains.units import to_text
 from lapwing.results.answer_documents import AnswerRequest
-from lapwing.results.answer_text import html_of, lines_of, summary_of
+from lapwing.results.answer_text import summary_of
 from lapwing.results.answers import cdf_columns, result_answer
 from lapwing.results.atoms import Atom, atoms_of, found_bins
+from lapwing.results.circle import Circle, circle_from, refuse_on_circle
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference, People, people_of
+from lapwing.results.directions import MeanDirection, mean_direction, quantile_arc
 from lapwing.results.intervals import (
     Ends,
     answering,
@@ -57,7 +59,9 @@ from lapwing.results.readable import (
     equal_results,
     frame_of,
     hash_of_result,
+    html_of,
     interval_columns,
+    lines_of,
 )
 from lapwing.results.signed_estimate import (
     DOCUMENT_KEYS,
@@ -68,11 +72,8 @@ from lapwing.results.signed_estimate import (
     estimate_fields,
     present_uncertainty,
 )
-from lapwing.results.symbols import drawn_values, one_for_each_symbol, values_of
+from lapwing.results.symbols import asked_symbol, drawn_values, one_for_each_symbol, values_of
 from lapwing.results.uncertainty import Among, Band, Kind, Target, Uncertainty, table_kind
-
-_SHOWN = 60
-"""Characters of an unknown label that a message repeats."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -189,16 +190,33 @@ class Distribution(Stored):
         """
         return np.minimum(self.cumulative.up_to(to_places(points, self.domain)), 1.0)
 
-    def quantile(self, probabilities: ArrayLike) -> NDArray[Any]:
+    def quantile(self, probabilities: ArrayLike, *, start: Any = None) -> NDArray[Any]:
         """Return the smallest x with P(value <= x) >= p, for each p in [0, 1].
+
+        On a circle values are counted from `start` on, once round: ``start="12:00"`` for times
+        around midnight. Elsewhere there is no start.
 
         Values are floats, datetime64 for dates and moments, texts ("09:30:00") for times of day:
         see `lapwing.protocol.domains.domain_answers`. :attr:`cumulative` has plain numbers of all.
         A quantile above the range is ``inf`` and one below it ``-inf``: nobody knows how far.
+
+        Raises
+        ------
+        ArgumentError
+            When a probability is not in [0, 1]; on a circle without a start.
         """
-        days = to_days(self.cumulative.quantile(probabilities), self.domain)
-        found: NDArray[Any] = to_values(days, self.domain)
+        places = self._quantile_places(probabilities, start)
+        found: NDArray[Any] = to_values(places, self.domain)
         return found
+
+    def _quantile_places(self, probabilities: ArrayLike, start: Any) -> Vector:
+        """Return quantiles in numbers of the line, of dates whole days."""
+        if start is None:
+            return to_days(self.cumulative.quantile(probabilities), self.domain)
+        circle, begin = circle_from(self.domain, start)
+        days = to_days(self.cumulative.turned(begin).quantile(probabilities), self.domain)
+        places: Vector = circle.wrapped(np.maximum(days, begin))
+        return places
 
     def probability(self, low: Any, high: Any, *, closed: Closed | None = None) -> float:
         """Return the probability of a range, among those whose value is present.
@@ -220,19 +238,45 @@ class Distribution(Stored):
 
         It is the mean of values limited to the range of the domain: who is outside counts at the
         nearest end. A LimitedWarning comes once where somebody is outside, beyond chance.
+
+        On a circle it is the direction of the mean resultant vector. It is None, "no clear middle",
+        where the mean resultant length may be zero: where its 95 % interval holds that.
         """
         self._warn_when_limited()
         mean = self.cumulative.mean
+        if isnan(mean) or not self._has_middle(0.95, "empirical"):
+            return None
         return mean if self.domain.unit == "number" else to_values(mean, self.domain)
 
     def variance(self) -> float:
         """Return the variance, in the squared unit of the domain; its root is the deviation.
 
         ``cumulative.moment(k)`` is the mean of value ** k. Both are of values limited to the range
-        of the domain, as :meth:`mean`.
+        of the domain, as :meth:`mean`. ArgumentError on a circle, which has neither.
         """
         self._warn_when_limited()
         return self.cumulative.variance
+
+    def std(self) -> float:
+        """Return the standard deviation, in the unit of the domain: of times in seconds.
+
+        On a circle it is ``sqrt(-2 ln R)`` radians, with the mean resultant length R, which is
+        ``cumulative.resultant_length``. It is infinite where R is zero.
+        """
+        self._warn_when_limited()
+        return self.cumulative.std
+
+    def _direction(self, level: float, target: Target) -> MeanDirection | None:
+        """Return the mean direction on a circle with its interval; None without an error law."""
+        law = answering(self._present_uncertainty, target)
+        if law is None or not (self.domain.ordered and self.domain.circular):
+            return None
+        return mean_direction(law, self.domain, level)
+
+    def _has_middle(self, level: float, target: Target) -> bool:
+        """Return whether the mean is one: always on a line, on a circle where R is not zero."""
+        direction = self._direction(level, target)
+        return direction is None or direction.is_clear
 
     def _warn_when_limited(self) -> None:
         """Warn, once, where a mean is not that of all values: somebody is outside the range."""
@@ -396,7 +440,18 @@ class Distribution(Stored):
         """Return an interval for the mean, as :meth:`mean` says it; None without an error law.
 
         Reaches from all values at the left ends of their bins to all at the right ends.
+
+        On a circle it holds the directions in which the mean resultant may point, whatever the
+        values do inside their bins. Where its lower end is after the upper one, it goes round the
+        end of the circle. None where there is no clear middle: where R may be zero at this level.
         """
+        direction = self._direction(level, target)
+        if direction is not None:
+            circle, mean = Circle.of_domain(self.domain), self.cumulative.mean
+            assert circle is not None
+            if isnan(mean) or not direction.is_clear:
+                return None
+            return to_interval(direction.interval(circle, mean), self.domain)
         error_law = answering(self._present_uncertainty, target)
         if error_law is None:
             return None
@@ -408,7 +463,12 @@ class Distribution(Stored):
     def variance_interval(
         self, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
-        """Return an interval for the variance (delta method); None without an error law."""
+        """Return an interval for the variance (delta method); None without an error law.
+
+        ArgumentError on a circle, which has none.
+        """
+        if self.cumulative.circle is not None:
+            raise refuse_on_circle("variance")
         error_law = answering(self._present_uncertainty, target)
         if error_law is None:
             return None
@@ -422,12 +482,18 @@ class Distribution(Stored):
         level: float = 0.95,
         kind: Kind = "pointwise",
         target: Target = "empirical",
+        start: Any = None,
     ) -> tuple[Any, Any] | None:
         """Return an interval for one quantile, by inversion of the band; None without one.
 
         It ends at whole bins. With ``kind="simultaneous"``, the intervals of all quantiles hold
-        at once.
+        at once. On a circle it needs a `start`, as :meth:`quantile`, and may go round the end.
         """
+        if start is not None:
+            places = self._quantile_arc(probability, start, level=level, kind=kind, target=target)
+            if places is None:
+                return None
+            return to_interval(circle_from(self.domain, start)[0].arc(*places), self.domain)
         value = self.cumulative.quantile(probability)  # refuses what is no probability, and labels
         if value.ndim:
             raise ArgumentError("a quantile interval is of one probability, got several")
@@ -436,6 +502,21 @@ class Distribution(Stored):
             return None
         ends = quantile_ends(band, probability, float(value), self.domain)
         return to_interval(ends, self.domain)
+
+    def _quantile_arc(
+        self, probability: float, start: Any, *, level: float, kind: Kind, target: Target
+    ) -> tuple[float, float] | None:
+        """Return the interval of a quantile on a circle in numbers from its start on."""
+        _, begin = circle_from(self.domain, start)
+        value = self.cumulative.turned(begin).quantile(probability)
+        if value.ndim:
+            raise ArgumentError("a quantile interval is of one probability, got several")
+        law = self._present_uncertainty
+        if law is None:
+            return None
+        place = max(float(to_days(value, self.domain)), begin)
+        how: Any = {"level": level, "kind": kind, "target": target}
+        return quantile_arc(law, self.domain, probability, place, start=begin, **how)
 
     @property
     def _missing_share(self) -> float:
@@ -597,9 +678,12 @@ class Distribution(Stored):
         pictures = self._pictures(level=level, truth=truth)
         return show(*pictures, ax=ax, title=title, label=label)
 
-    def median(self) -> NDArray[np.float64]:
-        """Return the quantile of 1/2; `quantile_interval(0.5)` is its interval."""
-        middle: NDArray[np.float64] = self.quantile(0.5)
+    def median(self, *, start: Any = None) -> NDArray[np.float64]:
+        """Return the quantile of 1/2; `quantile_interval(0.5)` is its interval.
+
+        On a circle it needs a `start`, as :meth:`quantile`.
+        """
+        middle: NDArray[np.float64] = self.quantile(0.5, start=start)
         return middle
 
     def to_dict(self, *, level: float = 0.95, kind: Kind | None = None) -> Columns:
@@ -709,64 +793,3 @@ def _columns(result: Distribution, level: float, kind: Kind) -> Columns:
         **{name: column + absent for name, column in curve.items()},
         "interval": [*named, *absent],
     }
-
-
-def asked_symbol(domain: Domain, asked: Any) -> int:
-    """Return the number of the symbol that a share is asked of.
-
-    Parameters
-    ----------
-    domain : Domain
-    asked : object
-        A label, a number, date or time of the domain; None for the missing symbol.
-
-    Raises
-    ------
-    DomainError
-        When it is none of them.
-
-    Examples
-    --------
-    >>> from lapwing.protocol.domains.categories import Categories
-    >>> asked_symbol(Categories(["red", "green", "rest"], other="rest"), "green")
-    1
-    """
-    if is_missing(asked):
-        if domain.missing_index is None:
-            raise DomainError("this domain counts no missing values, so they have no share")
-        return domain.missing_index
-    if not domain.ordered:
-        return _of_label(domain, asked)
-    number = to_points(asked, unit=domain.unit, name="what a share is asked of")
-    if number.ndim:
-        raise ArgumentError("a share is of one value, got several")
-    ends = domain.left[0], domain.right[-1]
-    if domain.circular and not isfinite(float(number)):
-        raise DomainError("a share is of a value of the domain; no point of a circle is infinite")
-    beyond = not ends[0] <= float(number) <= ends[1]
-    if beyond and not domain.circular and not domain.outside_indices:
-        low, high = (to_text(float(end), unit=domain.unit) for end in ends)
-        fate = "counted at its ends" if domain.open_ended else "refused"
-        raise DomainError(
-            f"a share is of a value of the domain, from {low} to {high}; values beyond were {fate}"
-        )
-    return int(domain.index([asked])[0])
-
-
-def _of_label(domain: Any, asked: Any) -> int:
-    """Return the number of a label; another one is not in its place."""
-    if domain.name != "categories":
-        return int(domain.index([asked])[0])
-    listed = domain.listed
-    whole = type(asked) is float and asked.is_integer()
-    label = int(asked) if whole else getattr(asked, "item", lambda: asked)()
-    if type(label) in (str, int) and label in listed:
-        return int(domain.index([label])[0])
-    said = f"{label!r:.{_SHOWN}}" if isinstance(label, str | int) else f"a {type(label).__name__}"
-    if domain.other is not None:
-        raise DomainError(
-            f"there is no label {said} of its own; it is counted in {domain.other!r}, whose share "
-            "is of all such values together"
-        )
-    near = "" if isinstance(domain.labels, int) else nearest(str(label), map(str, listed))
-    raise DomainError(f"there is no label {said}{near}")

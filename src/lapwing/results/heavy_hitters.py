@@ -16,7 +16,7 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.answer_documents import AnswerRequest
-from lapwing.results.answer_text import html_of, lines_of, summary_of
+from lapwing.results.answer_text import summary_of
 from lapwing.results.answers import result_answer
 from lapwing.results.intervals import reaching
 from lapwing.results.picture import BAR_LIMIT, Bars, name_of, people_and_guarantee
@@ -26,7 +26,9 @@ from lapwing.results.readable import (
     equal_results,
     frame_of,
     hash_of_result,
+    html_of,
     interval_columns,
+    lines_of,
 )
 from lapwing.results.symbols import values_of
 from lapwing.results.uncertainty import Band, Kind, Target, check_kind, check_level

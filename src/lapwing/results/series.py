@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
-from itertools import pairwise
+from functools import partial
 from typing import Any, ClassVar, Self, TypeAlias, overload
 
 import numpy as np
@@ -18,9 +16,11 @@ from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.arrays import Vector, short_repr
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.text_values import Unit
+from lapwing.protocol.domains.units import to_text
 from lapwing.results.answer_documents import AnswerRequest
-from lapwing.results.answer_text import facts_of, html_of, lines_of
+from lapwing.results.answer_text import facts_of
 from lapwing.results.answers import series_answer
+from lapwing.results.circle import Circle
 from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
 from lapwing.results.picture import Axis
@@ -34,97 +34,12 @@ from lapwing.results.plotting import (
     shades,
     write_percent,
 )
-from lapwing.results.readable import Columns, equal_results, frame_of
+from lapwing.results.readable import Columns, equal_results, frame_of, html_of, lines_of
 from lapwing.results.series_change import SeriesChange
 from lapwing.results.symbols import values_of
 from lapwing.results.uncertainty import Kind, Target, Uncertainty
 from lapwing.results.walk_errors import LabelErrors, WalkErrors
-
-_DATED = re.compile(r"\d{4}(-W\d{2}|-\d{2}(-\d{2})?)?")
-"""Names that say when: 2026, 2026-03, 2026-W09, 2026-03-01. As texts they sort by time."""
-
-
-def check_name(name: object) -> None:
-    """Raise ArgumentError unless it can be the name of a week."""
-    if not isinstance(name, str) or not 1 <= len(name) <= 100 or not name.isprintable():
-        raise ArgumentError("the name of a week must be a text of 1 to 100 printable letters")
-
-
-def check_names(names: Sequence[str]) -> None:
-    """Raise ArgumentError unless these are names of weeks, all different and in order."""
-    for name in names:
-        check_name(name)
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ArgumentError(f"two weeks are named {twice!r}; name each once")
-    check_order(names)
-
-
-def check_order(names: Sequence[str]) -> None:
-    """Raise ArgumentError when names that are dates of one form are not in order.
-
-    Other names, as those of gaps, stand anywhere between them.
-    """
-    last: dict[tuple[int, bool], str] = {}
-    for name in names:
-        if _DATED.fullmatch(name):
-            form = len(name), "W" in name
-            before = last.get(form)
-            if before is not None and name <= before:
-                raise ArgumentError(f"weeks must be in order, and {name} comes after {before}")
-            last[form] = name
-
-
-def with_missing(names: Sequence[str]) -> list[str]:
-    """Return names of weeks in order, and between them those of dates that are missing.
-
-    Parameters
-    ----------
-    names : sequence of str
-        In order.
-
-    Notes
-    -----
-    Where all are dates of one form and lie as far apart as the two nearest, or a multiple of that:
-    weeks that are asked every second week miss none. Of other names nobody can tell.
-    """
-    if len(names) < 2 or not all(_DATED.fullmatch(name) for name in names):
-        return list(names)
-    if len({(len(name), "W" in name) for name in names}) > 1:
-        return list(names)
-    try:
-        places = [_place(name) for name in names]
-    except ValueError:  # of no calendar: 2026-W60, 2026-02-30
-        return list(names)
-    steps = [after - before for before, after in pairwise(places)]
-    step = min(steps)
-    if step < 1 or any(each % step for each in steps):
-        return list(names)
-    return [_named(place, names[0]) for place in range(places[0], places[-1] + 1, step)]
-
-
-def _place(name: str) -> int:
-    """Return a date as a number: of years, months, weeks or days."""
-    if len(name) == 4:
-        return int(name)
-    if "W" in name:
-        return date.fromisocalendar(int(name[:4]), int(name[-2:]), 1).toordinal() // 7
-    if len(name) == 7:
-        return 12 * int(name[:4]) + date(int(name[:4]), int(name[-2:]), 1).month - 1
-    return date.fromisoformat(name).toordinal()
-
-
-def _named(place: int, like: str) -> str:
-    """Return the name of a place, in the form of another name."""
-    if len(like) == 4:
-        return f"{place:04d}"
-    if "W" in like:
-        year, week, _ = date.fromordinal(7 * place + 1).isocalendar()
-        return f"{year:04d}-W{week:02d}"
-    if len(like) == 7:
-        return f"{place // 12:04d}-{place % 12 + 1:02d}"
-    return date.fromordinal(place).isoformat()
-
+from lapwing.results.week_names import check_names
 
 _COLUMNS = 6
 """Small pictures in a row."""
@@ -220,6 +135,31 @@ def label_timeline(
                 if band is not None:
                     rows[1:, number] = band.low[symbol], band.high[symbol]
         tracks.append(Track(label, *rows))
+    return Timeline(names, tuple(tracks), marks, None)
+
+
+def quarter_timeline(
+    names: list[str],
+    weeks: Sequence[Distribution | None],
+    circle: Circle,
+    marks: tuple[int, ...],
+    *,
+    level: float = 0.95,
+) -> Timeline:
+    """Return the shares of the four quarters of a circle over time."""
+    tracks = []
+    unit = next(week.domain.unit for week in weeks if week is not None)
+    for quarter in circle.quarters():
+        rows = np.full((3, len(names)), np.nan)
+        for number, week in enumerate(weeks):
+            if week is not None:
+                share = week.probability(*quarter)
+                rows[:, number] = (
+                    share,
+                    *(week.probability_interval(*quarter, level=level) or (share, share)),
+                )
+        left, right = (to_text(end, unit=unit) for end in quarter)
+        tracks.append(Track(f"{left} to {right}", *rows))
     return Timeline(names, tuple(tracks), marks, None)
 
 
@@ -496,13 +436,15 @@ class Series(Stored):
         """What the weeks are about."""
         return next(week.distribution.domain for week in self.weeks if week.distribution)
 
-    def quantile(self, probability: float) -> NDArray[Any]:
+    def quantile(self, probability: float, *, start: Any = None) -> NDArray[Any]:
         """Return one quantile over time: [weeks], missing (NaN or NaT) in gaps.
 
-        Values are as :meth:`Distribution.quantile` has them.
+        Values are as :meth:`Distribution.quantile` has them; on a circle it needs a `start`.
         """
         found = [
-            None if week.distribution is None else week.distribution.quantile(probability)
+            None
+            if week.distribution is None
+            else week.distribution.quantile(probability, start=start)
             for week in self.weeks
         ]
         some = next(value for value in found if value is not None)
@@ -569,6 +511,9 @@ class Series(Stored):
         the largest labels its share, and its interval in two columns that end in ``_low`` and
         ``_high``. Intervals hold for all labels of one week at once, not for all weeks. The column
         `interval` has their kind.
+
+        On a circle the mean direction with its interval, None without a clear middle, the mean
+        resultant length `R` and the shares of the four quarters.
         """
         shown: Columns = {"week": [], "people": [], "change": []}
         changes = {change.week: change.kind for change in self.changes}
@@ -577,6 +522,11 @@ class Series(Stored):
             shown["week"].append(week.name)
             shown["people"].append(0 if found is None else found.reports)
             shown["change"].append(changes.get(number, week.gap or ""))
+        circle = Circle.of_domain(self.domain)
+        if circle is not None:
+            shown |= self._directions(circle, level)
+            kinds = [None if low is None else "pointwise" for low in shown["mean_low"]]
+            return {**shown, "interval": kinds}
         if self.domain.ordered:
             for name, values in self._quantiles(level).items():
                 shown[name] = values
@@ -608,6 +558,24 @@ class Series(Stored):
                 values.append(None if value is None else float(value))
         return columns
 
+    def _directions(self, circle: Circle, level: float) -> Columns:
+        """Return the columns of a circle: the mean direction, R and the four quarters."""
+        quarters = circle.quarters()
+        write = partial(to_text, unit=self.domain.unit)
+        names = [f"{write(left)} to {write(right)}" for left, right in quarters]
+        columns: Columns = {name: [] for name in ("mean", "mean_low", "mean_high", "R", *names)}
+        for week in self.weeks:
+            row: list[float | None] = [None] * len(columns)
+            if week.distribution is not None:
+                plain = week.distribution._in_numbers()
+                middle = plain.cumulative.mean if plain._has_middle(level, "empirical") else None
+                ends = plain.mean_interval(level=level) or (None, None)
+                shares = [plain.probability(*quarter) for quarter in quarters]
+                row = [middle, *ends, plain.cumulative.resultant_length, *shares]
+            for values, value in zip(columns.values(), row, strict=True):
+                values.append(value)
+        return columns
+
     def _largest(self) -> list[tuple[str, int]]:
         masses = [week.distribution.mass for week in self.weeks if week.distribution]
         order = np.argsort(-np.mean(masses, axis=0), kind="stable")[:LABELS]
@@ -634,6 +602,9 @@ class Series(Stored):
         """Return quantiles (of labels: shares) over time as plain data."""
         marks = tuple(change.week for change in self.changes)
         found = [week.distribution for week in self.weeks]
+        circle = Circle.of_domain(self.domain)
+        if circle is not None:
+            return quarter_timeline(self.names, found, circle, marks)
         if self.domain.ordered:
             return quantile_timeline(self.names, found, PROBABILITIES, marks)
         return label_timeline(self.names, found, self._largest(), marks)
@@ -646,8 +617,8 @@ class Series(Stored):
         Parameters
         ----------
         kind : {"timeline", "weeks"}
-            Quantiles (of labels: shares) over time with their intervals; or a small picture of
-            every week, beside the week before it.
+            Quantiles (of labels and of the quarters of a circle: shares) over time with their
+            intervals; or a small picture of every week, beside the week before it.
         title, label : str, optional
             Of the picture, and of the values.
         """

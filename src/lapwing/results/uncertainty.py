@@ -578,6 +578,40 @@ class Uncertainty:
         """Simultaneous bands that were asked for, by level and target."""
         return {}
 
+    def turned(self, first: int) -> Uncertainty:
+        """Return the error law of symbols on a circle in another order: from `first` round it.
+
+        Cumulative sums then begin there. An error of the old sum before `first` alone (`remainder`)
+        is in all of them.
+        """
+        if first == 0:
+            return self
+        if first not in self._turned_laws:
+            noise, remainder = self.noise, np.roll(self.remainder, -first)
+            factor, signs = np.roll(noise.factor, -first, axis=0), noise.signs
+            before = float(self.remainder[first - 1])
+            if before > 0:
+                column = np.zeros((remainder.size, 1))
+                column[0], column[-1] = -math.sqrt(before), math.sqrt(before)
+                factor, signs = np.hstack([factor, column]), np.append(signs, 1.0)
+                remainder[-1] = 0.0  # the sum of all is one
+            listed = self.variants.listed()
+            self._turned_laws[first] = replace(
+                self,
+                center=np.roll(self.center, -first),
+                noise=Covariance(np.roll(noise.diagonal, -first), factor, signs),
+                remainder=remainder,
+                plug_in=np.roll(self.plug_in, -first),
+                variants=Variants(**{name: law.turned(first) for name, law in listed.items()}),
+                of_cells=None,
+            )
+        return self._turned_laws[first]
+
+    @cached_property
+    def _turned_laws(self) -> dict[int, Uncertainty]:
+        """Error laws that begin at other symbols, which keep their simulations."""
+        return {}
+
     @property
     def says_present(self) -> bool:
         """Whether somebody has another value than the last symbol, which is for missing ones."""

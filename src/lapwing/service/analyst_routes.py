@@ -35,7 +35,7 @@ LOWEST_LEVEL, HIGHEST_LEVEL = 0.5, 0.9999
 
 _QUERY = (
     *("segment", "level", "against", "against_segment", "target"),
-    *("low", "high", "quantiles", "together"),
+    *("low", "high", "quantiles", "start", "together"),
 )
 
 
@@ -129,6 +129,14 @@ def question_of(
         ranges = ((query.get("low", ""), query.get("high", "")),)
         if any(len(end) > 100 for end in ranges[0]):
             raise malformed("an end of a range has at most 100 signs")
+    start = query.get("start")
+    if len(start or "") > 100:
+        raise malformed("the start of quantiles has at most 100 signs")
+    circular = kept.survey.randomizer.domain.circular
+    if start is not None and not circular:
+        raise malformed("start is for a survey on a circle, and this one is on a line")
+    if "quantiles" in query and circular and start is None:
+        raise malformed("quantiles on a circle need start, the value from which they are counted")
     question = Question(
         epoch=epoch,
         segment=query.get("segment"),
@@ -138,6 +146,7 @@ def question_of(
         level=_number(query.get("level", "0.95"), "level", LOWEST_LEVEL, HIGHEST_LEVEL),
         ranges=ranges,
         probabilities=_probabilities(query.get("quantiles")),
+        start=start,
         together=_together(query.get("together"), find),
     )
     return question, form

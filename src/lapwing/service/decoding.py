@@ -73,6 +73,7 @@ def carried_out(
                 level=order.level,
                 probabilities=order.probabilities,
                 ranges=order.ranges,
+                start=order.start,
                 curve=True,
             )
             return dict(answer_of(shown, request))

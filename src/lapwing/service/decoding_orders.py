@@ -54,6 +54,8 @@ class Order(NamedTuple):
     names: tuple[str, str]
     together: tuple[Key, ...] = ()
     """Tallies of other surveys, which are decoded to one answer with that of `key`."""
+    start: str | None = None
+    """From where quantiles on a circle are counted."""
 
     @property
     def keys(self) -> tuple[Key, ...]:

@@ -286,7 +286,8 @@ def _analysts() -> Document:
         ),
         _query("low", "Where a range begins. Left out: open.", end),
         _query("high", "Where it ends; it holds the end that bins hold. Left out: open.", end),
-        _query("quantiles", "Probabilities with commas between.", TEXT),
+        _query("quantiles", "Probabilities with commas between; on a circle with start.", TEXT),
+        _query("start", "On a circle: the value from which quantiles are counted.", end),
         _query(
             "together",
             "Epochs of other surveys about the same distribution, FINGERPRINT/EPOCH with commas "

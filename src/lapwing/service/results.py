@@ -66,6 +66,8 @@ class Question:
         belongs to the bins.
     probabilities : tuple of float
         Of quantiles.
+    start : str, optional
+        From where quantiles on a circle are counted.
     together : tuple of (KeptSurvey, str)
         Other surveys about the same distribution, each with an epoch of it: one answer of all.
     """
@@ -78,6 +80,7 @@ class Question:
     level: float = 0.95
     ranges: tuple[tuple[str, str], ...] = ()
     probabilities: tuple[float, ...] = PROBABILITIES
+    start: str | None = None
     together: tuple[tuple[KeptSurvey, str], ...] = ()
 
     @property
@@ -258,6 +261,7 @@ class Results:
             ", ".join(dict.fromkeys([kept.survey.name, *_named(question.together)])),
             _names(key, against),
             together,
+            question.start,
         )
 
     async def _together(self, key: Key, question: Question) -> tuple[Key, ...]:

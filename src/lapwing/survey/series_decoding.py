@@ -27,9 +27,10 @@ from lapwing.protocol.messages.tally import CountTally, Tally
 from lapwing.protocol.randomizer import channel_for
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
-from lapwing.results.series import Errors, Series, SeriesWeek, check_names, laws_between
+from lapwing.results.series import Errors, Series, SeriesWeek, laws_between
 from lapwing.results.series_change import SeriesChange, Shift
 from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.week_names import check_names
 from lapwing.survey.publication import Publication
 from lapwing.survey.survey import Survey
 

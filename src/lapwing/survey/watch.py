@@ -46,9 +46,9 @@ from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.randomizer import Randomizer, channel_for
-from lapwing.results.series import check_name, check_order
 from lapwing.results.series_change import Shift
 from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.week_names import check_name, check_order
 from lapwing.survey.series_decoding import (
     ReadWeek,
     WeekGiven,

@@ -75,6 +75,10 @@ class AskedShares:
         "The quantile of a probability from 0 to 1, such as 0.5 for the median. May be repeated.",
         "P",
     )
+    start: str | None = option(
+        "Of a circle: the value from which quantiles are counted, best where few values are.",
+        "VALUE",
+    )
 
     @property
     def _ends(self) -> tuple[list[_End], list[_End]]:
@@ -98,6 +102,8 @@ class AskedShares:
             raise ArgumentError(
                 "a range has one lower and one upper end; ask several ranges one by one"
             )
+        if self.start is not None and not self.quantile:
+            raise ArgumentError("--start is where a --quantile is counted from; ask for one")
         for probability in self.quantile or ():
             if not 0 <= probability <= 1:
                 raise ArgumentError(f"--quantile must be in [0, 1], got {probability:g}")
@@ -137,6 +143,14 @@ class AskedShares:
             require_no_segments(result, flag="--quantile" if self.quantile else flags)
         if self.quantile and not (isinstance(result, Distribution) and result.domain.ordered):
             raise ArgumentError("--quantile is for numbers; of labels ask --share")
+        if self.quantile and result.domain.circular != (self.start is not None):
+            raise ArgumentError(
+                "--quantile on a circle needs --start, the value from which values are counted"
+                if self.start is None
+                else "--start is for a circle, and this is a line; leave it out"
+            )
+        if self.start is not None:
+            number_of(self.start, result.domain, name="--start")
         ranges: list[AskedRange] = []
         if flags and isinstance(result, Distribution):
             if not result.domain.ordered:
@@ -150,6 +164,7 @@ class AskedShares:
             probabilities=self.quantile or (),
             ranges=ranges,
             labels=labels,
+            start=self.start,
             moments=False,
             range_errors=False,
             atoms=False,
@@ -177,11 +192,12 @@ def answer(
     share is a share of the people whose value is present. The share of missing values is a share
     of all people. Each interval is for one question (pointwise). It covers every position of the
     values inside the bins in which a range ends. The interval of a quantile comes from inverting
-    the band of the distribution function.
+    the band of the distribution function. On a circle a quantile needs --start.
     """
     check_level(level)
     asked.check()
-    if asked.quantile and asked != AskedShares(quantile=asked.quantile) and written.table:
+    alone = AskedShares(quantile=asked.quantile, start=asked.start)
+    if asked.quantile and asked != alone and written.table:
         raise ArgumentError("--csv holds one table: ask for shares or for quantiles")
     written.check(inputs=[result_file], force=force)
     result = read_distribution_or_list(result_file, segment)

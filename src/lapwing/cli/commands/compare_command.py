@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, cast, get_args
 
@@ -30,6 +30,7 @@ from lapwing.distances import (
 )
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.results.answer_documents import AnswerRequest
+from lapwing.results.circle import NO_MIDDLE
 from lapwing.results.difference import Difference, People, people_of
 from lapwing.results.distribution import Distribution
 from lapwing.results.plotting import figure_of
@@ -254,14 +255,22 @@ def _between_curves(result: Distribution, truth: Truth) -> list[Measure]:
         )
         for width in RANGES
     ]
-    measures += [
+    if domain.circular:
+        two = replace(two, circle=one.circle)
+        way, deviation = mean_error(one, two), abs(one.std - two.std)
+        return [
+            *measures,
+            Measure("error of the mean direction, the shorter way round", way, unit),
+            Measure("error of the standard deviation on the circle", deviation, unit),
+        ]
+    return [
+        *measures,
         Measure("error of the mean", mean_error(one, two), unit),
         Measure(
             "error of the variance", variance_error(one, two), f"{unit} squared" if unit else ""
         ),
         Measure("error of the deciles", decile_error(one, two), unit),
     ]
-    return measures
 
 
 def _between_bins(result: Distribution, truth: Truth) -> list[Measure]:
@@ -299,4 +308,6 @@ def _finite(value: float | None) -> float | None:
 def _text(value: float | None) -> str:
     if value is None:
         return "other bins"
+    if math.isnan(value):
+        return NO_MIDDLE
     return f"{value:.6g}" if math.isfinite(value) else "infinite"

@@ -17,7 +17,8 @@ from lapwing.protocol.domains.segmented import NO_SEGMENT, Segmented
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
-from lapwing.results.series import Series, with_missing
+from lapwing.results.series import Series
+from lapwing.results.week_names import with_missing
 from lapwing.survey.publication import Publication, decode_release
 from lapwing.survey.series_decoding import WeekGiven
 from lapwing.survey.survey import FORMAT as SURVEY

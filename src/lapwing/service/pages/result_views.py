@@ -14,6 +14,7 @@ from lapwing.results.answer_text import (
     atom_place,
     band_text,
     beyond_text,
+    bin_text,
     count_text,
     estimate_text,
     interval_text,
@@ -132,7 +133,16 @@ def _numbers(document: Document) -> dict[str, Any]:
             }
             for each in document["quantiles"]
         ],
-        "mean": _cells(document["mean"], "value", write),
+        "mean": {
+            "value": number_text(document["mean"], write, unit),
+            "interval": interval_text(document["mean"], write, unit),
+        },
+        "resultant_length": document["resultant_length"]
+        and _cells(document["resultant_length"], "value", writer("number")),
+        "quarters": [
+            {"place": bin_text(each, write, unit), **_cells(each, "share", percent)}
+            for each in document["quarters"] or ()
+        ],
         "limited": limits and limited_text(limits, write),
         "outside": [
             {"place": place, **_cells(row, "share", percent)}
@@ -276,7 +286,11 @@ def difference_view(document: Document) -> dict[str, Any]:
             }
             for row in _spread(len(columns["right"]))
         ],
-        "mean": _cells(document["mean"], "shift", write),
+        "mean": {
+            "shift": document["mean"].get("reason") or write(document["mean"]["shift"]),
+            "interval": interval_text(document["mean"], write),
+        },
+        "circular": bool(document["domain"].get("circular")),
         "limited": limits and limited_text(limits, writer(unit)),
         "quantiles": [
             {"share": level_text(each["probability"]), **_cells(each, "shift", write)}
