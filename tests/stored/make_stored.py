@@ -11,6 +11,7 @@ import hashlib
 import json
 import sys
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -282,8 +283,9 @@ def facts(survey: Survey, reports: Any, tally: Any, made: Distribution) -> dict[
     band = Distribution.from_json(made.to_json()).confidence_band(0.9)
     found["band"] = None if band is None else [band.low.tolist(), band.high.tolist()]
     if made.domain.ordered:
-        found["quantiles"] = made._in_numbers().quantile([0.1, 0.5, 0.9]).tolist()
-        found["mean"] = made._in_numbers().mean()
+        line = replace(made.cumulative, circle=None)
+        found["quantiles"] = line.quantile([0.1, 0.5, 0.9]).tolist()
+        found["mean"] = line.mean
     return found
 
 
