@@ -79,8 +79,9 @@ def test_forecasts(files: Path, done: Program) -> None:
     goal = ("--epsilon", "1", "--users", "1000")
     done("recommend", *goal, "--low", "0", "--high", "10", "--csv", "r.csv")
     assert list(written(files / "r.csv")[0]) == [
-        *("distance", "typical", "smooth", "multimodal", "spiky")
+        *("distance", "typical", "smooth", "multimodal", "spiky", "unit")
     ]
+    assert written(files / "r.csv")[0]["unit"] == "share of the range"
     done("recommend", *goal, "--categories", "a,b,c", "--csv", "c.csv")
     assert "l1" in [row["distance"] for row in written(files / "c.csv")]
 

@@ -14,7 +14,7 @@ import pytest
 import lapwing as lw
 from lapwing.errors import LimitedWarning
 from lapwing.results.answer_documents import AnswerRequest, AskedRange
-from lapwing.results.answer_text import csv_rows, question_text, tables_of
+from lapwing.results.answer_text import csv_rows, question_text, summary_of, tables_of
 from lapwing.results.answers import answer_of
 
 INCOME = lw.Interval(0, 30_000, bins=300, outside="overflow")
@@ -180,7 +180,8 @@ def test_a_shift_of_a_quantile_outside_is_not_known(income: lw.Distribution) -> 
         "low": None,
         "high": None,
     }
-    assert tables_of(answer, "x")[0].rows[1][1] == "not known"
+    assert tables_of(answer, "x")[0].rows[1][1:] == ["not known", "not known"]
+    assert summary_of(answer)["shift of the 99.9 % quantile"] == "not known"
 
 
 def test_people_outside_are_drawn_at_the_ends(income: lw.Distribution) -> None:

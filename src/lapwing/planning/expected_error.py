@@ -16,6 +16,16 @@ USER_LIMIT = 10**9
 """People beyond which nothing is predicted."""
 
 
+UNITS = {
+    "wasserstein": "share of the range",
+    "kolmogorov_smirnov": "share of the people",
+    "l1": "share of the people, summed over labels",
+    "mean_squared_error": "squared share of the people",
+    "detectable_share": "share of the people",
+}
+"""The units of predicted errors, by their distances."""
+
+
 @dataclass(frozen=True)
 class ErrorByKind:
     """The mean error in one distance, on each kind of column.
@@ -243,7 +253,7 @@ class Recommendation:
             "report": f"{self.report_bytes} byte{'s' if self.report_bytes != 1 else ''}",
         }
         for distance, error in self.expected_error.items():
-            text = f"{error.typical:.3g}"
+            text = f"{error.typical:.3g}, {UNITS[distance]}"
             if error.low < error.high:
                 text += f"; {error.low:.3g} to {error.high:.3g} from easy columns to hard ones"
             facts[f"error, {distance.replace('_', ' ')}"] = text

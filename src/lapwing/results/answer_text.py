@@ -161,8 +161,10 @@ def label_text(label: Any) -> str:
     return MISSING if label is None else str(label)
 
 
-def interval_text(row: Mapping[str, Any], write: Write, unit: Unit = "number") -> str:
-    """Return the interval of a row, its entries "low" and "high"; a dash where there is none.
+def interval_text(
+    row: Mapping[str, Any], write: Write, unit: Unit = "number", *, none: str = NONE
+) -> str:
+    """Return the interval of a row, its entries "low" and "high"; `none` where there is none.
 
     Examples
     --------
@@ -175,7 +177,7 @@ def interval_text(row: Mapping[str, Any], write: Write, unit: Unit = "number") -
     if NONE in (low, high):  # a shift may have one end only
         end = low if high == NONE else high
         word: OpenEnd = "at_least" if high == NONE else "at_most"
-        return end if end == NONE else beyond_text(end, "number", word)
+        return none if end == NONE else beyond_text(end, "number", word)
     return low if low == high and row["low"] is None else f"{low} to {high}"
 
 
@@ -233,14 +235,14 @@ def limited_text(limits: Sequence[float], write: Write) -> str:
 
 
 def with_interval(text: str, interval: str) -> str:
-    """Return an estimate with its interval where there is one.
+    """Return an estimate with its interval where there is one that says more.
 
     Examples
     --------
     >>> with_interval("40", "38 to 41"), with_interval("40", "-")
     ('40 (38 to 41)', '40')
     """
-    return text if interval == NONE else f"{text} ({interval})"
+    return text if interval in (NONE, text) else f"{text} ({interval})"
 
 
 def number_writer(unit: Unit) -> Write:
@@ -503,10 +505,7 @@ def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
             facts["means"] = limited_text(answer["limited_to"], write)
         facts["intervals"] = f"pointwise {level_text(answer['level'])}, about {ABOUT['empirical']}"
     elif any(week["interval"] for week in weeks):
-        facts["intervals"] = (
-            f"in the CSV and JSON; simultaneous {level_text(answer['level'])} over the labels of "
-            f"each week, about {ABOUT['empirical']}"
-        )
+        facts["intervals"] = "simultaneous over the labels of each week, in the CSV and JSON"
     for change in answer["changes"]:
         facts[f"{CHANGES[change['kind']]} {change['week']}"] = (
             f"since {change['since']}: {change['words']}"
@@ -659,8 +658,11 @@ def _difference_table(answer: DifferenceAnswer, title: str) -> TextTable:
     def write(shift: float | None) -> str:
         return NOT_KNOWN if shift is None else shift_text(shift, answer["unit"])
 
+    def interval(row: Any) -> str:
+        return interval_text(row, write, none=NONE if answer["band"] is None else NOT_KNOWN)
+
     rows = [
-        [estimate_probability(row["probability"]), write(row["shift"]), interval_text(row, write)]
+        [estimate_probability(row["probability"]), write(row["shift"]), interval(row)]
         for row in answer["quantiles"] or []
     ]
     mean, limits = answer["mean"], answer["limited_to"]
@@ -668,8 +670,9 @@ def _difference_table(answer: DifferenceAnswer, title: str) -> TextTable:
         of = "" if limits is None else f" {limited_text(limits, number_writer(answer['unit']))}"
         if answer["domain"].get("circular"):
             of = " direction, the shorter way round"
-        shift = mean.get("reason") or write(mean["shift"])
-        rows.append([f"mean{of}", shift, interval_text(mean, write)])
+        reason = mean.get("reason")
+        ends = NONE if reason else interval(mean)
+        rows.append([f"mean{of}", reason or write(mean["shift"]), ends])
     return TextTable(title, ["quantile", "shift", header], rows)
 
 

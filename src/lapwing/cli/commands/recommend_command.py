@@ -19,7 +19,7 @@ from lapwing.cli.showing.answer import TableOptions
 from lapwing.cli.wording import domain_text
 from lapwing.errors import ArgumentError
 from lapwing.planning.chosen_bins import recommended_bins
-from lapwing.planning.expected_error import ErrorByKind
+from lapwing.planning.expected_error import UNITS, ErrorByKind
 from lapwing.planning.recommendation import recommend as recommendation
 from lapwing.privacy.exact_numbers import exact_epsilon
 from lapwing.protocol.domains.domain import Domain
@@ -145,7 +145,11 @@ def _written(errors: Mapping[str, ErrorByKind]) -> list[dict[str, Any]]:
     """Return the rows of predicted errors for a file."""
     kinds = _kinds(errors)
     return [
-        {"distance": name.replace("_", "-"), **{kind: _of(one, kind) for kind in kinds}}
+        {
+            "distance": name.replace("_", "-"),
+            **{kind: _of(one, kind) for kind in kinds},
+            "unit": UNITS[name],
+        }
         for name, one in errors.items()
     ]
 
@@ -210,9 +214,10 @@ def _errors(expected: Mapping[str, ErrorByKind], source: str) -> Table:
         [
             distance.replace("_", "-"),
             *("" if (one := _of(error, kind)) is None else f"{one:.2g}" for kind in kinds),
+            UNITS[distance],
         ]
         for distance, error in expected.items()
     ]
     # What `distances` says of the exact values has the steps inside the bins on top.
     where = " between bins" if "wasserstein" in expected else ""
-    return grid(f"expected error{where}, by {source}", ["distance", *kinds], rows)
+    return grid(f"expected error{where}, by {source}", ["distance", *kinds, "unit"], rows)

@@ -278,7 +278,7 @@ def show_expected_error(
         rows["noise in a share"] = (
             "not known before: it depends on the data"
             if errors.deviation is None
-            else f"{errors.deviation:.3g} (root mean square), at most "
+            else f"{errors.deviation:.3g} of the people (root mean square), at most "
             f"{errors.largest_deviation:.3g}"
         )
     else:
@@ -301,7 +301,7 @@ def _errors_of_curve(errors: Any) -> Table:
     sources |= {f"the answer, {kind} column": largest.of(kind) for kind in KINDS}
     body = [[name, "-" if value is None else f"{value:.3g}"] for name, value in sources.items()]
     title = "Expected largest error of the CDF at the edges of the bins"
-    return grid(title, ["source", "share"], body)
+    return grid(title, ["source", "share of the people"], body)
 
 
 def publish_round(

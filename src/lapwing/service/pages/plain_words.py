@@ -178,7 +178,7 @@ def learned_at_most(epsilon: Fraction) -> list[dict[str, str]]:
 
 _DISTANCES = {
     "wasserstein": "mean distance of the CDF from the truth, as a share of the range",
-    "kolmogorov_smirnov": "largest distance of the CDF from the truth",
+    "kolmogorov_smirnov": "largest distance of the CDF from the truth, as a share of the people",
     "l1": "sum of all errors of shares",
     "mean_squared_error": "mean squared error of a share",
     "detectable_share": "smallest share that is found in a list of frequent values",

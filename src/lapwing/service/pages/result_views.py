@@ -9,6 +9,7 @@ import msgspec
 
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.results.answer_text import (
+    NONE,
     NOT_KNOWN,
     Write,
     atom_place,
@@ -172,6 +173,13 @@ def _cells(row: Document, name: str, write: Write) -> dict[str, str]:
     return {name: write(row[name]), "interval": interval_text(row, write)}
 
 
+def _shift(row: Document, write: Write, band: Any) -> dict[str, str]:
+    """Return a shift and its interval, as texts."""
+    reason = row.get("reason")
+    interval = interval_text(row, write, none=NONE if reason or band is None else NOT_KNOWN)
+    return {"shift": reason or write(row["shift"]), "interval": interval}
+
+
 def _spread(length: int) -> list[int]:
     """Return evenly spread rows, the first and the last among them."""
     if length <= MOST_ROWS:
@@ -286,14 +294,11 @@ def difference_view(document: Document) -> dict[str, Any]:
             }
             for row in _spread(len(columns["right"]))
         ],
-        "mean": {
-            "shift": document["mean"].get("reason") or write(document["mean"]["shift"]),
-            "interval": interval_text(document["mean"], write),
-        },
+        "mean": _shift(document["mean"], write, document["band"]),
         "circular": bool(document["domain"].get("circular")),
         "limited": limits and limited_text(limits, writer(unit)),
         "quantiles": [
-            {"share": level_text(each["probability"]), **_cells(each, "shift", write)}
+            {"share": level_text(each["probability"]), **_shift(each, write, document["band"])}
             for each in document["quantiles"]
         ],
     }
