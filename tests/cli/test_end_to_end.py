@@ -104,7 +104,7 @@ def test_dates(done: Program, tmp_path: Path) -> None:
     assert found["wasserstein"]["unit"] == "days" and found["wasserstein"]["value"] < 10
 
 
-def test_times_of_day_on_a_circle(done: Program, tmp_path: Path) -> None:
+def test_times_of_day_on_a_circle(done: Program, lapwing: Program, tmp_path: Path) -> None:
     # Around midnight, so that the circle matters.
     seconds = np.random.default_rng(3).normal(0, 5_000, 20_000) % 86_400
     start = np.datetime64("2024-03-01", "us")
@@ -131,11 +131,17 @@ def test_times_of_day_on_a_circle(done: Program, tmp_path: Path) -> None:
         )
         done("tally", "survey.json", "reports.csv", "-o", "tally.json", "--force")
         decoded = done("decode", "survey.json", "tally.json", "-o", "result.json", "--force")
-        assert "counted from the start of the circle" in decoded.out
+        assert "mean direction" in decoded.out and "18:00:00 to 24:00:00" in decoded.out
         truth = ("--truth", "times.parquet", "-c", column)
         found = done("compare", "result.json", *truth, "--json").document["distances"]
         assert found["wasserstein on the circle"]["unit"] == "seconds"
         assert found["wasserstein on the circle"]["value"] < 900
+        assert found["error of the mean direction, the shorter way round"]["value"] < 900
+        assert "error of the deciles" not in found and "error of the variance" not in found
+        asked = ("answer", "result.json", "--quantile", "0.5")
+        assert "needs --start" in lapwing(*asked).complaint
+        assert "counted from 12:00:00" in done(*asked, "--start", "12:00").out
+        assert "--start is for" not in lapwing(*asked, "--start", "noon").complaint
         assert found["wasserstein"]["value"] >= found["wasserstein on the circle"]["value"]
 
 

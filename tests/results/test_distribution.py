@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -60,7 +61,8 @@ def distributions(draw: st.DrawFn, name: str) -> Distribution:
 def test_quantile_and_cdf_are_inverse(name: str, data: st.DataObject) -> None:
     made = data.draw(distributions(name))
     p = np.array([0.0, 1.0, *data.draw(st.lists(st.floats(0, 1), max_size=6))])
-    reached = made.cdf(made.quantile(p))
+    # On a circle the last quantile is where the first one is: on the line it is cut to they differ.
+    reached = made.cdf(replace(made.cumulative, circle=None).quantile(p))
     if np.all(made.domain.left < made.domain.right):
         assert reached == pytest.approx(p, abs=1e-11)
     assert np.all(reached >= p - 1e-11)
