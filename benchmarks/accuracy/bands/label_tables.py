@@ -47,20 +47,20 @@ def measure(
 ) -> dict[str, Any]:
     """Return the shares of rows whose interval holds the truth, and of tables whose rows all do.
 
-    Without a column the counts are a Zipf law's. A release has a part of the people (`thinned`).
+    Without a column the counts are a Zipf law's. They are divided by `thinned`, rounded down.
     """
     counts = np.round(1e4 / np.arange(1, size + 1)).astype(np.int64)
     if column is not None:
         known = load(column).padded(size).counts
         assert known is not None
         counts = known
-    cells = []
+    people, cells = counts // thinned, []
     for epsilon in epsilons:
-        sources: tuple[tuple[str, Counts, Callable[..., Distribution]], ...] = (
-            ("reports", counts, _reported(counts, epsilon)),
-            ("release", counts // thinned, _released(counts // thinned, epsilon)),
+        sources: tuple[tuple[str, Callable[..., Distribution]], ...] = (
+            ("reports", _reported(people, epsilon)),
+            ("release", _released(people, epsilon)),
         )
-        for name, people, decoded in sources:
+        for name, decoded in sources:
             found: dict[str, list[float]] = {}
             for repeat in range(repeats):
                 one, two = (decoded([repeat, part]) for part in (1, 2))
@@ -128,9 +128,9 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         [
             f"The {settings['rows']} largest of {settings['size']:,} labels "
             f"({settings['column'] or 'Zipf'}) by `to_dict()`, in {settings['repeats']} repeats. "
-            f"Reports of the recommended randomizer and releases (neighbors replace-one, a "
-            f"{settings['thinned']}th of the counts). Differences are of the same people twice, "
-            'with `target="empirical"`, so the truth is zero. Percent of the rows whose interval '
+            f"The counts are divided by {settings['thinned']}. Reports are of the recommended "
+            "randomizer, releases have neighbors replace-one. Differences are of the same people "
+            'twice, with `target="empirical"`, so the truth is zero. Percent of the rows whose interval '
             "holds the truth, and of the tables in which all intervals do; nominal 95 %. Table: "
             'the default. Pointwise: `kind="pointwise"`, the default before.',
             table(["", "ε", *names], rows),
