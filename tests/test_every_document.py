@@ -15,6 +15,7 @@ import struct
 import warnings
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -88,10 +89,15 @@ def _ask_watch(watch: Any) -> None:
 
 Reader = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
+
+def _twice(groups: GroupTallies) -> GroupTallies:
+    return groups + GroupTallies.from_document(groups.to_document())
+
+
 READERS: dict[str, Reader] = {
     "survey.json": (Survey.from_document, _ask_survey),
-    "tally.json": (Tally.from_document, lambda tally: tally + tally),
-    "group-tallies.json": (GroupTallies.from_document, lambda groups: groups + groups),
+    "tally.json": (Tally.from_document, lambda tally: tally + replace(tally)),
+    "group-tallies.json": (GroupTallies.from_document, _twice),
     "distribution.json": (Distribution.from_document, _ask_result),
     "heavy-hitters.json": (HeavyHitters.from_document, _ask_result),
     "ledger.json": (Ledger.from_document, _ask_ledger),

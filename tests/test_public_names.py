@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 import lapwing as lw
+from lapwing.documents import nearest
 from lapwing.planning.registry import DECODERS, GROUPS, RANDOMIZERS
-from lapwing.public_names import RENAMED
+from lapwing.public_names import KNOWN_AS, RENAMED
 from tests.rows import each
 
 NAMESPACES = [
@@ -279,3 +280,29 @@ def test_every_file_can_be_imported_and_says_what_it_is(name: str) -> None:
 def test_the_version_is_that_of_the_distribution() -> None:
     assert lw.__version__ == importlib.metadata.version("lapwing")
     assert re.fullmatch(r"\d+\.\d+\.\d+([ab]\d+|rc\d+)?", lw.__version__)
+
+
+def test_names_of_the_literature_and_near_ones_are_answered() -> None:
+    for name, use in {
+        "GRR": "lw.RandomizedResponse",
+        "OUE": "lw.randomizers.OptimizedUnaryEncoding",
+        "EM": "lw.decoders.ExpectationMaximization",
+        "EMS": "smoothed=True",
+        "laplace": "lw.release",
+        "Laplace": "lw.release",
+    }.items():
+        with pytest.raises(AttributeError, match=f"lapwing has no {name}; use .*{use}"):
+            getattr(lw, name)
+    for use in set(KNOWN_AS.values()) - {KNOWN_AS["laplace"], KNOWN_AS["histogram"]}:
+        eval(use.partition(" (")[0], {"lw": lw})
+    # Dashes make no option near.
+    assert nearest("--mean", ["--segment"]) == ""
+    assert nearest("--quantle", ["--quantile"]) == " (did you mean --quantile?)"
+
+
+def test_what_is_declared_shows_ten_labels() -> None:
+    labels = lw.Categories([f"label {number}" for number in range(16_470)])
+    survey = lw.Survey("words", lw.SubsetSelection(labels, 1))
+    for shown in (labels, lw.Interval(edges=range(999)), survey):
+        assert len(repr(shown)) < 600
+    assert "'label 9', ... 16,460 more" in repr(survey) and "label 10" not in repr(survey)

@@ -466,8 +466,10 @@ def nearest(name: str, names: Iterable[str]) -> str:
     """Return words that suggest the nearest name; empty when none is near."""
     if len(name) > _LONGEST_SHOWN:
         return ""  # no name of ours is as long, and comparing takes its time
-    near = get_close_matches(name, list(names), n=1)
-    return f" (did you mean {near[0]}?)" if near else ""
+    # Dashes of options make none of them near.
+    known = {each.lstrip("-"): each for each in names}
+    near = get_close_matches(name.lstrip("-"), known, n=1)
+    return f" (did you mean {known[near[0]]}?)" if near else ""
 
 
 def class_document(described: Any) -> dict[str, Any]:

@@ -41,6 +41,32 @@ RENAMED = {
 }
 """Names that are called otherwise now, and an expression for each."""
 
+KNOWN_AS = {
+    "grr": "lw.RandomizedResponse (generalized randomized response)",
+    "krr": "lw.RandomizedResponse (k-ary randomized response)",
+    "rr": "lw.RandomizedResponse",
+    "ue": "lw.randomizers.UnaryEncoding",
+    "sue": "lw.randomizers.UnaryEncoding (symmetric unary encoding)",
+    "oue": "lw.randomizers.OptimizedUnaryEncoding",
+    "ss": "lw.SubsetSelection",
+    "hr": "lw.randomizers.HadamardResponse",
+    "lh": "lw.randomizers.LocalHashing",
+    "blh": "lw.randomizers.LocalHashing",
+    "olh": "lw.randomizers.LocalHashing (optimized local hashing)",
+    "sw": "lw.SquareWave",
+    "pm": "lw.randomizers.Piecewise (piecewise mechanism)",
+    "duchi": "lw.randomizers.StochasticRounding",
+    "cp": "lw.randomizers.CompressivePrivatization",
+    "hh": "lw.randomizers.Hierarchical",
+    "em": "lw.decoders.ExpectationMaximization()",
+    "ems": "lw.decoders.ExpectationMaximization(smoothed=True)",
+    "admm": 'lw.decoders.TreeConsistency(method="admm")',
+    "laplace": "lw.release, which chooses the noise for your epsilon and delta",
+    "gaussian": "lw.release, which chooses the noise for your epsilon and delta",
+    "histogram": "lw.release, or lw.Survey for reports",
+}
+"""What the literature calls them, in small letters, and what to use."""
+
 Names = tuple[Callable[[str], object], Callable[[], list[str]], list[str]]
 
 
@@ -85,4 +111,6 @@ def _direction(name: str, names: list[str]) -> str:
     places = places | RENAMED
     if name in places:
         return f"; use {places[name]}"
+    if name.lower() in KNOWN_AS:
+        return f"; use {KNOWN_AS[name.lower()]}"
     return nearest(name, [*names, *places])

@@ -50,6 +50,24 @@ def short_repr(data: Any) -> str:
     return f"{type(data).__name__}({', '.join(fields)})"
 
 
+_LABELS = 10
+"""Labels, edges or segments that the repr of what is declared shows."""
+
+
+def declared_repr(data: Any) -> str:
+    """Return the repr of a dataclass, with the first ten entries of each list."""
+    fields = (
+        f"{each.name}={_first(getattr(data, each.name))}" for each in dataclasses.fields(data)
+    )
+    return f"{type(data).__name__}({', '.join(fields)})"
+
+
+def _first(value: Any) -> str:
+    if not isinstance(value, tuple | list) or len(value) <= _LABELS:
+        return repr(value)
+    return f"({', '.join(map(repr, value[:_LABELS]))}, ... {len(value) - _LABELS:,} more)"
+
+
 def _short(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"<{value.dtype} {list(value.shape)}>"

@@ -19,7 +19,7 @@ from lapwing.documents import (
     require_spelling,
 )
 from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError
-from lapwing.linear.arrays import Values
+from lapwing.linear.arrays import Values, declared_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.planning.registry import DECODERS, RANDOMIZERS
 from lapwing.privacy.exact_numbers import check_whole, check_whole_field
@@ -124,6 +124,8 @@ class Survey(Stored):
 
     _name: ClassVar = "a survey"
     _indent: ClassVar = 2
+
+    __repr__ = declared_repr
 
     def __post_init__(self) -> None:
         """Check the name, the segments, and how answers are kept."""

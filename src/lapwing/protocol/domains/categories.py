@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.linear.arrays import Values
+from lapwing.linear.arrays import Values, declared_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.domain import LARGEST_INTEGER, MAXIMUM_BINS, check_choice, check_list
@@ -59,6 +59,8 @@ class Categories(Unordered):
             missing: Literal["refuse", "category"] = "refuse",
             other: str | int | None = None,
         ) -> None: ...
+
+    __repr__ = declared_repr
 
     def __post_init__(self) -> None:
         """Check the labels."""

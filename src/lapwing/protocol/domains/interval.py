@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import DomainError
-from lapwing.linear.arrays import Values, Vector
+from lapwing.linear.arrays import Values, Vector, declared_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.protocol.domains.domain import (
@@ -165,6 +165,8 @@ class Interval(Domain):
         ) -> None: ...
 
         def __init__(self, *ends: Any, **fields: Any) -> None: ...
+
+    __repr__ = declared_repr
 
     def __post_init__(self) -> None:
         """Check every field and turn dates and texts into numbers."""

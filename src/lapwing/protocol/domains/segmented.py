@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lapwing.errors import DomainError
+from lapwing.linear.arrays import declared_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import MAXIMUM_BINS, Domain
@@ -49,6 +50,8 @@ class Segmented(Unordered):
 
     name: ClassVar[str] = "segmented"
     """Of its class, in documents."""
+
+    __repr__ = declared_repr
 
     def __post_init__(self) -> None:
         """Check the segments, and that there are not too many cells."""

@@ -420,6 +420,11 @@ def _opened(document: Any, *, kind: Kind, keys: set[str]) -> tuple[str, str | No
 
 
 def _check_same_survey(one: Tally, other: Tally) -> None:
+    if one is other:
+        raise TallyError(
+            "a tally cannot be added to itself, because each of its reports would count twice; "
+            "add that of another batch"
+        )
     if one.fingerprint != other.fingerprint or one.survey != other.survey:
         raise MismatchError(
             "tallies can be merged only when the same survey collected them; these are of "
