@@ -130,9 +130,11 @@ def test_it_draws_into_given_axes() -> None:
 @pytest.mark.parametrize(("name", "unit"), [("bins", 1), ("clock", 3600), ("dates", 1)])
 def test_the_density_drawn_is_the_density(name: str, unit: float) -> None:
     made, _ = decoded(name)
-    ax = draw(made._density_picture())
-    filled, outline = ax.patches
+    ax = draw(made._density_picture(detail="all"))
+    filled, band, outline = ax.patches
     heights, edges, _ = filled.get_data()
+    high, _, low = band.get_data()
+    assert np.all(low <= heights) and np.all(heights <= high) and np.any(low < high)
     assert outline.get_data().values.tolist() == heights.tolist()
     middle = (edges[1:] + edges[:-1]) / 2
     assert heights == pytest.approx(unit * made.pdf(middle))
@@ -202,7 +204,8 @@ def test_the_density_has_a_stem_instead_of_the_found_bin() -> None:
     assert heights[20] == pytest.approx(around / 2)
     assert np.dot(heights, np.diff(edges)) == pytest.approx(1 - atom.share)
     named = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert named == ["estimate", "found atom (right scale)", "truth"]
+    band = "95 % band (simultaneous)"
+    assert named == ["estimate", band, "found atom (right scale)", "truth"]
     assert [text.get_text() for text in ax.texts] == [f"{atom.share:.0%}".replace("%", " %")]
 
 
@@ -364,13 +367,13 @@ def test_a_large_atom_leaves_room_for_the_bins_and_says_its_share() -> None:
 @pytest.mark.parametrize("name", ["integers", "many integers"])
 def test_the_truth_of_whole_numbers_hides_no_estimate(name: str) -> None:
     made, truth = decoded(name)
-    ax = draw(made._density_picture(truth=truth))
+    ax = draw(made._density_picture(truth=truth, detail="all"))
     if name == "integers":
         assert [bar.get_height() for bar in ax.patches] == pytest.approx(made.mass.tolist())
-        dashes = ax.collections[0].get_segments()
+        dashes = ax.collections[-1].get_segments()
         assert [dash[0][1] for dash in dashes] == pytest.approx(truth.mass.tolist())
     else:
-        filled, line = ax.patches
+        filled, _, line = ax.patches
         assert filled.get_fill() and not line.get_fill()
         assert filled.get_data().values == pytest.approx(made.mass)
     low, high = ax.get_xlim()

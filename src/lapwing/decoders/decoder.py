@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, ClassVar, Protocol, TypeVar, get_args
 
+from lapwing.decoders.resolution import steps_entry
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.channels.channel import Channel
@@ -117,7 +118,8 @@ def distribution_of(
     mass : numpy.ndarray
         float64 [domain.size].
     provenance : dict
-        How: :func:`decoder_document`, and what the decoder learned on the way.
+        How: :func:`decoder_document`, and what the decoder learned on the way. The number of steps
+        that a picture of the density has is added (:func:`resolved_steps`).
     uncertainty : Uncertainty, optional
         The error law; without one there is no band.
     signed : SignedEstimate, optional
@@ -130,7 +132,7 @@ def distribution_of(
         reports=observation.total,
         guarantee=channel.guarantee,
         uncertainty=uncertainty,
-        provenance=provenance,
+        provenance=provenance | steps_entry(channel, observation.total),
         signed=signed,
     )
 

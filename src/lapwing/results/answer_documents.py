@@ -228,11 +228,14 @@ class CurveDocument(TypedDict):
     """Columns of one length, a row for each bin; `low`, `high` are pointwise, two others not.
 
     `start` has what lies below the first bin: the heights at which the curves begin, zero without.
+    `steps` has the steps of a density: `left`, `right`, `share`, and `low` and `high`, which hold
+    at all of them at once; it is absent of a difference.
     """
 
     columns: dict[str, list[Any]]
     start: dict[str, float]
     band: BandDocument | None
+    steps: NotRequired[dict[str, list[float]]]
 
 
 class RangeErrors(TypedDict):

@@ -79,6 +79,7 @@ from lapwing.results.intervals import (
     reaching,
     share_ends,
 )
+from lapwing.results.steps import Steps, shared_steps
 from lapwing.results.symbols import values_of
 from lapwing.results.uncertainty import Among, Band, DifferenceBand, Kind, Target
 
@@ -619,11 +620,22 @@ def _curve(result: Any, band: Band | None, level: float) -> CurveDocument:
     }
     if domain.unit != "number":
         columns["right_text"] = [to_text(float(end), unit=domain.unit) for end in curve.right]
+    steps = _step_columns(result, level)
     if band is None:
-        return _inside_range(columns, domain, None)
+        return {**_inside_range(columns, domain, None), "steps": steps}
     wide = cdf_columns(result, result.confidence_band(level, kind="simultaneous"))
     ends = {f"simultaneous_{end}": wide[end] for end in ("low", "high")}
-    return _inside_range(columns | cdf_columns(result, band) | ends, domain, band)
+    curves = columns | cdf_columns(result, band) | ends
+    return {**_inside_range(curves, domain, band), "steps": steps}
+
+
+def _step_columns(result: Any, level: float) -> dict[str, list[float]]:
+    """Return the steps in which a density is drawn, with their shares and intervals."""
+    drawn: Steps = result._steps(level=level, steps=shared_steps([result]))
+    columns = {"left": drawn.edges[:-1], "right": drawn.edges[1:], "share": drawn.shares}
+    if drawn.low is not None and drawn.high is not None:
+        columns |= {"low": drawn.low, "high": drawn.high}
+    return {name: column.tolist() for name, column in columns.items()}
 
 
 def _inside_range(

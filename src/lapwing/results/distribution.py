@@ -72,6 +72,7 @@ from lapwing.results.signed_estimate import (
     estimate_fields,
     present_uncertainty,
 )
+from lapwing.results.steps import Detail, Steps, check_detail, shared_steps
 from lapwing.results.symbols import asked_symbol, drawn_values, one_for_each_symbol, values_of
 from lapwing.results.uncertainty import Among, Band, Kind, Target, Uncertainty, table_kind
 
@@ -631,22 +632,50 @@ class Distribution(Stored):
         found, _ = found_bins(self.atoms, curve.left, curve.right)
         return Curves.of_cdf(self.domain, curve, shown, atom_bins=found, truth=known, title=title)
 
-    def _density_picture(self, *, truth: Distribution | None = None) -> Densities:
+    def _steps(self, *, level: float = 0.95, steps: int | None = None) -> Steps:
+        """Return the shares of so many steps, or of all bins; DomainError for categories."""
+        curve = self.cumulative
+        found, _ = found_bins(self.atoms, curve.left, curve.right)
+        error_law = answering(self._present_uncertainty, "empirical")
+        return Steps.of_mass(
+            self.domain, curve.mass, steps, atom_bins=found, error_law=error_law, level=level
+        )
+
+    def _density_picture(
+        self,
+        *,
+        level: float = 0.95,
+        truth: Distribution | None = None,
+        detail: Detail = "resolved",
+    ) -> Densities:
         """Return the density as plain data; DomainError for categories."""
-        known = None if truth is None else truth.cumulative
-        title = people_and_guarantee(self.reports, self.guarantee)
         curve = self.cumulative
         found, shares = found_bins(self.atoms, curve.left, curve.right)
-        return Densities.of_cdf(
-            self.domain, curve, atom_bins=found, shares=shares, truth=known, title=title
+        steps = shared_steps([self]) if detail == "resolved" else None
+        return Densities.of_steps(
+            self.domain,
+            curve,
+            self._steps(level=level, steps=steps),
+            atom_bins=found,
+            shares=shares,
+            truth=None if truth is None else (truth.domain, truth.cumulative),
+            title=people_and_guarantee(self.reports, self.guarantee),
+            level=level,
         )
 
     def _pictures(
-        self, *, level: float = 0.95, truth: Distribution | None = None
+        self,
+        *,
+        level: float = 0.95,
+        truth: Distribution | None = None,
+        detail: Detail = "resolved",
     ) -> tuple[Picture, ...]:
         """Return what a figure of it shows: density above CDF, or the shares of categories."""
+        check_detail(detail)
         picture = self._picture(level=level, truth=truth)
-        return (self._density_picture(truth=truth), picture) if self.domain.ordered else (picture,)
+        if not self.domain.ordered:
+            return (picture,)
+        return (self._density_picture(level=level, truth=truth, detail=detail), picture)
 
     def plot(
         self,
@@ -654,19 +683,23 @@ class Distribution(Stored):
         *,
         level: float = 0.95,
         truth: Distribution | None = None,
+        detail: Detail = "resolved",
         title: str | None = None,
         label: str | None = None,
     ) -> Any:
-        """Draw the density above the CDF with its band, or the shares of categories.
+        """Draw the density above the CDF, both with bands, or the shares of categories.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
             Where the CDF alone, or the shares, are drawn; a new figure of pyplot without it.
         level : float
-            Of the pointwise band.
+            Of the pointwise band of the CDF, and of the simultaneous one of the density.
         truth : Distribution, optional
-            Drawn beside it, where it is known.
+            Drawn beside it, where it is known, in the same steps.
+        detail : {"resolved", "all"}
+            Density in steps that so many reports tell apart, or of every bin. How many depends on
+            channel, people and domain alone (:mod:`lapwing.decoders.resolution`).
         title, label : str, optional
             Of the picture, and of the values: what they are, and their unit.
 
@@ -675,7 +708,7 @@ class Distribution(Stored):
         matplotlib.axes.Axes
             Those of the CDF, or of the shares.
         """
-        pictures = self._pictures(level=level, truth=truth)
+        pictures = self._pictures(level=level, truth=truth, detail=detail)
         return show(*pictures, ax=ax, title=title, label=label)
 
     def median(self, *, start: Any = None) -> NDArray[np.float64]:

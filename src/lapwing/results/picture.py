@@ -19,6 +19,7 @@ from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.results.atoms import expected_mass
 from lapwing.results.cumulative import Cumulative
+from lapwing.results.steps import Steps
 from lapwing.results.symbols import values_of
 from lapwing.results.uncertainty import Band, DifferenceBand
 
@@ -256,6 +257,10 @@ class Shape:
         them (of a truth, what their bins hold beyond what is around them). In `heights` such a bin
         has what the bins around it suggest.
     role : {"estimate", "truth"}
+    low, high : numpy.ndarray, optional
+        float64 [bins], or [atoms] where there are no bins: their band.
+    merged : int
+        Bins that are drawn as these steps; 0 where each is drawn.
     """
 
     edges: Vector
@@ -265,44 +270,55 @@ class Shape:
     atoms: Vector
     excess: Vector
     role: Role
+    low: Vector | None = None
+    high: Vector | None = None
+    merged: int = 0
 
     __repr__ = short_repr
 
     @classmethod
-    def of_cdf(
+    def of_steps(
         cls,
+        steps: Steps,
         curve: Cumulative,
         atom_bins: NDArray[np.int64],
-        shares: Vector | None,
+        excess: Vector,
         *,
         axis: Axis,
-        circular: bool,
+        role: Role = "estimate",
     ) -> Shape:
-        """Return the density of a CDF; `atom_bins`: the bins in which atoms were found.
+        """Return the density of steps of a CDF.
 
-        With their `shares` it is that of an estimate, whose curve may be too smooth to show them;
-        without, that of the truth.
+        `atom_bins` and `excess`: the bins in which atoms were found, and what is drawn of these.
         """
-        width = curve.right - curve.left
-        wide = width > 0
-        mass = curve.mass
-        excess = mass[:0]
-        if atom_bins.size:
-            usual = expected_mass(mass, curve.left, curve.right, atom_bins, circular=circular)
-            excess = mass[atom_bins] - usual if shares is None else shares
-            mass = mass.copy()
-            mass[atom_bins] = usual
-        points = ~wide
+        points = curve.left == curve.right
         if curve.outside:  # which are no single values
             points[[0, -1]] = False
+        band = steps.low, steps.high
+        merged = steps.bins if steps.shares.size < steps.bins else 0
+        if axis.whole and not merged:
+            edges, heights = steps.edges[:0], steps.shares[:0]
+        else:
+            edges = steps.edges
+            lengths = axis.lengths(edges[:-1], edges[1:])
+            heights = steps.shares / lengths
+            band = (
+                (None, None)
+                if steps.low is None or steps.high is None
+                else (steps.low / lengths, steps.high / lengths)
+            )
+            if axis.whole:
+                points = np.zeros_like(points)
         return cls(
-            np.append(curve.left[wide], curve.right[wide][-1:]),
-            mass[wide] / axis.lengths(curve.left, curve.right)[wide],
+            edges,
+            heights,
             curve.left[points],
             curve.mass[points],
             (curve.left + curve.right)[atom_bins] / 2,
             excess,
-            "truth" if shares is None else "estimate",
+            role,
+            *band,
+            merged,
         )
 
 
@@ -321,6 +337,8 @@ class Densities:
         The estimate first.
     title : str, optional
         How many people are behind it, and their promise.
+    level : float
+        Of the bands, each of which holds at all steps at once.
     """
 
     size: ClassVar[tuple[float, float]] = (8, 3.5)
@@ -329,28 +347,36 @@ class Densities:
     axis: Axis
     shapes: tuple[Shape, ...]
     title: str | None = None
+    level: float = 0.95
 
     @classmethod
-    def of_cdf(
+    def of_steps(
         cls,
         domain: Domain,
         curve: Cumulative,
+        steps: Steps,
         *,
         atom_bins: NDArray[np.int64],
         shares: Vector,
-        truth: Cumulative | None,
+        truth: tuple[Domain, Cumulative] | None,
         title: str | None,
+        level: float,
     ) -> Densities:
-        """Return the picture of one density.
+        """Return the picture of one density, and of a truth in as many steps.
 
         `atom_bins` and `shares`: the bins in which atoms were found, and what is reported of these.
         """
-        axis, circular = Axis.of_domain(domain), domain.circular
-        shapes = [Shape.of_cdf(curve, atom_bins, shares, axis=axis, circular=circular)]
+        axis = Axis.of_domain(domain)
+        shapes = [Shape.of_steps(steps, curve, atom_bins, shares, axis=axis)]
         if truth is not None:
-            there = atom_bins if truth.mass.size == curve.mass.size else atom_bins[:0]
-            shapes.append(Shape.of_cdf(truth, there, None, axis=axis, circular=circular))
-        return cls(axis, tuple(shapes), title)
+            place, known = truth
+            there = atom_bins if known.mass.size == curve.mass.size else atom_bins[:0]
+            ends = known.left, known.right
+            usual = expected_mass(known.mass, *ends, there, circular=place.circular)
+            true_steps = Steps.of_mass(place, known.mass, steps.shares.size, atom_bins=there)
+            excess = known.mass[there] - usual
+            shapes.append(Shape.of_steps(true_steps, known, there, excess, axis=axis, role="truth"))
+        return cls(axis, tuple(shapes), title, level)
 
     @property
     def label(self) -> str:
@@ -358,8 +384,13 @@ class Densities:
         return f"density, per {self.axis.per}"
 
     @property
+    def band_name(self) -> str:
+        """What a legend calls the bands."""
+        return f"{100 * self.level:g} % band (simultaneous)"
+
+    @property
     def usual_length(self) -> float:
-        """What turns a density into the share of a bin of median width; 1 without bins."""
+        """What turns a density into the share of a step of median width; 1 without steps."""
         edges = self.shapes[0].edges
         if edges.size < 2:
             return 1.0

@@ -29,6 +29,9 @@ ESTIMATE = "#0b5ea8"
 TINT = "#a9cdea"
 """The same, light: bands, and what is filled."""
 
+BAND = "#8c8c8c"
+"""Grey: the band of a density, over its steps."""
+
 TRUTH = "#d55e00"
 """Vermilion, which no color-blindness takes for blue: the truth, and the second of two."""
 
@@ -315,16 +318,17 @@ def _draw_densities(picture: Densities, ax: Any) -> None:
     and of bins of usual width. A stem is no higher than a few bins, so that these can be seen.
     """
     if not picture.shapes[0].heights.size:
-        _draw_whole_numbers(picture.shapes, ax)
+        _draw_whole_numbers(picture, ax)
         ax.set_ylim(bottom=0)
         _dress(ax, picture.axis)
         return
     length = picture.usual_length
-    bins = max(float(shape.heights.max()) for shape in picture.shapes)
+    drawn = [each for shape in picture.shapes for each in (shape.heights, shape.high)]
+    bins = max(float(each.max(initial=0.0)) for each in drawn if each is not None)
     stems = [np.append(each.shares, each.excess).max(initial=0) for each in picture.shapes]
     top = max(bins, min(max(stems) / length, _TALLEST * bins)) or 1.0
     for shape in picture.shapes:
-        _draw_shape(shape, ax, length=length, top=top)
+        _draw_shape(shape, ax, length=length, top=top, band=picture.band_name)
     ax.set_ylim(0, 1.1 * top)
     ax.set_ylabel(picture.label)
     _dress(ax, picture.axis)
@@ -336,13 +340,22 @@ def _draw_densities(picture: Densities, ax: Any) -> None:
     ax.legend(frameon=False)
 
 
-def _draw_shape(shape: Shape, ax: Any, *, length: float, top: float) -> None:
+def _draw_shape(shape: Shape, ax: Any, *, length: float, top: float, band: str) -> None:
     """Draw one density as a filled shape, or as a line when it is the truth; then its stems."""
     truth = shape.role == "truth"
     if truth:
         ax.stairs(shape.heights, shape.edges, color=TRUTH, linewidth=1.1, label="truth", zorder=2.5)
     else:
-        ax.stairs(shape.heights, shape.edges, fill=True, color=TINT, label="estimate")
+        name = f"estimate, {shape.merged} bins in {shape.heights.size} steps"
+        ax.stairs(
+            shape.heights,
+            shape.edges,
+            fill=True,
+            color=TINT,
+            label=name if shape.merged else "estimate",
+        )
+        if shape.low is not None and shape.high is not None:
+            fill_band(ax, shape.low, shape.high, shape.edges, label=band)
         ax.stairs(shape.heights, shape.edges, color=ESTIMATE, linewidth=0.8)
     for places, shares, kind in (
         (shape.points, shape.shares, "atom"),
@@ -374,10 +387,16 @@ def _draw_shape(shape: Shape, ax: Any, *, length: float, top: float) -> None:
                 ax.annotate(f"{share:.0%}".replace("%", " %"), (place, top), **side)
 
 
-def _draw_whole_numbers(shapes: tuple[Shape, ...], ax: Any) -> None:
+def fill_band(ax: Any, low: Vector, high: Vector, edges: Vector, *, label: str | None) -> None:
+    """Fill the band of the steps of a density."""
+    look = {"fill": True, "color": BAND, "alpha": 0.5, "linewidth": 0}
+    ax.stairs(high, edges, baseline=low, label=label, **look)
+
+
+def _draw_whole_numbers(picture: Densities, ax: Any) -> None:
     """Draw shares of whole numbers: the estimate as bars, the truth as dashes upon them."""
     ax.set_ylabel("share")
-    for shape in shapes:
+    for shape in picture.shapes:
         truth = shape.role == "truth"
         edges = np.append(shape.points - 0.5, shape.points[-1:] + 0.5)
         if shape.points.size > BAR_LIMIT:
@@ -388,6 +407,15 @@ def _draw_whole_numbers(shapes: tuple[Shape, ...], ax: Any) -> None:
             ax.hlines(shape.shares, edges[:-1] + 0.1, edges[1:] - 0.1, label="truth", **look)
         else:
             ax.bar(shape.points, shape.shares, color=TINT, edgecolor=ESTIMATE, label="estimate")
+        if shape.low is None or shape.high is None:
+            continue
+        if shape.points.size > BAR_LIMIT:
+            fill_band(ax, shape.low, shape.high, edges, label=picture.band_name)
+        else:
+            reach = shape.shares - shape.low, shape.high - shape.shares
+            look = {"fmt": "none", "ecolor": ESTIMATE, "elinewidth": 1.2, "capsize": 2}
+            name = picture.band_name.replace("band", "intervals")
+            ax.errorbar(shape.points, shape.shares, yerr=reach, label=name, **look)
     ax.legend(frameon=False)
 
 

@@ -29,6 +29,7 @@ from lapwing.results.plotting import (
     TINT,
     TRUTH,
     dress_values,
+    fill_band,
     new_figure,
     plain,
     shades,
@@ -36,6 +37,7 @@ from lapwing.results.plotting import (
 )
 from lapwing.results.readable import Columns, equal_results, frame_of, html_of, lines_of
 from lapwing.results.series_change import SeriesChange
+from lapwing.results.steps import Detail, check_detail, shared_steps
 from lapwing.results.symbols import values_of
 from lapwing.results.uncertainty import Kind, Target, Uncertainty
 from lapwing.results.walk_errors import LabelErrors, WalkErrors
@@ -206,10 +208,17 @@ def panels_of(
     weeks: Sequence[tuple[str, Distribution | None]],
     marks: set[int],
     *,
+    detail: Detail = "resolved",
     title: str | None = None,
     label: str | None = None,
 ) -> Any:
-    """Draw every week small, filled, with the outline of the week before it; return the figure."""
+    """Draw every week small, filled, with the outline of the week before it; return the figure.
+
+    Weeks of numbers have bands, and the same steps: those of the week that tells the fewest apart.
+    """
+    check_detail(detail)
+    found_weeks = [found for _, found in weeks if found is not None]
+    steps = shared_steps(found_weeks) if detail == "resolved" else None
     rows = -(-len(weeks) // _COLUMNS)
     figure = new_figure((10, 0.6 + 1.15 * rows))
     panels = figure.subplots(rows, _COLUMNS, sharex=True, sharey=True, squeeze=False).ravel()
@@ -224,8 +233,10 @@ def panels_of(
         if found is None:
             ax.text(0.5, 0.5, "gap", transform=ax.transAxes, ha="center", color="0.5", fontsize=8)
             continue
-        edges, heights = _outline(found)
+        edges, heights, band = _outline(found, steps)
         ax.stairs(heights, edges, fill=True, color=TINT)
+        if band is not None:
+            fill_band(ax, *band, edges, label=None)
         ax.stairs(heights, edges, color=ESTIMATE, linewidth=0.8)
         if before is not None:
             ax.stairs(before[1], before[0], color=TRUTH if changed else "0.6", linewidth=0.7)
@@ -234,7 +245,7 @@ def panels_of(
         ax.set_axis_off()
         if number >= _COLUMNS:  # the picture above it is the lowest of its column
             panels[number - _COLUMNS].tick_params(labelbottom=True)
-    first = next(found for _, found in weeks if found is not None)
+    first = found_weeks[0]
     if first.domain.ordered:
         axis = Axis.of_domain(first.domain)
         panels[0].set_xlim(axis.low, axis.high)
@@ -245,23 +256,25 @@ def panels_of(
     if label is not None:
         figure.supxlabel(plain(label), fontsize="small")
     told = "each with the outline of the week before it; changes are marked"
+    if first.domain.ordered and first.uncertainty is not None:
+        told += "; grey: simultaneous 95 % band of each week"
     figure.suptitle(plain(title) if title else told, fontsize="medium", color="0.3")
     return figure
 
 
-def _outline(found: Distribution) -> tuple[Vector, Vector]:
-    """Return edges and heights of the bars of a week; atoms as bars of their neighbors' width."""
+def _outline(
+    found: Distribution, steps: int | None
+) -> tuple[Vector, Vector, tuple[Vector, Vector] | None]:
+    """Return edges, heights and band of a week in so many steps; of labels bars without a band."""
     if not found.domain.ordered:
         size = found.mass.size
-        return np.arange(size + 1.0), np.array(found.mass)
-    curve = found.cumulative
-    wide = curve.right > curve.left
-    if not wide.any():
-        edges = np.append(curve.left - 0.5, curve.left[-1] + 0.5)
-        return edges, curve.mass
-    axis = Axis.of_domain(found.domain)
-    lengths = axis.lengths(curve.left, curve.right)[wide]
-    return np.append(curve.left[wide], curve.right[wide][-1]), curve.mass[wide] / lengths
+        return np.arange(size + 1.0), np.array(found.mass), None
+    drawn, axis = found._steps(steps=steps), Axis.of_domain(found.domain)
+    lengths = axis.lengths(drawn.edges[:-1], drawn.edges[1:])
+    band = None
+    if drawn.low is not None and drawn.high is not None:
+        band = drawn.low / lengths, drawn.high / lengths
+    return drawn.edges, drawn.shares / lengths, band
 
 
 def _ends(picture: Timeline) -> tuple[float, float]:
@@ -610,7 +623,12 @@ class Series(Stored):
         return label_timeline(self.names, found, self._largest(), marks)
 
     def plot(
-        self, *, kind: str = "timeline", title: str | None = None, label: str | None = None
+        self,
+        *,
+        kind: str = "timeline",
+        detail: Detail = "resolved",
+        title: str | None = None,
+        label: str | None = None,
     ) -> Any:
         """Draw the series, and return the matplotlib figure.
 
@@ -619,16 +637,19 @@ class Series(Stored):
         kind : {"timeline", "weeks"}
             Quantiles (of labels and of the quarters of a circle: shares) over time with their
             intervals; or a small picture of every week, beside the week before it.
+        detail : {"resolved", "all"}
+            Small pictures in steps that the reports of every week tell apart, or of every bin.
         title, label : str, optional
             Of the picture, and of the values.
         """
+        check_detail(detail)
         if kind == "timeline":
             return show_timeline(self._picture(), title=title, label=label)
         if kind != "weeks":
             raise ArgumentError(f"kind must be 'timeline' or 'weeks', got {kind!r}")
         marks = {change.week for change in self.changes}
         found = [(week.name, week.distribution) for week in self.weeks]
-        return panels_of(found, marks, title=title, label=label)
+        return panels_of(found, marks, detail=detail, title=title, label=label)
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form: error laws of all weeks together, where there are such."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.releases.label_shares import CountedShares, noise_of_counts, tails_of
+from lapwing.decoders.resolution import steps_entry
 from lapwing.decoders.series.label_walk import walked_labels, walked_labels_so_far
 from lapwing.decoders.series.walk_decoder import filter_series, smooth_series
 from lapwing.decoders.series.walk_model import found_changes
@@ -336,7 +337,8 @@ def _weeks(
                     reports=week.observed.total,
                     guarantee=week.guarantee,
                     uncertainty=law,
-                    provenance={"class": "series", "week": week.name},
+                    provenance={"class": "series", "week": week.name}
+                    | steps_entry(week.channel, week.observed.total),
                 ),
             )
         )

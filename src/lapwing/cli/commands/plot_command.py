@@ -15,6 +15,7 @@ from lapwing.cli.reading.stored_answers import is_series, read_distribution_or_l
 from lapwing.cli.reading.truth import TruthOptions
 from lapwing.errors import ArgumentError
 from lapwing.results.plotting import figure_of
+from lapwing.results.steps import Detail
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +27,9 @@ class PictureOptions:
     )
     label: str | None = option('Label of the axis of values, such as "income, dollars".', "TEXT")
     every_week: bool = option("For a series: a small picture of each week.", default=False)
+    detail: Detail = option(
+        "Density in steps that the reports tell apart, or of all bins.", default="resolved"
+    )
 
 
 def plot(
@@ -47,8 +51,8 @@ def plot(
 ) -> None:
     """A picture of a result: .png, .svg or .pdf.
 
-    For numbers, shows the density and the CDF with its confidence band. For categories, the shares
-    with their intervals. For a series, the quantiles or shares over time.
+    For numbers, shows the density and the CDF, both with bands. For categories, the shares with
+    their intervals. For a series, the quantiles or shares over time.
     """
     check_level(level)
     texts = {"title": words.title, "label": words.label}
@@ -60,7 +64,8 @@ def plot(
         if segment is not None or named.truth is not None:
             raise ArgumentError("a series is drawn by itself, without a segment or a truth")
         series = read_series(result_file)
-        figure = series.plot(kind="weeks" if words.every_week else "timeline", **texts)
+        kind = "weeks" if words.every_week else "timeline"
+        figure = series.plot(kind=kind, detail=words.detail, **texts)
         _write(output, figure, out, truth=False)
         return
     if words.every_week:
@@ -72,7 +77,7 @@ def plot(
         figure = figure_of(result._picture(level=level), **texts)
     else:
         truth = named.counted(result.domain, out)
-        pictures = result._pictures(level=level, truth=truth)
+        pictures = result._pictures(level=level, truth=truth, detail=words.detail)
         figure = figure_of(*pictures, **texts)
     _write(output, figure, out, truth=named.truth is not None)
 

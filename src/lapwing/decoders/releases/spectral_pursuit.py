@@ -57,6 +57,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
+from lapwing.results.steps import KEY
 from lapwing.results.uncertainty import Uncertainty, Variants
 
 _CLOSE = 1e-6
@@ -475,7 +476,9 @@ class SpectralPursuit:
             tails = noise_tails(release)
             tails *= spikes_of(prefix_estimate(channel, release).root) if tails else 0.0
             uncertainty = _with_tails(_uncertainty(channel, learned, basis, cells), tails)
-        provenance = decoder_document(self) | {"jumps": pursued.provenance["jumps"]}
+        provenance = decoder_document(self) | {
+            key: pursued.provenance[key] for key in ("jumps", KEY) if key in pursued.provenance
+        }
         return Distribution(
             channel.domain,
             mass,

@@ -24,6 +24,7 @@ from lapwing.decoders.releases.prefix_estimate import (
     removed_columns,
     spikes_of,
 )
+from lapwing.decoders.resolution import steps_entry
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector, read_only
 from lapwing.linear.blas_threads import one_thread
@@ -274,7 +275,7 @@ class StepPursuit:
         mass[held:] = missing / people
         mass = np.maximum(mass, 0.0)
         mass /= mass.sum()
-        provenance = decoder_document(self) | {"jumps": jumps}
+        provenance = decoder_document(self) | {"jumps": jumps} | steps_entry(channel, people)
         return Distribution(
             domain,
             mass,

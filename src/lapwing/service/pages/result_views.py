@@ -113,6 +113,7 @@ def _numbers(document: Document) -> dict[str, Any]:
                 "log": domain.get("scale") == "log",
                 "columns": {key: columns[key] for key in columns if not key.endswith("_text")},
                 "start": document["curve"]["start"],
+                "steps": document["curve"]["steps"],
                 "atoms": [
                     {"at": (atom["left"] + atom["right"]) / 2, "share": atom["share"]}
                     for atom in document["atoms"]

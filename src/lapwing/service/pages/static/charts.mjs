@@ -138,59 +138,43 @@ const numberText = (_, y) => (y === null || y === undefined ? "" : y.toPrecision
 /** Whole numbers and lone values step; bins have a slope. */
 const isWhole = ({ columns: { left, right } }) => left.every((end, row) => end === right[row]);
 
+/** The density in steps that the reports tell apart, and its band, which holds at all steps at once. */
 function density(data) {
-  const { columns, unit, log, atoms } = data;
+  const { columns, unit, log, atoms, steps } = data;
   const { scale, per, perName } = UNITS[unit];
   const { left, right, share } = columns;
-  if (isWhole(data)) {
-    return {
-      columns: [left.map((x) => x * scale), share],
-      series: [
-        {
-          label: "share",
-          stroke: color("estimate"),
-          fill: color("tint"),
-          width: 1.5,
-          paths: left.length > 1 ? globalThis.uPlot.paths.bars({ size: [0.8, 60] }) : undefined,
-          points: { show: left.length < 2 },
-          value: percentText,
-        },
-      ],
-      yLabel: "share",
-      yRange: fromZero,
-      percent: true,
-    };
-  }
-  const wide = left.map((end, row) => right[row] > end && (!log || end > 0));
-  const length = (row) => (log ? Math.log10(right[row] / left[row]) : (right[row] - left[row]) / per);
-  const xs = [];
-  const heights = [];
-  left.forEach((end, row) => {
-    if (!wide[row]) return;
-    xs.push(end * scale);
-    heights.push(share[row] / length(row));
-  });
-  const last = wide.lastIndexOf(true);
-  xs.push(right[last] * scale);
-  heights.push(heights.at(-1));
+  const length = (row) => (log ? Math.log10(steps.right[row] / steps.left[row]) : (steps.right[row] - steps.left[row]) / per);
+  const rows = steps.left.map((_, row) => row).filter((row) => !log || steps.left[row] > 0);
+  const ended = (values) => [...values, values.at(-1)];
+  const xs = [...rows.map((row) => steps.left[row] * scale), steps.right[rows.at(-1)] * scale];
+  const own = ["share", "low", "high"].filter((name) => name in steps);
+  const heights = own.map((name) => ended(rows.map((row) => steps[name][row] / length(row))));
   const singles = new Map();
-  left.forEach((end, row) => {
-    if (right[row] === end) singles.set(end * scale, share[row]);
-  });
-  for (const { at, share: held } of atoms) singles.set(at * scale, held);
+  if (!isWhole(data)) {
+    left.forEach((end, row) => {
+      if (right[row] === end) singles.set(end * scale, share[row]);
+    });
+  }
+  for (const { at, share: held } of atoms) if (!isWhole(data)) singles.set(at * scale, held);
   const shown = [...singles].filter(([x]) => !log || x > 0);
-  const { columns: joined } = merged(xs, heights, shown);
-  const series = [
-    {
-      label: `density per ${log ? "factor of 10" : perName}`,
+  const paths = globalThis.uPlot.paths.stepped({ align: 1 });
+  const whole = isWhole(data);
+  const text = whole ? percentText : numberText;
+  const label = `density per ${log ? "factor of 10" : perName}`;
+  const looks = {
+    share: {
+      label: whole ? "share of a value" : label,
       stroke: color("estimate"),
-      fill: color("tint"),
+      fill: own.length > 1 ? undefined : color("tint"),
       width: 1.5,
-      paths: globalThis.uPlot.paths.stepped({ align: 1 }),
+      paths,
       points: { show: false },
-      value: numberText,
+      value: text,
     },
-  ];
+    low: { ...edge("low", color("low"), null, paths), value: text },
+    high: { ...edge("high", color("high"), null, paths), value: text },
+  };
+  const series = own.map((name) => looks[name]);
   if (shown.length > 0) {
     series.push({
       label: "single values, share",
@@ -202,12 +186,14 @@ function density(data) {
       value: percentText,
     });
   }
+  const number = (name) => own.indexOf(name) + 1;
   return {
-    columns: shown.length > 0 ? joined : [xs, heights],
+    columns: shown.length > 0 ? merged(xs, heights, shown) : [xs, ...heights],
     series,
-    yLabel: `density, per ${log ? "factor of 10" : perName}`,
+    bands: own.includes("high") ? [{ series: [number("high"), number("low")], fill: color("tint") }] : [],
+    yLabel: whole ? "share" : `density, per ${log ? "factor of 10" : perName}`,
     yRange: fromZero,
-    percent: false,
+    percent: whole,
     singles: shown.length > 0,
   };
 }
@@ -217,15 +203,15 @@ function merged(xs, heights, singles) {
   const at = [...new Set([...xs, ...singles.map(([x]) => x)])].sort((a, b) => a - b);
   const place = new Map(xs.map((x, row) => [x, row]));
   const single = new Map(singles);
-  let current = null;
-  const steps = [];
+  let row = null;
+  const steps = heights.map(() => []);
   const points = [];
   for (const x of at) {
-    if (place.has(x)) current = heights[place.get(x)];
-    steps.push(current);
+    row = place.get(x) ?? row;
+    heights.forEach((column, number) => steps[number].push(row === null ? null : column[row]));
     points.push(single.get(x) ?? null);
   }
-  return { columns: [at, steps, points] };
+  return [at, ...steps, points];
 }
 
 /** CDFs and their bands at the ends of bins, from where they start. */
