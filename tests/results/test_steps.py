@@ -12,7 +12,7 @@ import lapwing as lw
 from lapwing.decoders.resolution import RELATIVE_ERROR, resolved_steps, step_error
 from lapwing.errors import ArgumentError
 from lapwing.linear.covariance import Covariance
-from lapwing.results.steps import Steps, preferred_steps, shared_steps, step_numbers
+from lapwing.results.steps import Steps, grouped, preferred_steps, shared_steps, step_numbers
 from lapwing.results.uncertainty import Uncertainty
 
 LINE = lw.Interval(0, 1, bins=64, outside="clip")
@@ -132,11 +132,11 @@ def test_the_error_law_of_groups_against_the_dense_covariance(ends: float) -> No
     merge = np.array([[group == each for group in groups] for each in range(3)], dtype=float)
     steps = np.eye(7) - np.eye(7, k=-1)
     dense = noise.dense() + steps @ np.diag(law.remainder) @ steps.T
-    grouped = law.grouped(groups)
-    assert grouped.center == pytest.approx(merge @ mass)
-    assert grouped.noise.variance() == pytest.approx(np.diag(merge @ dense @ merge.T))
-    with_remainder = replace(law, remainder=np.full(7, 0.1)).grouped(groups)
-    assert np.all(with_remainder.noise.variance() > grouped.noise.variance())
+    merged = grouped(law, groups)
+    assert merged.center == pytest.approx(merge @ mass)
+    assert merged.noise.variance() == pytest.approx(np.diag(merge @ dense @ merge.T))
+    with_remainder = grouped(replace(law, remainder=np.full(7, 0.1)), groups)
+    assert np.all(with_remainder.noise.variance() > merged.noise.variance())
 
 
 def test_weeks_share_the_steps_of_the_one_that_tells_the_fewest_apart() -> None:

@@ -79,6 +79,7 @@ from lapwing.results.intervals import (
     reaching,
     share_ends,
 )
+from lapwing.results.readable import Columns, interval_columns
 from lapwing.results.steps import Steps, shared_steps
 from lapwing.results.symbols import values_of
 from lapwing.results.uncertainty import Among, Band, DifferenceBand, Kind, Target
@@ -749,3 +750,37 @@ def csv_of(rows: Sequence[dict[str, Any]]) -> str:
         writer.writeheader()
         writer.writerows(rows)
     return text.getvalue()
+
+
+def table_columns(result: Any, level: float, kind: Kind) -> Columns:
+    """Return the columns of a table of a distribution, a row for each symbol."""
+    domain, shares = result.domain, result.mass.tolist()
+    present: Columns = {}
+    if domain.missing_index is not None:
+        held = 1 - result._missing_share
+        among = [share / held if held > 0 else None for share in shares[:-1]]
+        present = {"share_of_present": [*among, None]}
+    if not domain.ordered:
+        labels = values_of(domain, np.arange(domain.size))
+        ends = interval_columns(result._shown_band(level, kind), domain.size)
+        return {"label": labels, "share": shares, **present, **ends}
+    left, right = (places.points.tolist() for places in symbol_places(domain))
+    if domain.unit != "number":
+        left, right = (
+            [to_text(end, unit=domain.unit) if math.isfinite(end) else str(end) for end in ends]
+            for ends in (left, right)
+        )
+    absent = [None] * (domain.size - len(left))  # of the missing symbol there is a share only
+    if result._missing_share < 1:
+        curve = cdf_columns(result, result.confidence_band(level, kind=kind))
+    else:
+        curve = {name: [None] * len(left) for name in ("cdf", "low", "high")}
+    named = [None if end is None else kind for end in curve["low"]]
+    return {
+        "left": left + absent,
+        "right": right + absent,
+        "share": shares,
+        **present,
+        **{name: column + absent for name, column in curve.items()},
+        "interval": [*named, *absent],
+    }

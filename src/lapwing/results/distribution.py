@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from math import isfinite, isnan
+from math import isnan
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -25,11 +25,11 @@ from lapwing.protocol.domains.domain_answers import (
     to_points,
     to_values,
 )
-from lapwing.protocol.domains.ranges import Closed, symbol_places, to_spans
+from lapwing.protocol.domains.ranges import Closed, to_spans
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of
-from lapwing.results.answers import cdf_columns, result_answer
+from lapwing.results.answers import result_answer, table_columns
 from lapwing.results.atoms import Atom, atoms_of, found_bins
 from lapwing.results.circle import Circle, circle_from, refuse_on_circle
 from lapwing.results.cumulative import Cumulative
@@ -60,7 +60,6 @@ from lapwing.results.readable import (
     frame_of,
     hash_of_result,
     html_of,
-    interval_columns,
     lines_of,
 )
 from lapwing.results.signed_estimate import (
@@ -73,7 +72,7 @@ from lapwing.results.signed_estimate import (
     present_uncertainty,
 )
 from lapwing.results.steps import Detail, Steps, check_detail, shared_steps
-from lapwing.results.symbols import asked_symbol, drawn_values, one_for_each_symbol, values_of
+from lapwing.results.symbols import asked_symbol, drawn_values, one_for_each_symbol
 from lapwing.results.uncertainty import Among, Band, Kind, Target, Uncertainty, table_kind
 
 
@@ -744,7 +743,7 @@ class Distribution(Stored):
             a missing symbol, `share_of_present` is the share among those. :meth:`to_document`
             returns everything, for a file.
         """
-        return _columns(self, level, kind or table_kind(ordered=self.domain.ordered))
+        return table_columns(self, level, kind or table_kind(ordered=self.domain.ordered))
 
     def to_pandas(self, *, level: float = 0.95, kind: Kind | None = None) -> Any:
         """Return :meth:`to_dict` as a pandas DataFrame; MissingExtraError without pandas."""
@@ -793,36 +792,3 @@ class Distribution(Stored):
             raise FormatError(f"the distribution is damaged: {error}") from None
         require_spelling(document, found.to_document(), name="the distribution")
         return found
-
-
-def _columns(result: Distribution, level: float, kind: Kind) -> Columns:
-    domain, shares = result.domain, result.mass.tolist()
-    present: Columns = {}
-    if domain.missing_index is not None:
-        held = 1 - result._missing_share
-        among = [share / held if held > 0 else None for share in shares[:-1]]
-        present = {"share_of_present": [*among, None]}
-    if not domain.ordered:
-        labels = values_of(domain, np.arange(domain.size))
-        ends = interval_columns(result._shown_band(level, kind), domain.size)
-        return {"label": labels, "share": shares, **present, **ends}
-    left, right = (places.points.tolist() for places in symbol_places(domain))
-    if domain.unit != "number":
-        left, right = (
-            [to_text(end, unit=domain.unit) if isfinite(end) else str(end) for end in ends]
-            for ends in (left, right)
-        )
-    absent = [None] * (domain.size - len(left))  # of the missing symbol there is a share only
-    if result._missing_share < 1:
-        curve = cdf_columns(result, result.confidence_band(level, kind=kind))
-    else:
-        curve = {name: [None] * len(left) for name in ("cdf", "low", "high")}
-    named = [None if end is None else kind for end in curve["low"]]
-    return {
-        "left": left + absent,
-        "right": right + absent,
-        "share": shares,
-        **present,
-        **{name: column + absent for name, column in curve.items()},
-        "interval": [*named, *absent],
-    }

@@ -7,6 +7,7 @@ result (:func:`lapwing.decoders.resolution.resolved_steps`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
+from lapwing.linear.covariance import Covariance
 from lapwing.protocol.domains.domain import Domain
 from lapwing.results.atoms import expected_mass
 from lapwing.results.uncertainty import Uncertainty
@@ -103,6 +105,45 @@ def shared_steps(results: Iterable[Any]) -> int | None:
     return min(counts, default=None)
 
 
+def grouped(law: Uncertainty, groups: NDArray[np.int64]) -> Uncertainty:
+    """Return the error law of the masses of groups of symbols, about the target of the noise.
+
+    Parameters
+    ----------
+    law : Uncertainty
+    groups : numpy.ndarray
+        int64 [symbols]: the group of each symbol, from 0 on; -1 where it is in none.
+    """
+    inside, count = groups >= 0, int(groups.max(initial=-1)) + 1
+
+    def sums(numbers: Vector) -> Any:
+        found = np.zeros((count, *numbers.shape[1:]))
+        np.add.at(found, groups[inside], numbers[inside])
+        return found
+
+    diagonal = sums(law.noise.diagonal)
+    # An error of a cumulative sum moves mass from a symbol to the next: between groups.
+    after = np.append(groups[1:], -1)
+    moved = groups != after
+    for group in (groups, after):
+        used = moved & (group >= 0)
+        np.add.at(diagonal, group[used], law.remainder[used])
+    sizes = np.bincount(groups[inside], minlength=count)
+    laplace = None
+    if law.laplace is not None:
+        laplace = law.laplace * math.sqrt(float(sizes.max(initial=1)))
+    return Uncertainty(
+        sums(law.center),
+        Covariance(diagonal, sums(law.noise.factor), law.noise.signs),
+        np.zeros(count),
+        sums(law.plug_in),
+        law.reports,
+        law.method,
+        tails=law.tails,
+        laplace=laplace,
+    )
+
+
 def _totals(groups: NDArray[np.int64], numbers: Vector, count: int) -> Vector:
     """Return the sums of numbers by group: float64 [count]."""
     return np.asarray(np.bincount(groups, weights=numbers, minlength=count), dtype=np.float64)
@@ -188,7 +229,7 @@ class Steps:
         edges = np.append(left[first], right[-1])
         if error_law is None:
             return cls(edges, shares, None, None, bins.size)
-        low, high = error_law.grouped(groups).curves(
+        low, high = grouped(error_law, groups).curves(
             level, "simultaneous", cumulative=False, least=0.0
         )
         low, high = (np.pad(ends, (0, count - ends.size)) * scale for ends in (low, high))

@@ -512,43 +512,6 @@ class Uncertainty:
             suprema += (np.abs(errors[:, used]) / deviation[used]).max(axis=1).tolist()
         return float(np.quantile(suprema, level))
 
-    def grouped(self, groups: NDArray[np.int64]) -> Uncertainty:
-        """Return the error law of the masses of groups of symbols, about the target of the noise.
-
-        Parameters
-        ----------
-        groups : numpy.ndarray
-            int64 [symbols]: the group of each symbol, from 0 on; -1 where it is in none.
-        """
-        inside, count = groups >= 0, int(groups.max(initial=-1)) + 1
-
-        def sums(numbers: Vector) -> Any:
-            found = np.zeros((count, *numbers.shape[1:]))
-            np.add.at(found, groups[inside], numbers[inside])
-            return found
-
-        diagonal = sums(self.noise.diagonal)
-        # An error of a cumulative sum moves mass from a symbol to the next: between groups.
-        after = np.append(groups[1:], -1)
-        moved = groups != after
-        for group in (groups, after):
-            used = moved & (group >= 0)
-            np.add.at(diagonal, group[used], self.remainder[used])
-        sizes = np.bincount(groups[inside], minlength=count)
-        laplace = None
-        if self.laplace is not None:
-            laplace = self.laplace * math.sqrt(float(sizes.max(initial=1)))
-        return Uncertainty(
-            sums(self.center),
-            Covariance(diagonal, sums(self.noise.factor), self.noise.signs),
-            np.zeros(count),
-            sums(self.plug_in),
-            self.reports,
-            self.method,
-            tails=self.tails,
-            laplace=laplace,
-        )
-
     def band(
         self,
         *,
