@@ -25,11 +25,12 @@ def test_the_share_outside_is_published_and_asked(done: Program) -> None:
     assert abs(row["share"] - np.mean(values > 30_000)) < 0.003
     assert row["inside"] == []
     asked = ("answer", "r.json", "--quantile", "0.999", "--csv", "q.csv")
-    assert "30000 or more" in done(*asked).out
-    assert Path("q.csv").read_text().splitlines()[1].split(",")[1] == ">=30000"
+    assert "more than 30000" in done(*asked).out
+    assert Path("q.csv").read_text().splitlines()[1].split(",")[1] == ">30000"
     (row,) = done("answer", "r.json", "--above", "40000", "--json").document["questions"]
     assert row["low"] == 0
-    assert row["inside"] == [{"end": "40000", "left": 30_000, "right": None}]
+    inside = {"end": "40000", "left": 30_000, "right": None, "open": "above"}
+    assert row["inside"] == [inside]
     done("plot", "r.json", "-o", "r.png")
 
 

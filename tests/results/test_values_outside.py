@@ -214,3 +214,19 @@ def test_hours_are_counted_from_their_beginning() -> None:
     assert result.probability("22:00", "02:00") == pytest.approx(
         sum(result.probability(*part) for part in parts)
     )
+
+
+def test_a_picture_says_who_is_not_in_it() -> None:
+    income = lw.Interval(0, 30_000, bins=300)
+    counts = np.full(income.size, 10)
+    counts[[0, -1]] = 0, 500
+    shown = lw.Distribution.of_counts(counts, income)._pictures()
+    for picture in shown:
+        assert picture.title is not None
+        assert picture.title.splitlines()[1] == "not shown: 14.29 % more than 30000"
+    nobody = lw.Distribution.of_counts(counts[1:-1], income)._pictures()
+    assert "not shown" not in (nobody[0].title or "")
+    dates = lw.Interval("2026-01-01", "2026-02-28", bins=58, unit="date")
+    counts = np.ones(dates.size, dtype=int)
+    (line,) = (lw.Distribution.of_counts(counts, dates)._picture().title or "").splitlines()[1:]
+    assert line == "not shown: 1.67 % before 2026-01-01, 1.67 % 2026-02-28 or later"

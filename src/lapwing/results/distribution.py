@@ -52,6 +52,7 @@ from lapwing.results.picture import (
     Densities,
     Picture,
     people_and_guarantee,
+    title_of,
 )
 from lapwing.results.plotting import show
 from lapwing.results.readable import (
@@ -619,8 +620,8 @@ class Distribution(Stored):
         truth : Distribution, optional
             Drawn beside it, where it is known.
         """
-        title = people_and_guarantee(self.reports, self.guarantee)
         if not self.domain.ordered:
+            title = people_and_guarantee(self.reports, self.guarantee)
             band = self._shown_band(level)
             beside = None if truth is None else truth.mass
             return Bars.of_symbols(self.domain, self.mass, band, truth=beside, title=title)
@@ -628,6 +629,7 @@ class Distribution(Stored):
         shown = None if band is None else band.monotone()
         known = None if truth is None else truth.cumulative
         curve = self.cumulative
+        title = title_of(self.reports, self.guarantee, self.domain, curve)
         found, _ = found_bins(self.atoms, curve.left, curve.right)
         return Curves.of_cdf(self.domain, curve, shown, atom_bins=found, truth=known, title=title)
 
@@ -658,7 +660,7 @@ class Distribution(Stored):
             atom_bins=found,
             shares=shares,
             truth=None if truth is None else (truth.domain, truth.cumulative),
-            title=people_and_guarantee(self.reports, self.guarantee),
+            title=title_of(self.reports, self.guarantee, self.domain, curve),
             level=level,
         )
 

@@ -16,7 +16,9 @@ from lapwing.linear.arrays import Vector, short_repr
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.domains.ranges import open_end
 from lapwing.protocol.domains.text_values import Unit
+from lapwing.results.answer_text import beyond_text, number_writer, percent
 from lapwing.results.atoms import expected_mass
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.steps import Steps
@@ -41,6 +43,37 @@ def people_and_guarantee(reports: int, guarantee: Guarantee | None) -> str | Non
     """Return how many people are behind a result and what they were promised, in one line."""
     people = f"{reports:,} {'person' if reports == 1 else 'people'}" if reports else ""
     return "; ".join(filter(None, (people, str(guarantee or "")))) or None
+
+
+def title_of(
+    reports: int, guarantee: Guarantee | None, domain: Domain, curve: Cumulative | None
+) -> str | None:
+    """Return :func:`people_and_guarantee`, and a line of who is outside the range of the picture.
+
+    Shares that round to zero are left out, and so is the line without any.
+    """
+    lines = [people_and_guarantee(reports, guarantee)]
+    if curve is not None and curve.outside:
+        end_symbols = (0, curve.mass.size - 1)
+        beyond = [
+            f"{percent(float(curve.mass[symbol]))} {_beyond(domain, symbol)}"
+            for symbol in end_symbols
+            if curve.mass[symbol] >= _SHOWN
+        ]
+        lines.append(f"not shown: {', '.join(beyond)}" if beyond else None)
+    return "\n".join(filter(None, lines)) or None
+
+
+def _beyond(domain: Domain, symbol: int) -> str:
+    """Return where the values of a symbol below or above the range lie."""
+    edge = (domain.left if symbol else domain.right)[symbol]
+    word = open_end(domain, symbol)
+    assert word is not None
+    return beyond_text(number_writer(domain.unit)(float(edge)), domain.unit, word)
+
+
+_SHOWN = 0.00005
+"""A smaller share outside is not said."""
 
 
 def name_of(band: Band | DifferenceBand, what: str) -> str:

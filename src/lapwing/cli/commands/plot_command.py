@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -17,6 +17,8 @@ from lapwing.errors import ArgumentError
 from lapwing.results.plotting import figure_of
 from lapwing.results.steps import Detail
 
+_Detail = Literal["resolved", "all", "weeks"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class PictureOptions:
@@ -26,9 +28,10 @@ class PictureOptions:
         "Title of the picture. The number of people and epsilon are below it.", "TEXT"
     )
     label: str | None = option('Label of the axis of values, such as "income, dollars".', "TEXT")
-    every_week: bool = option("For a series: a small picture of each week.", default=False)
-    detail: Detail = option(
-        "Density in steps that the reports tell apart, or of all bins.", default="resolved"
+    detail: _Detail = option(
+        "Densities in steps that the reports tell apart (resolved), or of all bins. For a series: "
+        "weeks draws a small picture of each week, all draws these with all bins.",
+        default="resolved",
     )
 
 
@@ -64,12 +67,13 @@ def plot(
         if segment is not None or named.truth is not None:
             raise ArgumentError("a series is drawn by itself, without a segment or a truth")
         series = read_series(result_file)
-        kind = "weeks" if words.every_week else "timeline"
-        figure = series.plot(kind=kind, detail=words.detail, **texts)
+        detail: Detail = "all" if words.detail == "all" else "resolved"
+        kind = "timeline" if words.detail == "resolved" else "weeks"
+        figure = series.plot(kind=kind, detail=detail, **texts)
         _write(output, figure, out, truth=False)
         return
-    if words.every_week:
-        raise ArgumentError("--every-week is for a series (lapwing series -o)")
+    if words.detail == "weeks":
+        raise ArgumentError("--detail weeks is for a series (lapwing series -o)")
     result = read_distribution_or_list(result_file, segment)
     if result._kind == "heavy-hitters":
         if named.truth is not None:
