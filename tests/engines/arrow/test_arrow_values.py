@@ -116,7 +116,7 @@ def test_the_time_of_day_is_the_one_as_local_time() -> None:
     late = pa.array([dt.datetime(2019, 7, 1, 2, tzinfo=dt.UTC)], NEW_YORK)
     assert DATE.index(values_of(late, DATE, column="c", typed=True)).tolist() == [181]  # 30 June
     instant = values_of(late, DATETIME, column="c", typed=True)
-    assert DATETIME.index(instant).tolist() == [181 * 24 + 2]
+    assert DATETIME.index(instant).tolist() == [1 + 181 * 24 + 2]
 
 
 @pytest.mark.parametrize(
