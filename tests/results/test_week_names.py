@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lapwing.results.week_names import with_missing
+from lapwing.errors import ArgumentError
+from lapwing.results.week_names import check_order, with_missing
 
 
 @pytest.mark.parametrize(
@@ -24,9 +25,25 @@ from lapwing.results.week_names import with_missing
         ("2026-W01 2026-02 2026-W05", ""),
         ("week-1 week-2 week-4", ""),
         ("2026-W01", ""),
+        ("t-2022-W01 t-2022-W02 t-2022-W04", "t-2022-W03"),
+        ("age_2025-11 age_2026-01 age_2026-02", "age_2025-12"),
+        ("2026-w48 2026-w49 2026-w51", "2026-w50"),
+        ("a-2026-W48 b-2026-W49 a-2026-W51", ""),
+        ("x2026 x2027 x2029", ""),
+        ("12026-01 12026-03", ""),
     ],
 )
 def test_missing_dates_stand_in_their_place(names: str, missing: str) -> None:
     given = names.split()
     wanted = sorted([*given, *missing.split()]) if missing else given
     assert with_missing(given) == wanted
+
+
+@pytest.mark.parametrize("names", ["t-2022-W02 t-2022-W01", "2026-w48 2026-W48", "a-2026 a-2025"])
+def test_dates_at_the_end_of_names_are_in_order(names: str) -> None:
+    with pytest.raises(ArgumentError, match="weeks must be in order"):
+        check_order(names.split())
+
+
+def test_names_that_begin_otherwise_are_not_compared() -> None:
+    check_order(["north-2022-W02", "south-2022-W01", "last", "north-2022-W03"])

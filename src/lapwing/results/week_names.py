@@ -4,13 +4,49 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 
 from lapwing.errors import ArgumentError
 
-_DATED = re.compile(r"\d{4}(-W\d{2}|-\d{2}(-\d{2})?)?")
-"""Names that say when: 2026, 2026-03, 2026-W09, 2026-03-01. As texts they sort by time."""
+_DATED = re.compile(r"(|.*[^0-9A-Za-z])(\d{4}(-W\d{2}|-\d{2}(-\d{2})?)?)", re.IGNORECASE)
+"""Names that end with when: 2026, 2026-03, tallies-2026-w09, t-2026-03-01."""
+
+
+@dataclass(frozen=True)
+class _Dated:
+    """A name that ends with a date.
+
+    Parameters
+    ----------
+    before : str
+        What stands before the date.
+    date : str
+        As a text it sorts by time: its week has a capital W.
+    small : bool
+        Whether its week was written with a small w.
+    """
+
+    before: str
+    date: str
+    small: bool
+
+    @classmethod
+    def of(cls, name: str) -> _Dated | None:
+        """Return what a name says of when; None where it does not end with a date."""
+        found = _DATED.fullmatch(name)
+        return None if found is None else cls(found[1], found[2].upper(), "w" in found[2])
+
+    @property
+    def form(self) -> tuple[str, int, bool]:
+        """What two names share whose dates can be compared."""
+        return self.before, len(self.date), "W" in self.date
+
+    def named(self, place: int) -> str:
+        """Return the name of another place, in the form of this one."""
+        date = _named(place, self.date)
+        return self.before + (date.lower() if self.small else date)
 
 
 def check_name(name: object) -> None:
@@ -30,18 +66,19 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def check_order(names: Sequence[str]) -> None:
-    """Raise ArgumentError when names that are dates of one form are not in order.
+    """Raise ArgumentError when names that end with dates of one form are not in order.
 
     Other names, as those of gaps, stand anywhere between them.
     """
-    last: dict[tuple[int, bool], str] = {}
+    last: dict[tuple[str, int, bool], tuple[str, str]] = {}
     for name in names:
-        if _DATED.fullmatch(name):
-            form = len(name), "W" in name
-            before = last.get(form)
-            if before is not None and name <= before:
-                raise ArgumentError(f"weeks must be in order, and {name} comes after {before}")
-            last[form] = name
+        when = _Dated.of(name)
+        if when is None:
+            continue
+        date, before = last.get(when.form, ("", ""))
+        if when.date <= date:
+            raise ArgumentError(f"weeks must be in order, and {name} comes after {before}")
+        last[when.form] = when.date, name
 
 
 def with_missing(names: Sequence[str]) -> list[str]:
@@ -54,22 +91,23 @@ def with_missing(names: Sequence[str]) -> list[str]:
 
     Notes
     -----
-    Where all are dates of one form and lie as far apart as the two nearest, or a multiple of that:
-    weeks that are asked every second week miss none. Of other names nobody can tell.
+    Where all end with dates of one form and lie as far apart as the two nearest, or a multiple of
+    that: weeks that are asked every second week miss none. Of other names nobody can tell.
     """
-    if len(names) < 2 or not all(_DATED.fullmatch(name) for name in names):
-        return list(names)
-    if len({(len(name), "W" in name) for name in names}) > 1:
+    dated = [when for when in map(_Dated.of, names) if when is not None]
+    if len(names) < 2 or len(dated) < len(names) or len({when.form for when in dated}) > 1:
         return list(names)
     try:
-        places = [_place(name) for name in names]
+        places = [_place(when.date) for when in dated]
     except ValueError:  # of no calendar: 2026-W60, 2026-02-30
         return list(names)
     steps = [after - before for before, after in pairwise(places)]
     step = min(steps)
     if step < 1 or any(each % step for each in steps):
         return list(names)
-    return [_named(place, names[0]) for place in range(places[0], places[-1] + 1, step)]
+    known = dict(zip(places, names, strict=True))
+    every = range(places[0], places[-1] + 1, step)
+    return [known.get(place) or dated[0].named(place) for place in every]
 
 
 def _place(name: str) -> int:
