@@ -230,3 +230,25 @@ def test_a_picture_says_who_is_not_in_it() -> None:
     counts = np.ones(dates.size, dtype=int)
     (line,) = (lw.Distribution.of_counts(counts, dates)._picture().title or "").splitlines()[1:]
     assert line == "not shown: 1.67 % before 2026-01-01, 1.67 % 2026-02-28 or later"
+
+
+@pytest.mark.parametrize("closed", ["left", "right"])
+def test_the_first_row_of_a_table_holds_those_at_the_lower_end(closed: Any) -> None:
+    """A fifth of the people hold 0, which is counted in the first bin and not below it."""
+    domain = lw.Interval(0, 100, bins=50, closed=closed)
+    values = np.append(np.zeros(2000), np.linspace(1, 99, 8000))
+    made = lw.release(values, domain, neighbors="replace-one", epsilon=1, rng=lw.seeded(1))
+    table = made.distribution.to_dict()
+    assert table["right"][0] == 0
+    assert table["low"][0] <= 0.2 <= table["high"][0]
+    survey = lw.Survey("values", lw.SquareWave(domain, 4))
+    table = survey.decode(survey.tally(survey.randomize(values, rng=lw.seeded(1)))).to_dict()
+    assert table["low"][0] <= 0.2 <= table["high"][0]
+
+
+def test_another_number_of_bins_needs_clip() -> None:
+    survey = lw.Survey("values", lw.SquareWave(lw.Interval(0, 1, bins=64), 2))
+    tally = survey.tally(survey.randomize(np.linspace(0, 1, 500), rng=lw.seeded(1)))
+    assert survey.decode(tally, bins=64).domain == survey.randomizer.domain
+    with pytest.raises(lw.errors.DomainError, match=r"another number of bins .* outside='clip'"):
+        survey.decode(tally, bins=32)

@@ -367,6 +367,8 @@ class Distribution(Stored):
     ) -> Band | None:
         """Return the band of the CDF (of the shares, for categories); None when not computed.
 
+        Where values outside are counted, its first point is the share less than `low`.
+
         Parameters
         ----------
         level : float

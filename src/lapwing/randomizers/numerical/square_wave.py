@@ -277,7 +277,12 @@ class SquareWave(TwoLevel):
         ------
         ArgumentError
             When it does not divide the grid, or the domain has atoms or a missing bin.
+        DomainError
+            When the domain counts values outside, and these are not its own bins.
         """
+        if self.domain.outside_indices and bins == getattr(self.domain, "bins", None):
+            return self.channel
+        check_no_overflow(self.domain, name="decoding at another number of bins")
         regular = isinstance(self.domain, Interval) and self.domain.regular
         if not isinstance(self.domain, Interval) or not regular or bins < 2 or self._points % bins:
             raise ArgumentError(
