@@ -113,8 +113,9 @@ def test_the_share_is_what_is_beyond_the_neighbors() -> None:
     (atom,) = Distribution(BINS, mass, uncertainty=law(mass, 0.01)).atoms
     assert atom == Atom(15 / 32, 0.5, pytest.approx(0.2), atom.low, atom.high, declared=False)
     deviation = 0.01 * np.sqrt(1 + 1 / 4)
-    assert atom.low == pytest.approx(0.2 - 1.96 * deviation, abs=1e-4)
-    assert atom.high == pytest.approx(0.2 + 1.96 * deviation, abs=1e-4)
+    usual = 0.8 / 32  # the bin may hold it twice beside the atom, or not at all
+    assert atom.low == pytest.approx(0.2 - usual - 1.96 * deviation, abs=1e-4)
+    assert atom.high == pytest.approx(0.2 + usual + 1.96 * deviation, abs=1e-4)
     expected = expected_mass(mass, BINS.left, BINS.right, np.array([15]), circular=False)
     assert expected == pytest.approx([0.8 / 32])
 

@@ -54,8 +54,10 @@ class Atom:
         around it suggest, by the estimate that its interval is about, because a smoothed one
         spreads over the neighbors what a bin holds alone.
     low, high : float or None
-        95 % interval of the share; None without an error law. Luck helps to find what just stands
-        out, so the lower end of a found atom's is that given that it was found.
+        95 % interval of the share; None without an error law. The interval of a detected one
+        reaches from what stands out for certain to the whole bin, because nobody knows what else
+        is in its bin. The lower end allows its bin twice what the bins around it suggest. It also
+        allows for the luck that helps to find what just stands out.
     declared : bool
         By the domain; otherwise found.
     """
@@ -265,13 +267,10 @@ def atoms_of(
         for symbol in np.flatnonzero(points).tolist():
             share, low, high = float(mass[symbol]), None, None
             if error_law is not None:
-                weights = np.zeros(mass.size)
-                weights[symbol] = 1.0
-                reach = normal_critical_value(0.95) * error_law.deviation(weights, "empirical")
-                center = float(error_law.center[symbol])
+                least, most = _share_interval(error_law, symbol)
                 # What is decoded may lie outside; then the interval reaches to it.
-                low = min(max(center - reach, 0.0), share)
-                high = max(min(center + reach, 1.0), share)
+                low = min(max(least, 0.0), share)
+                high = max(min(most, 1.0), share)
             place = float(left[symbol]), float(right[symbol])
             atoms.append(Atom(*place, share, low, high, declared=True))
     if error_law is not None:
@@ -280,12 +279,24 @@ def atoms_of(
             excess = excess_of(
                 error_law, left, right, found, circular=circular, false_alarms=false_alarms
             )
-            ends = (np.clip(end, 0.0, 1.0).tolist() for end in excess.intervals(0.95))
-            shares = np.clip(excess.share, 0.0, 1.0).tolist()
-            for symbol, share, low, high in zip(found.tolist(), shares, *ends, strict=True):
+            usual = np.maximum(error_law.center[found] - excess.share, 0.0)
+            # Its bin may hold twice the usual beside the atom, or nothing.
+            lows, highs = excess.intervals(0.95)
+            ends = np.array([lows - usual, excess.share, highs + usual]).clip(0.0, 1.0).T.tolist()
+            for symbol, (low, share, high) in zip(found.tolist(), ends, strict=True):
+                high = max(high, min(_share_interval(error_law, symbol)[1], 1.0))
                 place = float(left[symbol]), float(right[symbol])
                 atoms.append(Atom(*place, share, low, high, declared=False))
     return tuple(sorted(atoms, key=lambda atom: atom.left))
+
+
+def _share_interval(error_law: Uncertainty, symbol: int) -> tuple[float, float]:
+    """Return the ends of the 95 % interval of what a symbol holds, not cut."""
+    weights = np.zeros(error_law.center.size)
+    weights[symbol] = 1.0
+    reach = normal_critical_value(0.95) * error_law.deviation(weights, "empirical")
+    center = float(error_law.center[symbol])
+    return center - reach, center + reach
 
 
 def found_bins(
