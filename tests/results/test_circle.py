@@ -14,7 +14,7 @@ import lapwing as lw
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import csv_rows, facts_of, tables_of
-from lapwing.results.answers import answer_of
+from lapwing.results.answers import answer_of, csv_of, difference_answer
 from lapwing.results.circle import NO_MIDDLE, Circle
 from lapwing.results.directions import mean_direction
 from tests.false_alarms import CIRCLE_DRAWS, CIRCLE_LEAST, CIRCLE_PEOPLE
@@ -190,6 +190,23 @@ def test_a_mean_goes_round_the_end(bed: lw.Distribution) -> None:
         shift = Circle(0, 24).shorter(result.mean() - 23.2 - turn)
         assert abs(shift) < 0.1
         assert in_arc(result.mean_interval() or (0, 0), np.mod(23.2 + turn, 24), 24)
+
+
+@pytest.mark.parametrize("level", [-1, 0, 1, 1.5, 7, "0.9"])
+def test_intervals_of_directions_check_their_level(bed: lw.Distribution, level: Any) -> None:
+    for ask in (bed.mean_interval, bed.difference(bed).mean_interval):
+        with pytest.raises(ArgumentError, match="must be in"):
+            ask(level=level)
+
+
+def test_rows_of_a_shift_without_a_middle_say_why() -> None:
+    even = lw.Distribution.of_counts(np.ones(48), DAY)
+    request = AnswerRequest(start="12:00")
+    answer = difference_answer(even.difference(even), request)
+    header, *rows, last = csv_of(csv_rows(answer)).splitlines()
+    assert header.split(",")[-1] == "reason"
+    assert len(rows) == len(request.probabilities)
+    assert last.startswith("mean,") and NO_MIDDLE in last
 
 
 def test_a_difference_takes_the_shorter_way() -> None:

@@ -240,6 +240,12 @@ P(Bin(300, .95) < 264) = 2e-7. A band that leaves out the error of the second, n
 half the width and covers about .65 of the edges."""
 
 
+def test_a_quantile_interval_is_of_one_probability() -> None:
+    found = decoded(ONE, 1)
+    with pytest.raises(ArgumentError, match="of one probability"):
+        found.difference(found).quantile_interval([0.1, 0.2])  # type: ignore[arg-type]
+
+
 class OneSided(Difference):
     """Broken on purpose: the second group counts as known."""
 

@@ -746,7 +746,8 @@ def csv_of(rows: Sequence[dict[str, Any]]) -> str:
     """Return rows as CSV; their keys are the names of the columns, None is an empty cell."""
     text = io.StringIO()
     if rows:
-        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        names = dict.fromkeys(name for row in rows for name in row)
+        writer = csv.DictWriter(text, list(names), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     return text.getvalue()

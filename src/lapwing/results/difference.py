@@ -387,7 +387,7 @@ class Difference(Stored):
         """Return the shift of the mean; NaN where at this level one side has no clear middle."""
         shift = self.first.cumulative.mean - self.second.cumulative.mean
         circle = self.first.cumulative.circle
-        if circle is None:
+        if circle is None or math.isnan(shift):
             return shift
         clear = all(direction.is_clear for direction in self._directions(level))
         return circle.shorter(shift) if clear else math.nan
@@ -464,6 +464,8 @@ class Difference(Stored):
         counts values outside the range. None where the shift is not known.
         """
         check_level(level)
+        if np.ndim(probability):
+            raise ArgumentError("a quantile interval is of one probability, got several")
         one, two = self.first._present_uncertainty, self.second._present_uncertainty
         if one is None or two is None:
             return None

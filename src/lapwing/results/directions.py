@@ -25,6 +25,7 @@ from lapwing.results.uncertainty import (
     Kind,
     Target,
     Uncertainty,
+    check_level,
     independent_critical_values,
     normal_critical_value,
 )
@@ -85,6 +86,11 @@ def mean_direction(law: Uncertainty, domain: Domain, level: float) -> MeanDirect
     level : float
         In (0, 1).
 
+    Raises
+    ------
+    ArgumentError
+        When the level is not in (0, 1).
+
     Notes
     -----
     The interval of the direction inverts a test, as Fieller's of a ratio (1954): it holds each
@@ -93,6 +99,7 @@ def mean_direction(law: Uncertainty, domain: Domain, level: float) -> MeanDirect
     it is asked of the confidence ellipse of the vector, which holds with the level if its radius is
     ``sqrt(-2 ln(1 - level))`` standard deviations.
     """
+    check_level(level)
     circle = Circle.of_domain(domain)
     assert circle is not None
     left, right = circle.angles(domain.left), circle.angles(domain.right)

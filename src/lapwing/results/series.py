@@ -452,7 +452,8 @@ class Series(Stored):
     def quantile(self, probability: float, *, start: Any = None) -> NDArray[Any]:
         """Return one quantile over time: [weeks], missing (NaN or NaT) in gaps.
 
-        Values are as :meth:`Distribution.quantile` has them; on a circle it needs a `start`.
+        Values are as :meth:`Distribution.quantile` has them; on a circle it needs a `start`. The
+        array is of objects for times of day.
         """
         found = [
             None
@@ -460,12 +461,18 @@ class Series(Stored):
             else week.distribution.quantile(probability, start=start)
             for week in self.weeks
         ]
-        some = next(value for value in found if value is not None)
-        if np.issubdtype(np.asarray(some).dtype, np.datetime64):
-            nothing: Any = np.datetime64("NaT")
-        else:
-            nothing = np.nan if np.issubdtype(np.asarray(some).dtype, np.number) else None
-        return np.array([nothing if value is None else value for value in found])
+        known = [value for value in found if value is not None]
+        # A number among dates or times is infinite: that quantile is outside the range.
+        some = next((value for value in known if not isinstance(value, float)), known[0])
+        kind = np.asarray(some).dtype
+        nothing: Any = None
+        if np.issubdtype(kind, np.datetime64):
+            nothing = np.datetime64("NaT")
+        elif np.issubdtype(kind, np.number):
+            nothing = np.nan
+        values = [nothing if value is None else value for value in found]
+        # NumPy would make the number a text among texts.
+        return np.array(values, dtype=object if isinstance(some, str) else None)
 
     def share(self, label: Any) -> NDArray[np.float64]:
         """Return the share of a symbol over time: float64 [weeks], NaN in gaps."""
@@ -522,8 +529,9 @@ class Series(Stored):
         Columns `week`, `people` and `change`. For numbers `mean`, quantiles (`q10` and so on) and
         the interval of the median, `median_low` and `median_high`, which is pointwise. For each of
         the largest labels its share, and its interval in two columns that end in ``_low`` and
-        ``_high``. Intervals hold for all labels of one week at once, not for all weeks. The column
-        `interval` has their kind.
+        ``_high``. A label whose columns would have the name of another one gets the suffix
+        ``_share`` in all three. Intervals hold for all labels of one week at once, not for all
+        weeks. The column `interval` has their kind.
 
         On a circle the mean direction with its interval, None without a clear middle, the mean
         resultant length `R` and the shares of the four quarters.
@@ -547,10 +555,12 @@ class Series(Stored):
             return {**shown, "interval": kinds}
         weeks = [week.distribution for week in self.weeks]
         bands = [None if each is None else each._shown_band(level) for each in weeks]
-        for label, symbol in self._largest():
-            shown[label] = [None if each is None else float(each.mass[symbol]) for each in weeks]
+        largest = self._largest()
+        names = _column_names([label for label, _ in largest], [*shown, "interval"])
+        for name, (_, symbol) in zip(names, largest, strict=True):
+            shown[name] = [None if each is None else float(each.mass[symbol]) for each in weeks]
             for end in ("low", "high"):
-                shown[f"{label}_{end}"] = [
+                shown[f"{name}_{end}"] = [
                     None if band is None else float(getattr(band, end)[symbol]) for band in bands
                 ]
         shown["interval"] = [None if band is None else band.kind for band in bands]
@@ -758,3 +768,19 @@ def _with_law(found: Distribution, law: Uncertainty | None) -> Distribution:
 
 def _listed(names: list[str]) -> str:
     return ", ".join(names) if len(names) <= 4 else f"{names[0]}, {names[1]} ... {names[-1]}"
+
+
+def _column_names(labels: Sequence[str], fixed: Sequence[str]) -> list[str]:
+    """Return a name for the share of each label, distinct from all other columns and their ends."""
+    names: list[str] = []
+    taken = {column for name in fixed for column in _with_ends(name)}
+    for name in labels:
+        while taken.intersection(_with_ends(name)):
+            name += "_share"
+        taken.update(_with_ends(name))
+        names.append(name)
+    return names
+
+
+def _with_ends(name: str) -> list[str]:
+    return [name, f"{name}_low", f"{name}_high"]

@@ -193,3 +193,10 @@ def test_when_most_people_stand_out_none_is_set_aside() -> None:
     mass = np.full(64, 0.4 / 63)
     mass[9] = 0.6
     assert not heavy_atoms(mass, ScaledBasis(PLAIN)).any()
+
+
+def test_no_frequencies_have_no_evidence(capfd: pytest.CaptureFixture[str]) -> None:
+    # LAPACK prints a line for each solve without rows.
+    nothing = np.zeros(0)
+    assert evidence_of(np.zeros((0, 0)), nothing, nothing) == 0
+    assert capfd.readouterr() == ("", "")

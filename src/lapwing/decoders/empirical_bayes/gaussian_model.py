@@ -334,6 +334,8 @@ def evidence_of(information: Matrix, score: Vector, variance: Vector) -> float:
     ``b'(A + T^-1)^-1 b / 2 - log det(I + T^1/2 A T^1/2) / 2`` with A the information and b the
     score of the amplitudes at zero.
     """
+    if variance.size == 0:
+        return 0.0  # LAPACK prints a complaint about a matrix without rows
     root = np.sqrt(variance)
     matrix = information * root
     matrix *= root[:, None]
