@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,6 +39,7 @@ DOMAINS: dict[str, Domain] = {
     "whole numbers": Integers(0, 4),
     "whole numbers, refused": Integers(0, 4, outside="refuse"),
     "circle": CIRCLE,
+    "circle, closed right": replace(CIRCLE, closed="right"),
     "circle with an atom": replace(CIRCLE, atoms=(0, 2)),
 }
 
@@ -58,19 +61,30 @@ def every_value(domain: Domain) -> np.ndarray:
     return np.array(values, dtype=np.float64)
 
 
+def on_a_circle(value: float, low: float, high: float, closed: Closed) -> bool:
+    """Return whether who goes from low to high, around 4 hours, passes a value."""
+    way = Fraction(high) - Fraction(low)
+    reached = (Fraction(value) - Fraction(low)) % 4
+    if way >= 4:
+        return way > 4 or reached > 0 or closed != "neither"
+    way %= 4
+    if reached == 0 or reached == way:
+        ends = (closed in ("left", "both"), closed in ("right", "both"))
+        return all(ends) if way == 0 else ends[int(reached > 0)]
+    return reached < way
+
+
 def by_brute_force(
     domain: Domain, low: float, high: float, closed: Closed
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return which symbols hold only, and which some, values that satisfy the question."""
     values = every_value(domain)
-    whole_circle = False
     if domain.circular and math.isfinite(low) and math.isfinite(high):
-        whole_circle = high - low >= 4
-        low, high = (end if 0 <= end <= 4 else end % 4 for end in (low, high))
-    above = values > low if closed in ("right", "neither") else values >= low
-    below = values < high if closed in ("left", "neither") else values <= high
-    asked = above | below if domain.circular and low > high else above & below
-    asked = asked | whole_circle
+        asked = np.array([on_a_circle(value, low, high, closed) for value in values])
+    else:
+        above = values > low if closed in ("right", "neither") else values >= low
+        below = values < high if closed in ("left", "neither") else values <= high
+        asked = above | below if domain.circular and low > high else above & below
     symbols = domain.index(values)
     numbers = range(domain.left.size)
     assert set(symbols.tolist()) >= set(numbers)
@@ -87,8 +101,8 @@ def test_a_range_is_what_brute_force_finds(name: str, domain: Domain) -> None:
         if low > high and not domain.circular:
             continue
         for closed in CLOSED:
-            if domain.circular and domain.closed == "right" and 0 in (low, high):
-                continue
+            if domain.circular and domain.closed == "right" and math.isinf(low - high):
+                continue  # an open end begins after the point where that circle closes
             found = touched(domain, to_spans(low, high, domain, closed))
             whole, some = by_brute_force(domain, low, high, closed)
             asked = f"{low} to {high}, closed {closed}"
@@ -119,6 +133,27 @@ def test_midnight_is_inside() -> None:
     (night,) = (touched(day, to_spans("22:00", "02:00", day)),)
     assert np.flatnonzero(night.whole).tolist() == [0, 1, 22, 23]
     assert night.some.tolist() == night.whole.tolist()
+
+
+@each(
+    "low, high, closed, share",
+    [
+        ("22:30", "24:00", "both", (0.6, 1)),
+        ("22:30", "00:00", "both", (0.6, 1)),
+        ("22:30", "24:00", "left", (0.6, 0.6)),
+        ("00:00", "24:00", "neither", (0.6, 1)),
+        ("00:00", "24:00", "left", (1, 1)),
+        ("24:00", "06:00", "neither", (0, 0.4)),
+        ("24:00", "24:00", "both", (0, 0.4)),
+    ],
+)
+def test_midnight_is_one_point(low: str, high: str, closed: Closed, share: Any) -> None:
+    """Of 400 at 00:00 and 600 at 23:01: the bin that holds midnight may lie in or out."""
+    day = Interval("00:00", "24:00", bins=48, unit="time-of-day", circular=True)
+    mass = np.zeros(48)
+    mass[[0, 46]] = 0.4, 0.6
+    found = touched(day, to_spans(low, high, day, closed))
+    assert (mass[found.whole].sum(), mass[found.some].sum()) == pytest.approx(share)
 
 
 def test_a_month_of_dates_ends_before_the_next() -> None:

@@ -63,14 +63,17 @@ def to_spans(low: Any, high: Any, domain: Domain, closed: Closed | None = None) 
     # A date is asked by its day: "above" it begins a day later, which is no other range.
     first, last = (float(to_places(end, domain, before=True).points) for end in (low, high))
     if domain.circular and math.isfinite(first) and math.isfinite(last):
-        if last - first >= _length(domain):
+        full = last - first - _length(domain)
+        if full > 0 or (full == 0 and side != "neither"):
             return [(_place(-math.inf, before=True), _place(math.inf, before=False))]
-        turns = _turns(first, domain), _turns(last, domain)
-        first, last = first - turns[0], last - turns[1]
+        turns = _turns(first, last, side, domain)
         start, stop = (
             Places(place.points - turn, place.before)
             for place, turn in zip((start, stop), turns, strict=True)
         )
+        if full == 0:  # without the point where it begins and ends
+            return [(_place(-math.inf, before=True), stop), (start, _place(math.inf, before=False))]
+        first, last = first - turns[0], last - turns[1]
     if domain.name == "integers":
         start, stop = _between_whole_numbers(start), _between_whole_numbers(stop)
     # An open end holds everything beyond, infinite values also.
@@ -82,12 +85,27 @@ def to_spans(low: Any, high: Any, domain: Domain, closed: Closed | None = None) 
     return [(start, start if _at_or_after(start, stop) else stop)]
 
 
-def _turns(point: float, domain: Domain) -> float:
-    """Return by how much a point lies beyond a circle: a multiple of its length."""
-    length, low = _length(domain), float(domain.left[0])
-    if low <= point <= low + length:
-        return 0.0
-    return math.floor((point - low) / length) * length
+def _turns(first: float, last: float, side: Closed, circle: Domain) -> tuple[float, float]:
+    """Return by how much the ends of a range lie beyond a circle: multiples of its length.
+
+    Both ends of a circle are one point. An end of the range at it lies beside the rest of the
+    range, unless the range holds the point: then it lies at the symbol that holds it.
+    """
+    length, low = _length(circle), float(circle.left[0])
+    high = low + length
+    point = low if circle.closed == "left" else high
+    same = (last - first) % length == 0
+
+    def turn(end: float, inner: float, *, held: bool) -> float:
+        around = 0.0 if low <= end <= high else math.floor((end - low) / length) * length
+        if end - around not in (low, high):
+            return around
+        return end - (point if held or same else inner)
+
+    return (
+        turn(first, low, held=side in ("left", "both")),
+        turn(last, high, held=side in ("right", "both")),
+    )
 
 
 def _length(circle: Domain) -> float:
