@@ -315,7 +315,7 @@ def cut_as_drawn(result: Any, target: Any) -> Band:
 def test_a_band_that_has_nothing_in_common_with_another_becomes_that() -> None:
     low, high = np.array([0.1, 0.1, 0.5]), np.array([0.2, 0.3, 0.6])
     least, most = np.array([0.3, 0.2, 0.1]), np.array([0.6, 0.6, 0.4])
-    cut_low, cut_high = uncertainty._cut(low, high, least, most)
+    cut_low, cut_high = uncertainty.cut_band(low, high, least, most)
     assert cut_low.tolist() == [0.3, 0.2, 0.1] and cut_high.tolist() == [0.6, 0.3, 0.4]
 
 

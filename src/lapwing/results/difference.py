@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from lapwing.documents import Stored, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.linear.arrays import Vector
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_places
@@ -49,11 +50,13 @@ from lapwing.results.readable import (
     lines_of,
 )
 from lapwing.results.uncertainty import (
+    SIMULATED_LIMIT,
     Among,
     DifferenceBand,
     Kind,
     Uncertainty,
     check_level,
+    cut_band,
     table_kind,
     to_zero,
 )
@@ -521,6 +524,10 @@ class Difference(Stored):
             In (0, 1).
         kind : {"pointwise", "simultaneous"}
             Whether the level holds at each point alone, or for the whole curve at once.
+
+        Notes
+        -----
+        A pointwise band is cut to the simultaneous one, as :meth:`Uncertainty.band` does.
         """
         check_level(level)
         error_law = self._error_law(kind)
@@ -528,8 +535,28 @@ class Difference(Stored):
             return None
         domain = self.first.domain
         points = domain.right if domain.ordered else np.arange(domain.size, dtype=np.float64)
-        low, high = to_zero(*error_law.curves(level, kind, cumulative=domain.ordered, least=-1.0))
+        if kind == "simultaneous":
+            low, high = (curve.copy() for curve in self._whole_curve(level, error_law))
+        else:
+            curves = error_law.curves(level, kind, cumulative=domain.ordered, least=-1.0)
+            law = self._error_law("simultaneous")
+            if law is not None and domain.size <= SIMULATED_LIMIT:
+                curves = cut_band(*curves, *self._whole_curve(level, law))
+            low, high = to_zero(*curves)
         return DifferenceBand(points, low, high, level, kind, self.target, error_law.method)
+
+    def _whole_curve(self, level: float, law: Uncertainty) -> tuple[Vector, Vector]:
+        """Return the simultaneous band, whose simulation is done once for each level."""
+        if level not in self._whole_curves:
+            ordered = self.first.domain.ordered
+            curves = law.curves(level, "simultaneous", cumulative=ordered, least=-1.0)
+            self._whole_curves[level] = to_zero(*curves)
+        return self._whole_curves[level]
+
+    @cached_property
+    def _whole_curves(self) -> dict[float, tuple[Vector, Vector]]:
+        """Simultaneous bands that were asked for, by level."""
+        return {}
 
     def _shown_band(self, level: float, kind: Kind | None = None) -> DifferenceBand | None:
         """Return the intervals of a table of labels, each with its gap inside."""

@@ -283,7 +283,7 @@ _NOBODY = 1e-9
 _ROUNDING = 1e-8
 """By so much the sum of all symbols may miss one in a posterior."""
 
-_SIMULATED_LIMIT = 2**15
+SIMULATED_LIMIT = 2**15
 """Labels up to which suprema are simulated, in a second."""
 
 _MOST_TAILS = 3.0
@@ -464,7 +464,9 @@ class Uncertainty:
             critical = independent_critical_values(level, at_once, part)
         else:
             if kind == "simultaneous" and used.any():
-                normal = self.critical_value(level, deviation, used, cumulative=cumulative)
+                # A simulated value may by chance be below that of one point.
+                drawn = self.critical_value(level, deviation, used, cumulative=cumulative)
+                normal = max(normal, drawn)
             if self.laplace:
                 alone = math.erf(normal / math.sqrt(2))
                 part = self._laplace_parts(deviation)
@@ -497,7 +499,7 @@ class Uncertainty:
         normal errors are together within a limit no less often than independent ones (Šidák
         1967), and those of many labels are nearly independent.
         """
-        if not cumulative and self.center.size > _SIMULATED_LIMIT:
+        if not cumulative and self.center.size > SIMULATED_LIMIT:
             beyond = -math.expm1(math.log(level) / int(used.sum()))
             return -NormalDist().inv_cdf(beyond / 2)
         # A fixed seed: the same tally gives the same band, and no privacy hangs on it.
@@ -546,8 +548,8 @@ class Uncertainty:
             low, high = (curve.copy() for curve in self._whole_curve(level, target))
         else:
             low, high = error_law.curves(level, kind, cumulative=True, least=0.0)
-            if low.size <= _SIMULATED_LIMIT:
-                low, high = _cut(low, high, *self._whole_curve(level, target))
+            if low.size <= SIMULATED_LIMIT:
+                low, high = cut_band(low, high, *self._whole_curve(level, target))
         numbers = np.arange(self.center.size, dtype=np.float64)
         return Band(
             numbers if right is None else right,
@@ -766,7 +768,7 @@ class Uncertainty:
         return replace(found, variants=Variants(**listed))
 
 
-def _cut(low: Vector, high: Vector, least: Vector, most: Vector) -> tuple[Vector, Vector]:
+def cut_band(low: Vector, high: Vector, least: Vector, most: Vector) -> tuple[Vector, Vector]:
     """Return the part of a band that lies in another one, and the other where nothing does."""
     apart = np.maximum(low, least) > np.minimum(high, most)
     low = np.where(apart, least, np.maximum(low, least))
