@@ -83,7 +83,8 @@ class HistogramQuery(LinearMechanism):
     >>> from lapwing.privacy import Promise
     >>> from lapwing.protocol import ExactCounts
     >>> from lapwing.privacy.sampling.randomness import seeded
-    >>> summary = ExactCounts.of_values(np.linspace(0, 1, 1000), Interval(0, 1, bins=64))
+    >>> domain = Interval(0, 1, bins=64, outside="clip")
+    >>> summary = ExactCounts.of_values(np.linspace(0, 1, 1000), domain)
     >>> release = HistogramQuery(4).release(
     ...     summary, Promise("replace-one", epsilon=1), rng=seeded(2))
     >>> release.answers.size

@@ -151,7 +151,8 @@ class PolynomialProjection(LinearMechanism):
     >>> from lapwing.privacy import Promise
     >>> from lapwing.protocol import ExactCounts
     >>> from lapwing.privacy.sampling.randomness import seeded
-    >>> summary = ExactCounts.of_values(np.linspace(0, 1, 1000), Interval(0, 1, bins=64))
+    >>> domain = Interval(0, 1, bins=64, outside="clip")
+    >>> summary = ExactCounts.of_values(np.linspace(0, 1, 1000), domain)
     >>> promise = Promise("replace-one", epsilon=1, delta="1e-6")
     >>> PolynomialProjection(functions=6).release(summary, promise, rng=seeded(1)).answers.size
     6

@@ -309,7 +309,7 @@ def recommend(
     >>> from lapwing.protocol.domains.interval import Interval
     >>> found = recommend(Interval(0, 100, bins=256), epsilon=1, users=100_000)
     >>> found.randomizer.name, found.decoder.name, found.report_bytes
-    ('multiscale-wave', 'spectral-prior', 3)
+    ('multiscale-wave', 'spectral-prior', 4)
     """
     epsilon = exact_epsilon(epsilon)
     domain, bins_sentence = with_bins(domain, recommended_bins(epsilon))

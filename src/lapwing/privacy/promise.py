@@ -152,7 +152,8 @@ class Promise:
         >>> from lapwing import Interval
         >>> from lapwing.mechanisms import AdaptiveQuantiles
         >>> promise = Promise("replace-one", epsilon=1, delta="1e-6")
-        >>> each = promise.split(10, AdaptiveQuantiles(20), Interval(0, 1, bins=64))
+        >>> domain = Interval(0, 1, bins=64, outside="clip")
+        >>> each = promise.split(10, AdaptiveQuantiles(20), domain)
         >>> round(float(each.mu), 4)
         0.0749
         """

@@ -40,7 +40,7 @@ class Circle:
     Examples
     --------
     >>> day = Circle(0.0, 24.0)
-    >>> day.shorter(23.0), day.wrapped(25.0), day.arc(23.0, 26.0)
+    >>> day.shorter(23.0), float(day.wrapped(25.0)), day.arc(23.0, 26.0)
     (-1.0, 1.0, (23.0, 2.0))
     """
 

@@ -278,7 +278,7 @@ def test_charts_are_drawn_anew_when_the_scheme_changes(place: Place) -> None:
         page.wait_for_selector("[data-drawn] canvas")
         page.set_viewport_size({"width": 500, "height": 800})
         page.locator("[data-drawn] canvas").first.scroll_into_view_if_needed()
-        page.wait_for_selector("[data-drawn='65']", state="attached")
+        page.wait_for_selector("[data-drawn='66']", state="attached")
 
 
 def test_without_script_the_same_is_in_tables_and_pictures(place: Place) -> None:

@@ -164,7 +164,7 @@ class HaarHadamard(Mixture[CountTally]):
     Examples
     --------
     >>> from lapwing.protocol.domains.interval import Interval
-    >>> haar = HaarHadamard(Interval(0, 1, bins=1024), 1)
+    >>> haar = HaarHadamard(Interval(0, 1, bins=1024, outside="clip"), 1)
     >>> len(haar.groups), haar.report_width, haar.certificate().holds
     (10, 3, True)
     """

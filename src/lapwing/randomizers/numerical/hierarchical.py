@@ -68,7 +68,7 @@ def binned(
 
     Examples
     --------
-    >>> ages = Interval(0, 120, bins=120)
+    >>> ages = Interval(0, 120, bins=120, outside="clip")
     >>> [binned(ages, 1, bins=bins).name for bins in (8, 16)]
     ['randomized-response', 'optimized-unary-encoding']
     """
@@ -142,7 +142,7 @@ class Hierarchical(Mixture[CountTally]):
     Examples
     --------
     >>> from lapwing.protocol.domains.interval import Interval
-    >>> tree = Hierarchical(Interval(0, 1, bins=64), 1)
+    >>> tree = Hierarchical(Interval(0, 1, bins=64, outside="clip"), 1)
     >>> [group.randomizer.name for group in tree.groups]
     ['randomized-response', 'optimized-unary-encoding', 'optimized-unary-encoding']
     >>> tree.certificate().holds

@@ -216,7 +216,7 @@ class Wavelet(Mixture[CountTally]):
     Examples
     --------
     >>> from lapwing.protocol.domains.interval import Interval
-    >>> wavelet = Wavelet(Interval(0, 1, bins=1024), 1, users=100_000)
+    >>> wavelet = Wavelet(Interval(0, 1, bins=1024, outside="clip"), 1, users=100_000)
     >>> wavelet.levels, len(wavelet.groups), wavelet.certificate().holds
     (8, 8, True)
     """
