@@ -96,6 +96,18 @@ def test_a_range_goes_round_the_end_of_the_day(done: Program) -> None:
     assert "22:00 is inside" in shown
 
 
+def test_an_open_end_on_a_circle_is_named(done: Program) -> None:
+    clock = lw.Interval("00:00", "24:00", bins=4, unit="time-of-day", circular=True)
+    made = of_counts("c.json", [4, 3, 2, 1], clock)
+    for asked, says, symbols in (
+        (("--from", "18:00"), "from 18:00, before 24:00", [3]),
+        (("--before", "06:00"), "from 00:00, before 06:00", [0]),
+    ):
+        (row,) = done("answer", "c.json", *asked, "--json").document["questions"]
+        assert row["share"] == pytest.approx(float(made.mass[symbols].sum()))
+        assert says in " ".join(done("answer", "c.json", *asked).out.split())
+
+
 def test_whole_numbers_are_named_by_the_first_and_the_last(done: Program) -> None:
     made = of_counts("w.json", [4, 3, 2, 1], lw.Integers(1, 4))
     for asked, says, symbols in (

@@ -209,3 +209,19 @@ def test_the_interval_of_a_cdf_never_falls_and_holds_it() -> None:
     for low, high in (("low", "high"), ("simultaneous_low", "simultaneous_high")):
         rows = zip(columns[low], table["cdf"], columns[high], strict=True)
         assert all(one <= height <= other for one, height, other in rows)
+
+
+@pytest.mark.parametrize("labels", [3, 30])
+def test_the_missing_have_one_interval_of_the_kind_of_the_others(labels: int) -> None:
+    """In the table, or below it where it is not among the 20 largest."""
+    domain = lw.Categories([f"{k:02}" for k in range(labels)], missing="category")
+    cells = np.array([*(1_000 + 10 * np.arange(labels)), 200])
+    values = np.repeat(np.array([*domain.labels, None], dtype=object), cells)
+    shown = lw.release(
+        values, domain, epsilon=1, neighbors="replace-one", rng=lw.seeded(4)
+    ).distribution
+    lines = [line for line in shown.summary().splitlines() if "missing" in line.split(":")[0]]
+    assert len(lines) == 1
+    band = shown.confidence_band(kind="simultaneous").reaching(shown.mass)
+    at = domain.missing_index
+    assert f"({percent(band.low[at])} to {percent(band.high[at])})" in lines[0]

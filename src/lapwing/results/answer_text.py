@@ -370,7 +370,10 @@ def facts_of(answer: Answer) -> dict[str, str]:
     else:
         if answer["kind"] == "numbers":
             facts |= _number_facts(answer)
-        missing = answer["missing"]
+        missing: Any = answer["missing"]
+        if answer["kind"] == "labels":  # a label like the others, with an interval like theirs
+            after = answer["shares"][LIST_LIMIT:]
+            missing = next((row for row in after if row["label"] is None), None)
         if missing is not None:
             share = f"{percent(missing['share'])} of all people"
             facts["missing"] = with_interval(share, interval_text(missing, percent))
@@ -381,10 +384,9 @@ def facts_of(answer: Answer) -> dict[str, str]:
     facts["intervals"] = band_text(band, answer["level"], guarantee=answer["guarantee"])
     facts[METHOD] = band["method"]
     if answer["kind"] != "heavy-hitters" and answer["share_in_band"] is not None:
-        inside = percent(answer["share_in_band"])
-        facts["estimate inside them"] = f"at {inside} of the bins"
-        if answer["kind"] == "labels":
-            facts["estimate inside them"] = f"for {inside} of the labels, if they were pointwise"
+        labels = answer["kind"] == "labels"
+        where = "for {} of the labels, if they were pointwise" if labels else "at {} of the bins"
+        facts["estimate inside them"] = where.format(percent(answer["share_in_band"]))
     return facts
 
 
@@ -784,15 +786,13 @@ def summary_of(answer: Answer) -> dict[str, str]:
     size = answer.get("labels", answer.get("listed"))
     if isinstance(size, int) and size > len(rows):
         rows["not listed"] = f"{count_text(size - len(rows))} labels"
-    last = list(facts).index("intervals")
-    head, tail = list(facts.items())[:last], list(facts.items())[last:]
-    return dict([*head, *rows.items(), *tail])
+    said, last = list(facts.items()), list(facts).index("intervals")
+    return dict([*said[:last], *rows.items(), *said[last:]])
 
 
 def _row_name(answer: Answer, name: str) -> str:
-    if answer["kind"] in ("labels", "heavy-hitters") or answer.get("shares") is not None:
-        return f"share of {name}"
-    if answer["kind"] == "numbers" and answer["quarters"] and not answer["quantiles"]:
+    quarters = answer["kind"] == "numbers" and answer["quarters"] and not answer["quantiles"]
+    if quarters or answer["kind"] == "heavy-hitters" or answer.get("shares") is not None:
         return f"share of {name}"
     quantile = name
     if not name.startswith("mean"):

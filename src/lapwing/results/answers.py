@@ -488,7 +488,18 @@ def range_row(result: Any, asked: AskedRange, *, level: float) -> QuestionRow:
     }
     row["at_least" if closed in ("left", "both") else "above"] = asked.low or None
     row["below" if closed in ("left", "neither") else "at_most"] = asked.high or None
+    if domain.circular:  # an open end is where the circle begins or ends
+        left = domain.closed == "left"
+        if not asked.low:
+            row["at_least" if left else "above"] = _minute_text(domain.left[0], domain)
+        if not asked.high:
+            row["below" if left else "at_most"] = _minute_text(domain.right[-1], domain)
     return row
+
+
+def _minute_text(end: float, domain: Domain) -> str:
+    text = to_text(float(end), unit=domain.unit)
+    return text.removesuffix(":00") if domain.unit == "time-of-day" else text
 
 
 def _cut_bins(asked: AskedRange, spans: Sequence[Span], domain: Domain) -> list[CutBin]:
