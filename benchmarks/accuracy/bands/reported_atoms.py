@@ -169,7 +169,10 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"{settings['bins']:,} bins and ε = {settings['epsilon']}: how many of their shares "
             "lie in their own 95 % interval, how many intervals hold the true share, and in how "
             "many polls the heaviest bin was found. A bin is found where it holds more than twice "
-            "what the bins beside it hold, by more than the noise of one bin among all.",
+            "what the bins beside it hold, by more than the noise of one bin among all. "
+            "The true share here is what a bin holds beyond what the bins around it suggest. "
+            "The figures are of intervals for that alone; those printed today contain them "
+            "and reach to the whole bin.",
             table([*heads, "share inside", "truth inside"], rows, texts=1),
             f"Of {found} atoms {own} shares and {true} true shares. Asked: all, and "
             f"{100 * ASKED:.0f} %: {'reached' if good else 'missed'}.",
