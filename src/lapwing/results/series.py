@@ -190,7 +190,8 @@ def show_timeline(picture: Timeline, *, title: str | None = None, label: str | N
         dress_values(ax.yaxis, picture.unit, _ends(picture), log=picture.log)
         if picture.log:
             ax.set_yscale("log")
-    ax.set_ylabel(plain(label) if label else ("share" if picture.unit is None else "value"))
+    values = plain(label) if label else None  # on the axis, or of what each line is a share
+    ax.set_ylabel("share" if picture.unit is None else values or "value")
     ax.set_xlim(-0.6, len(weeks) - 0.4)
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", alpha=0.25, linewidth=0.6)
@@ -198,7 +199,8 @@ def show_timeline(picture: Timeline, *, title: str | None = None, label: str | N
     tracks = len(picture.tracks)
     if picture.unit is not None:  # the highest line first, as they stand
         handles[:tracks], names[:tracks] = handles[:tracks][::-1], names[:tracks][::-1]
-    ax.legend(handles, names, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    place: Any = {"frameon": False, "loc": "center left", "bbox_to_anchor": (1, 0.5)}
+    ax.legend(handles, names, title=values if picture.unit is None else None, **place)
     if title is not None:
         ax.set_title(plain(title), fontsize="medium")
     return figure
