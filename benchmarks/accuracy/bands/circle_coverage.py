@@ -115,6 +115,6 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         "hold the mean direction, the mean resultant length R, and the quantiles of 10, 50 and "
         "90 % counted from 04:00, of the people themselves (empirical) and of their population. "
         "An interval that is not given counts as one that holds. Intervals of the mean and of R "
-        "hold wherever values lie inside their bins, so they cover more where bins are wide beside "
-        f"the noise. The least is {least:.1%}; asked: 92 %.\n\n{table(head, rows)}"
+        "hold wherever values lie inside their bins, so they cover more where the bins are wide. "
+        f"The least is {least:.1%}; asked: 92 %.\n\n{table(head, rows)}"
     )

@@ -88,9 +88,10 @@ def _ends(steps: Steps) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def maxima(steps: Steps) -> tuple[NDArray[np.float64], int]:
-    """Return where maxima are, and of how many beside the highest the band is sure.
+    """Return where maxima are, and how many the band shows besides the highest.
 
-    Of a maximum it is sure when its interval leaves that of the dip between it and the highest.
+    The band shows a maximum where its interval does not overlap that of the dip between it and
+    the highest.
     """
     widths = np.diff(steps.edges)
     heights, low, high = (each / widths for each in (steps.shares, *_ends(steps)))

@@ -115,7 +115,7 @@ def _released(counts: Counts, epsilon: float) -> Callable[..., Distribution]:
 
 
 def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
-    """Return the shares of rows and tables beside what is asked."""
+    """Return the shares of rows and tables next to what is asked."""
     cells = measured["cells"]
     names = list(cells[0]["inside"])
     rows = [

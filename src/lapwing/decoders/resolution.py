@@ -1,4 +1,4 @@
-"""How many steps of a density the reports can tell apart: a rule of channel, people and domain.
+"""How many steps of a density the reports can distinguish: a rule of channel, people and domain.
 
 The standard error of a step's share is that of the weighted least-squares estimate of a density
 that is constant on each step, at the flat distribution: the inverse of the information about the
@@ -40,7 +40,7 @@ def steps_entry(channel: Any, reports: int) -> dict[str, int]:
 
 @one_thread
 def resolved_steps(channel: Channel, reports: int) -> int | None:
-    """Return the most steps of a density that so many reports tell apart; None for labels.
+    """Return the most steps of a density that so many reports can distinguish; None for labels.
 
     Parameters
     ----------

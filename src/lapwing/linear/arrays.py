@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,10 +44,7 @@ _LISTED = 6
 
 def short_repr(data: Any) -> str:
     """Return the repr of a dataclass, with the shapes of its arrays instead of their numbers."""
-    fields = (
-        f"{each.name}={_short(getattr(data, each.name))}" for each in dataclasses.fields(data)
-    )
-    return f"{type(data).__name__}({', '.join(fields)})"
+    return _repr_of(data, _short)
 
 
 _LABELS = 10
@@ -56,10 +53,12 @@ _LABELS = 10
 
 def declared_repr(data: Any) -> str:
     """Return the repr of a dataclass, with the first ten entries of each list."""
-    fields = (
-        f"{each.name}={_first(getattr(data, each.name))}" for each in dataclasses.fields(data)
-    )
-    return f"{type(data).__name__}({', '.join(fields)})"
+    return _repr_of(data, _first)
+
+
+def _repr_of(data: Any, text: Callable[[Any], str]) -> str:
+    shown = (f"{each.name}={text(getattr(data, each.name))}" for each in dataclasses.fields(data))
+    return f"{type(data).__name__}({', '.join(shown)})"
 
 
 def _first(value: Any) -> str:

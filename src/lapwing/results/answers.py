@@ -785,7 +785,7 @@ def table_columns(result: Any, level: float, kind: Kind) -> Columns:
     absent = [None] * (domain.size - len(left))  # of the missing symbol there is a share only
     if result._missing_share < 1:
         curve = cdf_columns(result, result.confidence_band(level, kind=kind))
-        if domain.outside_indices:  # who holds just `low` is counted in the next symbol
+        if domain.outside_indices:  # people with exactly `low` are in the next symbol
             curve["high"][0] = curve["high"][1]
     else:
         curve = {name: [None] * len(left) for name in ("cdf", "low", "high")}

@@ -701,7 +701,7 @@ class Distribution(Stored):
         truth : Distribution, optional
             Drawn beside it, where it is known, in the same steps.
         detail : {"resolved", "all"}
-            Density in steps that so many reports tell apart, or of every bin. How many depends on
+            Density in steps that so many reports can distinguish, or every bin. How many depends on
             channel, people and domain alone (:mod:`lapwing.decoders.resolution`).
         title, label : str, optional
             Of the picture, and of the values: what they are, and their unit.

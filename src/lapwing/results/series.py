@@ -216,7 +216,7 @@ def panels_of(
 ) -> Any:
     """Draw every week small, filled, with the outline of the week before it; return the figure.
 
-    Weeks of numbers have bands, and the same steps: those of the week that tells the fewest apart.
+    Weeks of numbers have bands, and the same steps: those of the week with the fewest.
     """
     check_detail(detail)
     found_weeks = [found for _, found in weeks if found is not None]
@@ -650,7 +650,7 @@ class Series(Stored):
             Quantiles (of labels and of the quarters of a circle: shares) over time with their
             intervals; or a small picture of every week, beside the week before it.
         detail : {"resolved", "all"}
-            Small pictures in steps that the reports of every week tell apart, or of every bin.
+            Small pictures in steps that the reports of every week can distinguish, or every bin.
         title, label : str, optional
             Of the picture, and of the values.
         """

@@ -33,7 +33,7 @@ MOST_STEPS = 256
 
 
 Detail = Literal["resolved", "all"]
-"""Whether a density is drawn in steps that can be told apart, or in all bins."""
+"""Whether a density is drawn in steps that can be distinguished, or in all bins."""
 
 
 def check_detail(detail: str) -> None:
@@ -76,7 +76,7 @@ def step_numbers(domain: Domain, steps: int) -> NDArray[np.int64]:
 
 
 def preferred_steps(bins: int, most: int) -> int:
-    """Return how many steps to draw where at most so many can be told apart.
+    """Return how many steps to draw where at most so many can be distinguished.
 
     Steps of equally many bins, unless that would make them half as wide again.
 
@@ -94,7 +94,7 @@ def preferred_steps(bins: int, most: int) -> int:
 def shared_steps(results: Iterable[Any]) -> int | None:
     """Return the number of steps that all results can be drawn with; None where none is known.
 
-    That of the one which can be told apart least, as the one of the fewest people.
+    That of the result with the fewest, such as the one of the fewest people.
 
     Parameters
     ----------

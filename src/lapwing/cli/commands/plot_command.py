@@ -29,8 +29,8 @@ class PictureOptions:
     )
     label: str | None = option('Label of the axis of values, such as "income, dollars".', "TEXT")
     detail: _Detail = option(
-        "Densities in steps that the reports tell apart (resolved), or of all bins. For a series: "
-        "weeks draws a small picture of each week, all draws these with all bins.",
+        "Densities in steps that the reports can distinguish (resolved), or all bins. For a "
+        "series, weeks draws a small picture of each week, and all draws these with all bins.",
         default="resolved",
     )
 

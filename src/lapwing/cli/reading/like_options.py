@@ -76,7 +76,8 @@ class LikeOptions(PopulationOptions):
         present = np.delete(masses, [] if domain.missing_index is None else domain.missing_index)
         if present.sum() <= 0:
             raise DomainError(f"{self.like} must hold at least one value, it holds none")
-        bins = present.size - len(domain.outside_indices)
+        inside = _inside_of(domain)
+        bins = inside.stop - inside.start
         if domain.ordered and not is_result(self.like) and present.sum() < FEW * bins:
             out.warn(
                 f"{self.like} has {present.sum():.0f} values for {bins} bins; with fewer "
