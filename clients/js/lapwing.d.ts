@@ -7,7 +7,7 @@ export interface ReadOptions {
   /** The fingerprint that the survey must have. */
   fingerprint?: string;
   /** The largest epsilon that is accepted: a number, or a text such as "0.5" or "1/3". */
-  mostEpsilon?: number | string;
+  epsilonCap?: number | string;
 }
 
 /** Return the survey in a JSON text; FormatError, PrivacyError or UnsupportedError refuse it. */
@@ -78,12 +78,12 @@ export interface Epoch {
 }
 
 export interface AnswerOptions {
-  /** The address of the collector. */
-  collector: string;
+  /** The name of the span of time; `epochs` says which is open. */
+  epoch: string;
   /** A label that the survey declares; any other counts as "other". */
   segment?: string | null;
   /** An upload token, where the collector takes reports of invited devices only. */
-  token?: string;
+  uploadToken?: string;
 }
 
 export interface StoredRecord {
@@ -103,7 +103,7 @@ export interface Storage {
 
 export interface DeviceOptions {
   /** The largest epsilon that a survey may ask for. */
-  mostEpsilon: number | string;
+  epsilonCap: number | string;
   /** What all answers of this device, to all surveys, may cost together. */
   budget: number | string;
   /** A report waits a random part of it before it is first sent; 0..86400, default 0. */
@@ -120,22 +120,26 @@ export interface DeviceOptions {
 export class Device {
   constructor(options: DeviceOptions);
   readSurvey(text: string, options?: { fingerprint?: string }): Survey;
-  fetchSurvey(
+  /** Return a collector's survey by its fingerprint; answers to it go to this collector only. */
+  fetch(
     collector: string,
     fingerprint: string,
     options?: { signal?: AbortSignal },
   ): Promise<Survey>;
-  fetchEpochs(
+  epochs(
     collector: string,
     survey: Survey,
     options?: { signal?: AbortSignal },
   ): Promise<Epoch[]>;
-  answer(survey: Survey, epoch: string, value: Value, options: AnswerOptions): Promise<Answer>;
-  /** Send what waits and is due, each once. */
-  send(options?: { signal?: AbortSignal }): Promise<Answer[]>;
-  /** Send until nothing waits. */
-  settle(options?: { signal?: AbortSignal }): Promise<void>;
-  withdraw(survey: Survey, epoch: string): Promise<void>;
+  answer(survey: Survey, value: Value, options: AnswerOptions): Promise<Answer>;
+  /** Send what waits for a collector and is due, each once; of a survey or an epoch only that. */
+  send(
+    collector: string,
+    options?: { survey?: Survey | string; epoch?: string; signal?: AbortSignal },
+  ): Promise<Answer[]>;
+  /** Send until nothing waits for a collector. */
+  settle(collector: string, options?: { signal?: AbortSignal }): Promise<void>;
+  withdraw(survey: Survey | string, options: { epoch: string }): Promise<void>;
   ledger(): Promise<Ledger>;
 }
 

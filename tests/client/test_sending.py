@@ -269,6 +269,17 @@ def test_answers_go_to_the_collector_that_asked(tmp_path: Path, collector: Small
     assert device.send(collector.url + "/").stored == 1
 
 
+def test_one_survey_or_one_epoch_is_sent_alone(tmp_path: Path, collector: SmallCollector) -> None:
+    device = answered(tmp_path, "1", "2")
+    answered(tmp_path, "1", survey=BITS)
+    assert device.send(collector.url, survey=AGE, epoch="2") == SendResult(1, 0, 2)
+    assert device.send(collector.url, survey=BITS).stored == 1
+    assert device.send(collector.url, epoch="2") == SendResult(0, 0, 1)
+    assert device.send(collector.url).stored == 1
+    surveys = [(asked.epoch, Batch.from_bytes(asked.body).survey) for asked in collector.uploads]
+    assert surveys == [("2", AGE.fingerprint), ("1", BITS.fingerprint), ("1", AGE.fingerprint)]
+
+
 def test_an_upload_token_travels_with_its_batch(tmp_path: Path, collector: SmallCollector) -> None:
     device = Device.open(tmp_path, epsilon_cap=4, budget=20)
     device.answer(AGE, 42, epoch="1", upload_token="lwu_first")

@@ -19,12 +19,11 @@ const pause = (milliseconds) => {
 
 async function play([value, segment], number) {
   const storage = new MemoryStorage();
-  const device = new Device({ mostEpsilon: 24, budget: 1000, storage, pause });
+  const device = new Device({ epsilonCap: 24, budget: 1000, storage, pause });
   const survey = device.readSurvey(text);
   for (const epoch of epochs) {
-    const options = { collector, segment, token: tokens[number] };
-    await device.answer(survey, epoch, value, options);
-    await device.settle();
+    await device.answer(survey, value, { epoch, segment, uploadToken: tokens[number] });
+    await device.settle(collector);
   }
   const { spent, answers: made } = await device.ledger();
   return { spent, states: made.map(({ state, problem }) => problem ?? state) };

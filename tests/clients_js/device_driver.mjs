@@ -53,22 +53,21 @@ const read = (name) => device().readSurvey(surveys[name]);
 
 const STEPS = {
   new: (more) => new Device({ storage, ...more }) && "made",
-  answer: (name, epoch, value, more) =>
-    device().answer(read(name), epoch, value, { ...options, ...more }),
-  answerFree: (name, epoch, value) =>
-    device().answer(readSurvey(surveys[name]), epoch, value, options),
-  send: () => device().send(),
-  settle: async () => (await device().settle()) ?? paused.splice(0),
+  answer: (name, epoch, value, more) => device().answer(read(name), value, { epoch, ...more }),
+  answerFree: (name, epoch, value) => device().answer(readSurvey(surveys[name]), value, { epoch }),
+  send: (name, epoch, collector = options.collector) =>
+    device().send(collector, { survey: name ? read(name) : undefined, epoch: epoch ?? undefined }),
+  settle: async () => (await device().settle(options.collector)) ?? paused.splice(0),
   aborted: () =>
     device()
-      .settle({ signal: AbortSignal.abort() })
+      .settle(options.collector, { signal: AbortSignal.abort() })
       .catch((error) => error.name),
-  withdraw: (name, epoch) => device().withdraw(read(name), epoch),
+  withdraw: (name, epoch) => device().withdraw(read(name), { epoch }),
   ledger: () => device().ledger(),
   clock: (milliseconds) => (shift += milliseconds),
   dies: (when) => (storage.dies = when),
-  survey: (fingerprint) => device().fetchSurvey(options.collector, fingerprint),
-  epochs: (name) => device().fetchEpochs(options.collector, read(name)),
+  survey: (fingerprint) => device().fetch(options.collector, fingerprint),
+  epochs: (name) => device().epochs(options.collector, read(name)),
   both: (...given) => Promise.all([STEPS.answer(...given), STEPS.answer(...given)]),
 };
 

@@ -33,15 +33,15 @@ V1 = Path(__file__).parent.parent / "vectors" / "v1"
 SURVEY = lw.Survey("income", lw.MultiscaleWave(lw.Interval(0, 1, bins=256), 1))
 GIVEN = {"text": SURVEY.to_json(), "epoch": "2026-w47", "value": 0.3}
 
-ANSWER = """async ({ text, collector, epoch, value }) => {
-  const device = new lapwing.Device({ mostEpsilon: 1, budget: 3 });
-  const answer = await device.answer(device.readSurvey(text), epoch, value, { collector });
+ANSWER = """async ({ text, epoch, value }) => {
+  const device = new lapwing.Device({ epsilonCap: 1, budget: 3 });
+  const answer = await device.answer(device.readSurvey(text), value, { epoch });
   return { ...answer, body: answer.body && Array.from(answer.body) };
 }"""
 
-SEND = """async () => {
-  const device = new lapwing.Device({ mostEpsilon: 1, budget: 3 });
-  const sent = await device.send();
+SEND = """async (collector) => {
+  const device = new lapwing.Device({ epsilonCap: 1, budget: 3 });
+  const sent = await device.send(collector);
   return { sent: sent.map(({ state, problem }) => [state, problem]), ...(await device.ledger()) };
 }"""
 
@@ -130,13 +130,13 @@ def test_an_answer_reaches_its_own_origin_and_another_without_cookies(
         page = device_page(running, collector)
         page.evaluate("() => { document.cookie = 'who=me'; }")
         addresses = [named(collector), other.address]
-        answers = [
-            page.evaluate(ANSWER, {**GIVEN, "collector": address, "epoch": f"epoch-{number}"})
-            for number, address in enumerate(addresses)
-        ]
-        found = page.evaluate(SEND)
+        answers, sent = [], []
+        for number, address in enumerate(addresses):
+            answers.append(page.evaluate(ANSWER, {**GIVEN, "epoch": f"epoch-{number}"}))
+            found = page.evaluate(SEND, address)
+            sent += found["sent"]
         page.evaluate("() => { document.cookie = 'who=; max-age=0'; }")
-    assert found["sent"] == [["stored", None]] * 2 and found["spent"] == "2"
+    assert sent == [["stored", None]] * 2 and found["spent"] == "2"
     for script, answer in zip((collector, other), answers, strict=True):
         ((path, headers, body),) = script.uploads
         assert path.endswith(answer["batch"]) and list(body) == answer["body"]
@@ -159,12 +159,12 @@ def test_a_collector_that_fails_and_is_busy_gets_the_same_bytes(
               globalThis.later = (milliseconds) => { now += milliseconds; };
             }"""
         )
-        page.evaluate(ANSWER, _given(other))
+        page.evaluate(ANSWER, GIVEN)
         states = []
         # Half the wait is always over after 11 s; Retry-After asks for 1000 s.
         for wait in (0, 11_000, 900_000, 101_000):
             page.evaluate("(wait) => later(wait)", wait)
-            states.append([state for state, _ in page.evaluate(SEND)["sent"]])
+            states.append([state for state, _ in page.evaluate(SEND, other.address)["sent"]])
     assert states == [["waiting"], ["waiting"], [], ["stored"]]
     assert len({body for _, _, body in other.uploads}) == 1
     assert len({path for path, _, _ in other.uploads}) == 1
@@ -173,10 +173,10 @@ def test_a_collector_that_fails_and_is_busy_gets_the_same_bytes(
 def test_two_tabs_that_answer_at_once_answer_once(running: Running, collector: Scripted) -> None:
     first, second = (device_page(running, collector) for _ in range(2))
     many = """async (given) => {
-      const device = new lapwing.Device({ mostEpsilon: 1, budget: 3 });
+      const device = new lapwing.Device({ epsilonCap: 1, budget: 3 });
       const survey = device.readSurvey(given.text);
       globalThis.answers = Promise.all(Array.from({ length: 20 }, (_, i) =>
-        device.answer(survey, given.epoch, i / 20, { collector: given.collector })));
+        device.answer(survey, i / 20, { epoch: given.epoch })));
     }"""
     for page in (first, second):
         page.evaluate(many, _given(collector))
@@ -186,16 +186,16 @@ def test_two_tabs_that_answer_at_once_answer_once(running: Running, collector: S
         for batch in page.evaluate("async () => (await answers).map(({ batch }) => batch)")
     ]
     assert len(batches) == 40 and len(set(batches)) == 1
-    assert first.evaluate(SEND)["spent"] == "1" and len(collector.uploads) == 1
+    assert first.evaluate(SEND, collector.address)["spent"] == "1" and len(collector.uploads) == 1
 
 
 def test_a_budget_holds_across_tabs(running: Running, collector: Scripted) -> None:
     pages = [device_page(running, collector) for _ in range(3)]
     spend = """async (given) => {
-      const device = new lapwing.Device({ mostEpsilon: 1, budget: 3 });
+      const device = new lapwing.Device({ epsilonCap: 1, budget: 3 });
       const survey = device.readSurvey(given.text);
       globalThis.answers = Promise.allSettled(Array.from({ length: 4 }, (_, i) =>
-        device.answer(survey, `${given.epoch}-${i}`, 0.5, { collector: given.collector })));
+        device.answer(survey, 0.5, { epoch: `${given.epoch}-${i}` })));
     }"""
     for number, page in enumerate(pages):
         page.evaluate(spend, _given(collector, epoch=f"tab-{number}"))
@@ -207,7 +207,7 @@ def test_a_budget_holds_across_tabs(running: Running, collector: Scripted) -> No
         )
     ]
     assert ends.count("answered") == 3 and ends.count("BudgetError") == 9
-    assert pages[0].evaluate(SEND)["spent"] == "3"
+    assert pages[0].evaluate(SEND, collector.address)["spent"] == "3"
 
 
 def test_a_browser_that_is_killed_before_sending_sends_the_same_bytes(
@@ -221,7 +221,7 @@ def test_a_browser_that_is_killed_before_sending_sends_the_same_bytes(
     with running_chromium(playwright, tmp_path) as browser:
         page = device_page(browser, collector)
         again = page.evaluate(ANSWER, {**given, "value": 0.9})
-        found = page.evaluate(SEND)
+        found = page.evaluate(SEND, collector.address)
         # The page itself may be gone before the memory is asked once more.
         browser.kill()
     assert again == kept and found["sent"] == [["stored", None]] and found["spent"] == "1"
@@ -231,11 +231,11 @@ def test_a_browser_that_is_killed_before_sending_sends_the_same_bytes(
 def test_without_a_memory_it_does_not_answer(running: Running, collector: Scripted) -> None:
     page = device_page(running, collector)
     name = page.evaluate(
-        """async ({ text, collector }) => {
+        """async ({ text }) => {
           Object.defineProperty(globalThis, "indexedDB", { value: {
             open() { throw new DOMException("refused", "SecurityError"); } } });
-          const device = new lapwing.Device({ mostEpsilon: 1, budget: 3 });
-          const answered = device.answer(device.readSurvey(text), "a", 0.5, { collector });
+          const device = new lapwing.Device({ epsilonCap: 1, budget: 3 });
+          const answered = device.answer(device.readSurvey(text), 0.5, { epoch: "a" });
           return answered.then(() => "answered", (error) => error.message);
         }""",
         _given(collector),

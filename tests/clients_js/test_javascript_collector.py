@@ -80,7 +80,7 @@ def test_every_report_of_node_is_counted_once(
 def test_a_survey_is_fetched_and_its_open_epoch_found(collector: ServedCollector) -> None:
     survey = SURVEYS["few"]
     open_survey(collector.address, survey)
-    options = {"mostEpsilon": 4, "budget": 4, "collector": collector.address}
+    options = {"epsilonCap": 4, "budget": 4, "collector": collector.address}
     steps = [
         ["survey", survey.fingerprint], ["epochs", "few"], ["answer", "few", "e", "b"], ["send"],
         ["survey", "0" * 64],
@@ -202,11 +202,11 @@ def test_a_page_of_another_origin_reports_from_chromium(
         page = device_page(browser, pages)
         found = page.evaluate(
             """async ({ collector, fingerprint }) => {
-              const device = new lapwing.Device({ mostEpsilon: 2, budget: 2 });
-              const survey = await device.fetchSurvey(collector, fingerprint);
-              const [epoch] = await device.fetchEpochs(collector, survey);
-              await device.answer(survey, epoch.name, 0.5, { collector });
-              const sent = await device.send();
+              const device = new lapwing.Device({ epsilonCap: 2, budget: 2 });
+              const survey = await device.fetch(collector, fingerprint);
+              const [epoch] = await device.epochs(collector, survey);
+              await device.answer(survey, 0.5, { epoch: epoch.name });
+              const sent = await device.send(collector);
               return sent.map(({ state }) => state);
             }""",
             {"collector": collector.address, "fingerprint": survey.fingerprint},

@@ -30,7 +30,7 @@ SURVEYS = {
 }
 TEXTS = {name: survey.to_json() for name, survey in SURVEYS.items()}
 VECTORS = Path(__file__).parent.parent / "vectors" / "v1"
-GENEROUS = {"mostEpsilon": 2, "budget": 100}
+GENEROUS = {"epsilonCap": 2, "budget": 100}
 
 
 @pytest.fixture
@@ -56,7 +56,10 @@ def _sent(script: Scripted) -> list[Batch]:
 
 def test_an_answer_is_kept_then_sent_as_a_batch_that_python_reads(collector: Scripted) -> None:
     answer, sent, ledger = _play(
-        collector, ["answer", "color", "2026-w47", "red", {"token": "abc"}], ["send"], ["ledger"]
+        collector,
+        ["answer", "color", "2026-w47", "red", {"uploadToken": "abc"}],
+        ["send"],
+        ["ledger"],
     )
     assert answer["state"] == "waiting" and sent[0]["state"] == "stored" and sent[0]["body"] is None
     ((path, headers, body),) = collector.uploads
@@ -249,7 +252,7 @@ def test_the_budget_is_exact_and_over_all_surveys(collector: Scripted) -> None:
 def test_a_survey_above_the_largest_epsilon_is_not_answered(collector: Scripted) -> None:
     answer, ledger = _play(
         collector, ["answer", "color", "a", "red"], ["ledger"],
-        options={"mostEpsilon": "0.999999999999"},
+        options={"epsilonCap": "0.999999999999"},
     )  # fmt: skip
     assert answer["error"] == "PrivacyError" and ledger["spent"] == "0"
 
@@ -257,14 +260,14 @@ def test_a_survey_above_the_largest_epsilon_is_not_answered(collector: Scripted)
 def test_a_survey_read_without_a_cap_meets_the_device_s_own(collector: Scripted) -> None:
     free, ledger, sent = _play(
         collector, ["answerFree", "color", "a", "red"], ["ledger"], ["send"],
-        options={"mostEpsilon": "0.999999999999"},
+        options={"epsilonCap": "0.999999999999"},
     )  # fmt: skip
     # The survey was read: it is the device that says so.
     assert free["error"] == "PrivacyError" and "this device answers" in free["message"]
     assert ledger == {"spent": "0", "budget": "100", "answers": []}
     assert sent == [] and collector.uploads == []
     free, ledger = _play(
-        collector, ["answerFree", "color", "a", "red"], ["ledger"], options={"mostEpsilon": 1}
+        collector, ["answerFree", "color", "a", "red"], ["ledger"], options={"epsilonCap": 1}
     )
     assert free["state"] == "waiting" and ledger["spent"] == "1"
 
@@ -326,6 +329,32 @@ def test_what_has_arrived_is_not_withdrawn(collector: Scripted) -> None:
     assert [answer["state"] for answer in ledger["answers"]] == ["stored"]
 
 
+def test_one_survey_or_one_epoch_is_sent_alone(collector: Scripted) -> None:
+    *_, first, second, rest = _play(
+        collector,
+        ["answer", "color", "a", "red"], ["answer", "color", "b", "red"],
+        ["answer", "third", "a", "red"], ["send", "color", "a"], ["send", "third"], ["send"],
+    )  # fmt: skip
+    sent = [[(one["survey"], one["epoch"]) for one in part] for part in (first, second, rest)]
+    color, third = SURVEYS["color"].fingerprint, SURVEYS["third"].fingerprint
+    assert sent == [[(color, "a")], [(third, "a")], [(color, "b")]]
+    assert len(collector.uploads) == 3
+
+
+def test_answers_to_a_fetched_survey_go_to_its_collector_only(collector: Scripted) -> None:
+    survey = SURVEYS["color"]
+    body = survey.to_json().encode()
+    collector.pages[f"/v1/surveys/{survey.fingerprint}"] = ("application/json", body)
+    with scripted_collector() as other:
+        *_, elsewhere, here = _play(
+            collector,
+            ["survey", survey.fingerprint], ["answer", "color", "a", "red"],
+            ["send", None, None, other.address], ["send"],
+        )  # fmt: skip
+        assert elsewhere == [] and other.uploads == []
+    assert [one["state"] for one in here] == ["stored"] and len(collector.uploads) == 1
+
+
 def test_a_survey_is_fetched_by_its_fingerprint(collector: Scripted) -> None:
     color, kept = SURVEYS["color"], SURVEYS["kept"]
     for asked, given in ((color, color), (kept, color)):
@@ -349,14 +378,14 @@ def test_a_survey_is_fetched_by_its_fingerprint(collector: Scripted) -> None:
 
 WRONG_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({}, "PrivacyError"),
-    ({"mostEpsilon": 1}, "PrivacyError"),
+    ({"epsilonCap": 1}, "PrivacyError"),
     ({"budget": 1}, "PrivacyError"),
-    ({"mostEpsilon": "much", "budget": 1}, "PrivacyError"),
-    ({"mostEpsilon": 1, "budget": -1}, "PrivacyError"),
-    ({"mostEpsilon": 1, "budget": None}, "PrivacyError"),
-    ({"mostEpsilon": 1, "budget": 1, "delaySeconds": -1}, "ArgumentError"),
-    ({"mostEpsilon": 1, "budget": 1, "delaySeconds": "an hour"}, "ArgumentError"),
-    ({"mostEpsilon": 1, "budget": 1, "timeoutSeconds": 0}, "ArgumentError"),
+    ({"epsilonCap": "much", "budget": 1}, "PrivacyError"),
+    ({"epsilonCap": 1, "budget": -1}, "PrivacyError"),
+    ({"epsilonCap": 1, "budget": None}, "PrivacyError"),
+    ({"epsilonCap": 1, "budget": 1, "delaySeconds": -1}, "ArgumentError"),
+    ({"epsilonCap": 1, "budget": 1, "delaySeconds": "an hour"}, "ArgumentError"),
+    ({"epsilonCap": 1, "budget": 1, "timeoutSeconds": 0}, "ArgumentError"),
 ]
 
 
@@ -366,19 +395,21 @@ def test_a_device_is_told_what_its_person_allows(collector: Scripted) -> None:
         assert answer["error"] == error, options
 
 
-def test_an_address_that_is_none_is_refused_before_anything_is_spent(collector: Scripted) -> None:
+def test_an_address_that_is_none_gets_nothing(collector: Scripted) -> None:
     addresses = [
         "", "collector.example", "ftp://a/", "file:///etc", "https://a:b@c/", "https://a/?b", 5,
         "http://collector.example", "http://127.0.0.1.example",
     ]  # fmt: skip
     *answers, ledger = _play(
         collector,
-        *(["answer", "color", "a", "red", {"collector": address}] for address in addresses),
+        ["answer", "color", "a", "red"],
+        *(["send", None, None, address] for address in addresses),
         ["ledger"],
     )
-    for address, answer in zip(addresses, answers, strict=True):
+    assert [answer.get("state") for answer in answers[:1]] == ["waiting"]
+    for address, answer in zip(addresses, answers[1:], strict=True):
         assert answer["error"] == "ArgumentError", address
-    assert ledger["spent"] == "0"
+    assert ledger["answers"][0]["state"] == "waiting"
 
 
 # Killed on the way.

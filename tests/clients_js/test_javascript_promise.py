@@ -245,11 +245,11 @@ def test_changed_and_repeated_keys_are_refused() -> None:
 def test_a_cap_on_epsilon_is_exact() -> None:
     third = survey_text(lw.RandomizedResponse(lw.Categories(3), "1/3"))
     for most, sound in (("1/3", True), (0.34, True), ("0.3333333333", False), ("0", False)):
-        (answer,) = ask(("read", third, {"mostEpsilon": most}))
+        (answer,) = ask(("read", third, {"epsilonCap": most}))
         assert ("fingerprint" in answer) is sound, most
         assert sound or answer["error"] == "PrivacyError"
     for wrong in ("a lot", "1e3", -1):
-        (answer,) = ask(("read", third, {"mostEpsilon": wrong}))
+        (answer,) = ask(("read", third, {"epsilonCap": wrong}))
         assert answer["error"] == "PrivacyError" and "must be a number" in answer["message"]
 
 

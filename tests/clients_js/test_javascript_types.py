@@ -1,12 +1,14 @@
-"""The types, the package file and the page name what the JavaScript module has."""
+"""Types, package file and page name what the module has; its arguments are those of Python."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 
 import pytest
 
+from lapwing.client import Device
 from tests.clients_js.programs import CLIENT, ROOT, node
 from tests.clients_js.surveys import ELSEWHERE
 
@@ -34,6 +36,62 @@ def test_every_name_and_every_method_has_a_type() -> None:
         ours = set(members) - {"constructor", "prototype", "length", "name"}
         missing = {member for member in ours if not re.search(rf"\b{member}\b", part)}
         assert not missing or name.endswith("Error"), (name, missing)
+
+
+ONLY_HERE = {
+    "open": {"delaySeconds", "timeoutSeconds", "storage", "fetch", "pause"},
+    **dict.fromkeys(("fetch", "epochs", "send"), {"signal"}),
+}
+"""Options that browsers need and Python has elsewhere: `CollectorAddress.seconds`, `patience=`."""
+
+ONLY_IN_PYTHON = {"open": {"folder"}, "send": {"patience"}}
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _python(name: str) -> tuple[list[str], list[str]]:
+    """Return positional arguments and keyword-only ones of a method of Device, in camel case."""
+    method = inspect.signature(getattr(Device, name)).parameters.values()
+    kept = [one for one in method if one.name not in {"self", *ONLY_IN_PYTHON.get(name, ())}]
+    options = [_camel(one.name) for one in kept if one.kind is one.KEYWORD_ONLY]
+    return [_camel(one.name) for one in kept if one.kind is not one.KEYWORD_ONLY], options
+
+
+def _javascript(text: str, name: str) -> tuple[list[str], list[str]]:
+    """Return positional arguments, and the names in the object that is the last one."""
+    method = "constructor" if name == "open" else name
+    head = re.search(rf"^  (?:async )?{method}\(([^)]*)\) \{{$", text, re.MULTILINE)
+    assert head, f"the JavaScript Device has no {name}"
+    places, _, options = head[1].partition("{")
+    listed = [re.findall(r"\w+", each.partition("=")[0]) for each in options.split(",")]
+    names = [words[0] for words in listed if words]
+    return re.findall(r"\w+", places), [n for n in names if n not in ONLY_HERE.get(name, ())]
+
+
+def test_a_device_takes_the_arguments_of_the_python_device_in_their_order() -> None:
+    source = SOURCES[CLIENT / "lapwing" / "device.mjs"]
+    for name in ("open", "fetch", "epochs", "answer", "send"):
+        assert _javascript(source, name) == _python(name), name
+    public = {name for name in vars(Device) if not name.startswith("_")} - {"file", "epsilon_cap"}
+    ours = set(re.findall(r"^  (?:async )?([a-z]\w*)\(", source, re.MULTILINE))
+    assert ours - public == {"constructor", "readSurvey", "settle", "withdraw"}
+    assert public - ours == {"open", "batches"}
+
+
+def test_the_types_have_the_arguments_in_their_order() -> None:
+    device = TYPES.partition("export class Device ")[2].partition("\n}")[0]
+    for name in ("fetch", "epochs", "answer", "send"):
+        head = re.search(rf"^  {name}\((.*?)\): Promise", device, re.MULTILINE | re.DOTALL)
+        assert head, name
+        places = re.findall(r"(\w+)\??: (?=string|Survey|Value)", head[1].partition("{")[0])
+        assert places == _python(name)[0], name
+    for interface, name in (("DeviceOptions", "open"), ("AnswerOptions", "answer")):
+        part = TYPES.partition(f"export interface {interface} {{")[2].partition("\n}")[0]
+        options = re.findall(r"^  (\w+)\??:", part, re.MULTILINE)
+        assert [n for n in options if n not in ONLY_HERE.get(name, ())] == _python(name)[1], name
 
 
 def test_nothing_is_imported_but_neighbors_and_nothing_is_made_of_texts() -> None:

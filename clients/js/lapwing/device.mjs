@@ -23,20 +23,20 @@ const LONGEST_PAUSE = 3600 * SECOND; // before the clock is asked again
 export class Device {
   #storage;
   #collector;
-  #mostEpsilon;
+  #epsilonCap;
   #budget;
   #delay;
   #pause;
 
   /**
-   * `mostEpsilon` is the largest epsilon that a survey may ask for, `budget` what all answers of
+   * `epsilonCap` is the largest epsilon that a survey may ask for, `budget` what all answers of
    * this device, to all surveys, may cost together: both are the person's to set, so neither has a
    * default. `delaySeconds`: a report waits a random part of it before it is first sent.
    * `timeoutSeconds`: what a collector may take to answer. `storage`, `fetch` and `pause` replace
    * what the platform has.
    */
   constructor({
-    mostEpsilon,
+    epsilonCap,
     budget,
     delaySeconds = 0,
     timeoutSeconds = 30,
@@ -44,7 +44,7 @@ export class Device {
     fetch,
     pause,
   } = {}) {
-    this.#mostEpsilon = amount(mostEpsilon, "mostEpsilon");
+    this.#epsilonCap = amount(epsilonCap, "epsilonCap");
     this.#budget = amount(budget, "budget");
     if (!(delaySeconds >= 0 && delaySeconds <= LONGEST_DELAY)) {
       throw new ArgumentError("delaySeconds must be in 0..86400");
@@ -61,20 +61,27 @@ export class Device {
 
   /** Return the survey in a text, as `readSurvey` does, up to this device's largest epsilon. */
   readSurvey(text, { fingerprint } = {}) {
-    return readSurvey(text, { fingerprint, mostEpsilon: this.#mostEpsilon.toString() });
+    return readSurvey(text, { fingerprint, epsilonCap: this.#epsilonCap.toString() });
   }
 
-  /** Return a collector's survey by its fingerprint, which says what it must be. */
-  async fetchSurvey(collector, fingerprint, { signal } = {}) {
+  /**
+   * Return a collector's survey by its fingerprint, which says what it must be. Answers to it are
+   * sent to this collector only.
+   */
+  async fetch(collector, fingerprint, { signal } = {}) {
     if (!/^[0-9a-f]{64}$/.test(fingerprint)) {
       throw new ArgumentError("a fingerprint has 64 hex digits");
     }
-    const text = await this.#collector.survey(collectorAddress(collector), fingerprint, signal);
-    return this.readSurvey(text, { fingerprint });
+    const address = collectorAddress(collector);
+    const text = await this.#collector.survey(address, fingerprint, signal);
+    const survey = this.readSurvey(text, { fingerprint });
+    const record = { key: fetchedKey(survey), survey: fingerprint, collector: address };
+    await this.#storage.change(() => ({ put: [record] }));
+    return survey;
   }
 
   /** Return the epochs of a survey as the collector lists them: with their name and state. */
-  fetchEpochs(collector, survey, { signal } = {}) {
+  async epochs(collector, survey, { signal } = {}) {
     return this.#collector.epochs(collectorAddress(collector), survey.fingerprint, signal);
   }
 
@@ -85,12 +92,11 @@ export class Device {
    * whose answers are remembered the first report stands for ever, and later epochs cost nothing.
    * DomainError and BudgetError leave everything as it was.
    */
-  async answer(survey, epoch, value, { collector, segment, token } = {}) {
+  async answer(survey, value, { epoch, segment, uploadToken } = {}) {
     if (typeof epoch !== "string" || !EPOCH.test(epoch)) {
       throw new ArgumentError("an epoch is named by 1 to 64 of a-z, 0-9, point and hyphen");
     }
-    const address = collectorAddress(collector);
-    requireModest(survey, this.#mostEpsilon);
+    requireModest(survey, this.#epsilonCap);
     const [key, kept] = [`${survey.fingerprint} ${epoch}`, `${survey.fingerprint} *`];
     const record = await this.#storage.change((records) => {
       if (records.has(key)) return { result: records.get(key) };
@@ -114,10 +120,10 @@ export class Device {
         survey: survey.fingerprint,
         epoch,
         epsilon: survey.remembered ? "0" : survey.epsilon,
-        collector: address,
+        collector: records.get(fetchedKey(survey))?.collector ?? null,
         batch: hexadecimal(globalThis.crypto.getRandomValues(new Uint8Array(16))),
         body: batch.toBytes(),
-        token: token ?? null,
+        token: uploadToken ?? null,
         state: "waiting",
         problem: null,
         attempts: 0,
@@ -154,31 +160,34 @@ export class Device {
   }
 
   /**
-   * Send what waits and is due, each once, and return what became of it. What cannot be delivered
-   * now stays, with the same bytes, and is due again after a growing pause; so is all that waits
-   * for a collector which does not answer, or is busy.
+   * Send what waits for a collector and is due, each once, and return what became of it. `survey`
+   * and `epoch`: only the answers to this survey (or fingerprint), and of this epoch.
+   *
+   * What cannot be delivered now stays, with the same bytes, and is due again after a growing
+   * pause. So is all that waits for a collector which does not answer, or is busy.
    */
-  async send({ signal } = {}) {
+  async send(collector, { survey, epoch, signal } = {}) {
+    const address = collectorAddress(collector);
     const sent = [];
-    const silent = new Set();
-    for (const record of await this.#waiting()) {
-      if (!isDue(record) || silent.has(record.collector)) continue;
-      const said = await this.#collector.put(record, signal);
+    for (const record of await this.#waiting(address, { survey, epoch })) {
+      if (!isDue(record)) continue;
+      const said = await this.#collector.put({ ...record, collector: address }, signal);
       if (said.kind === "stored") sent.push(await this.#finish(record.key, "stored", null));
       if (said.kind === "refused") {
         sent.push(await this.#finish(record.key, "refused", said.problem));
       }
-      if (said.kind === "later") sent.push(await this.#putOff(record.key, said));
-      if (said.everywhere) silent.add(record.collector);
+      if (said.kind === "later") sent.push(await this.#putOff(record.key, address, said));
+      if (said.everywhere) break;
     }
     return sent;
   }
 
-  /** Send until nothing waits, pausing as long as it takes; rejects when the signal aborts. */
-  async settle({ signal } = {}) {
+  /** Send until nothing waits for a collector; rejects when the signal aborts. */
+  async settle(collector, { signal } = {}) {
+    const address = collectorAddress(collector);
     for (;;) {
-      await this.send({ signal });
-      const waiting = await this.#waiting();
+      await this.send(address, { signal });
+      const waiting = await this.#waiting(address);
       if (waiting.length === 0) return;
       const next = Math.min(...waiting.map(({ due }) => due)) - Date.now();
       await this.#pause(Math.min(Math.max(next, 0), LONGEST_PAUSE), signal);
@@ -189,12 +198,18 @@ export class Device {
    * Stop sending an answer. What it cost stays spent: to draw again until somebody likes the report
    * would be no privacy.
    */
-  async withdraw(survey, epoch) {
-    await this.#finish(`${survey.fingerprint} ${epoch}`, "withdrawn", null);
+  async withdraw(survey, { epoch } = {}) {
+    await this.#finish(`${fingerprintOf(survey)} ${epoch}`, "withdrawn", null);
   }
 
-  async #waiting() {
-    return [...(await this.#records()).values()].filter(({ state }) => state === "waiting");
+  /** Return what waits for a collector, or for whichever is named. */
+  async #waiting(address, { survey, epoch } = {}) {
+    return [...(await this.#records()).values()].filter(
+      (record) =>
+        waitsFor(record, address) &&
+        (survey === undefined || record.survey === fingerprintOf(survey)) &&
+        (epoch === undefined || record.epoch === epoch),
+    );
   }
 
   /** Note how an answer ended, and forget its bytes; what it cost stays. */
@@ -209,21 +224,15 @@ export class Device {
   }
 
   /** Let an answer wait; when all others would fare the same, let them wait as long. */
-  async #putOff(key, { wait, everywhere }) {
+  async #putOff(key, address, { wait, everywhere }) {
     const put = await this.#storage.change((records) => {
       const record = records.get(key);
       if (record?.state !== "waiting") return { result: record };
       const growing = Math.min(FIRST_WAIT * 2 ** record.attempts, LONGEST_WAIT);
       const due = Date.now() + Math.max(growing * (0.5 + random() / 2), wait);
       const changed = { ...record, attempts: record.attempts + 1, due };
-      const { collector } = record;
       const others = [...records.values()].filter(
-        (one) =>
-          everywhere &&
-          one.key !== key &&
-          one.state === "waiting" &&
-          one.collector === collector &&
-          one.due < due,
+        (one) => everywhere && one.key !== key && waitsFor(one, address) && one.due < due,
       );
       return { put: [changed, ...others.map((one) => ({ ...one, due }))], result: changed };
     });
@@ -231,14 +240,22 @@ export class Device {
   }
 }
 
-function requireModest(survey, mostEpsilon) {
-  if (!amount(survey.epsilon, "epsilon").isAtMost(mostEpsilon)) {
-    throw new PrivacyError(`this device answers surveys of an epsilon of at most ${mostEpsilon}`);
+function requireModest(survey, epsilonCap) {
+  if (!amount(survey.epsilon, "epsilon").isAtMost(epsilonCap)) {
+    throw new PrivacyError(`this device answers surveys of an epsilon of at most ${epsilonCap}`);
   }
 }
 
+const fingerprintOf = (survey) => survey?.fingerprint ?? String(survey);
+
+/** Under which the collector of a survey is kept; no epoch has such a name. */
+const fetchedKey = ({ fingerprint }) => `${fingerprint} @`;
+
+const waitsFor = ({ state, collector }, address) =>
+  state === "waiting" && (collector === null || collector === address);
+
 function spent(records) {
-  const costs = [...records.values()].filter(({ epsilon }) => epsilon !== "0");
+  const costs = [...records.values()].filter(({ epsilon = "0" }) => epsilon !== "0");
   return costs.reduce(
     (total, { epsilon }) => total.plus(amount(epsilon, "epsilon")),
     new Rational(0n),

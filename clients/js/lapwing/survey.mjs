@@ -98,7 +98,7 @@ export class Survey {
  * fingerprint is that of its content, its sizes and thresholds follow from its fields, and its
  * thresholds are *proved* to keep the stated epsilon.
  */
-export function readSurvey(text, { fingerprint, mostEpsilon } = {}) {
+export function readSurvey(text, { fingerprint, epsilonCap } = {}) {
   const document = parse(text);
   const keys = ["format", "version", "name", "randomizer", "derived", "fingerprint"];
   requireKeys(document, keys, ["answers", "segments", "segment_minimum"], "a survey");
@@ -110,9 +110,9 @@ export function readSurvey(text, { fingerprint, mostEpsilon } = {}) {
   const { randomizer: asked, derived } = document;
   demand(asked !== null && typeof asked === "object", "the randomizer must be a JSON object");
   const epsilon = epsilonIn(asked.epsilon);
-  if (mostEpsilon !== undefined && !epsilon.isAtMost(amount(mostEpsilon, "mostEpsilon"))) {
+  if (epsilonCap !== undefined && !epsilon.isAtMost(amount(epsilonCap, "epsilonCap"))) {
     throw new PrivacyError(
-      `a survey may ask for an epsilon of at most ${mostEpsilon} here, this asks for ${epsilon}`,
+      `a survey may ask for an epsilon of at most ${epsilonCap} here, this asks for ${epsilon}`,
     );
   }
   const build = RANDOMIZERS[asked.class];

@@ -408,7 +408,14 @@ class _Call:
         return _Failure(parcel.id, pause, said.everywhere)
 
 
-def send(outbox: Outbox, collector: CollectorAddress | str, patience: Patience) -> SendResult:
+def send(
+    outbox: Outbox,
+    collector: CollectorAddress | str,
+    patience: Patience,
+    *,
+    survey: str | None = None,
+    epoch: str | None = None,
+) -> SendResult:
     """Send every batch that waits for a collector.
 
     Answers of 200 and 201 that confirm the batch settle it, and so do those of 4xx, which refuse
@@ -420,6 +427,10 @@ def send(outbox: Outbox, collector: CollectorAddress | str, patience: Patience) 
     outbox : Outbox
     collector : CollectorAddress or str
     patience : Patience
+    survey : str, optional
+        Send only the batches of the survey with this fingerprint.
+    epoch : str, optional
+        Send only the batches of this epoch.
 
     Returns
     -------
@@ -427,7 +438,7 @@ def send(outbox: Outbox, collector: CollectorAddress | str, patience: Patience) 
         Failures of the network are told there, and raise nothing.
     """
     address = CollectorAddress.of(collector)
-    due = outbox.due(address.url, now=patience.clock())
+    due = outbox.due(address.url, now=patience.clock(), survey=survey, epoch=epoch)
     if not due:
         return SendResult(0, 0, outbox.waiting())
     left = patience.together

@@ -14,6 +14,7 @@ import numpy as np
 
 from lapwing.client.collector_address import (
     CollectorAddress,
+    Epoch,
     SendResult,
     check_fingerprint,
     send,
@@ -186,6 +187,21 @@ class Device:
             )
         return survey
 
+    def epochs(self, collector: CollectorAddress | str, survey: Survey) -> list[Epoch]:
+        """Return the epochs of a survey as the collector lists them, each with its state.
+
+        Parameters
+        ----------
+        collector : CollectorAddress or str
+        survey : Survey
+
+        Raises
+        ------
+        CollectorError
+            When the collector cannot be reached, or has no such survey.
+        """
+        return CollectorAddress.of(collector).epochs(survey)
+
     def answer(
         self,
         survey: Survey,
@@ -257,13 +273,22 @@ class Device:
         return Answer(batch, epoch, "waiting", cost)
 
     def send(
-        self, collector: CollectorAddress | str, *, patience: Patience | None = None
+        self,
+        collector: CollectorAddress | str,
+        *,
+        survey: Survey | str | None = None,
+        epoch: str | None = None,
+        patience: Patience | None = None,
     ) -> SendResult:
         """Send what waits for a collector; see :func:`lapwing.client.collector_address.send`.
 
         Parameters
         ----------
         collector : CollectorAddress or str
+        survey : Survey or str, optional
+            Send only the answers to this survey, or to that of this fingerprint. Default: all that wait.
+        epoch : str, optional
+            Send only the answers of this epoch. Default: all that wait.
         patience : Patience, optional
             How often to try, and how long to wait.
 
@@ -271,7 +296,11 @@ class Device:
         -------
         SendResult
         """
-        return send(Outbox(self.file), collector, patience or Patience())
+        fingerprint = survey.fingerprint if isinstance(survey, Survey) else survey
+        if fingerprint is not None:
+            check_fingerprint(fingerprint)
+        patience = patience or Patience()
+        return send(Outbox(self.file), collector, patience, survey=fingerprint, epoch=epoch)
 
     def _check_cap(self, survey: Survey) -> None:
         cost = survey.lifetime_guarantee or survey.guarantee

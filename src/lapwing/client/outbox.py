@@ -177,7 +177,9 @@ class Outbox:
             rows = connection.execute(f"SELECT {_COLUMNS} FROM batch ORDER BY survey, epoch, part")
             return [OutgoingBatch(*row) for row in rows.fetchall()]
 
-    def due(self, collector: str, *, now: float) -> list[str]:
+    def due(
+        self, collector: str, *, now: float, survey: str | None = None, epoch: str | None = None
+    ) -> list[str]:
         """Return the ids of batches that may be sent now, those that were tried least first.
 
         Parameters
@@ -186,14 +188,18 @@ class Outbox:
             Its address.
         now : float
             Seconds since 1970.
+        survey, epoch : str, optional
+            Return only the batches of this fingerprint, and of this epoch.
         """
         with self.file.transaction() as connection:
             # A time too far ahead is that of a clock which was wrong when it was written.
             rows = connection.execute(
                 "SELECT id FROM batch WHERE state = 'waiting'"
                 " AND (collector IS NULL OR collector = ?)"
-                " AND (not_before <= ? OR not_before > ?) ORDER BY attempts, id",
-                (collector, now, now + LONGEST_PAUSE),
+                " AND (not_before <= ? OR not_before > ?)"
+                " AND survey = coalesce(?, survey) AND epoch = coalesce(?, epoch)"
+                " ORDER BY attempts, id",
+                (collector, now, now + LONGEST_PAUSE, survey, epoch),
             )
             return [row[0] for row in rows.fetchall()]
 

@@ -369,7 +369,7 @@ def test_a_visitor_who_allows_less_is_asked_for_nothing(place: Place) -> None:
         assert "epsilon" in page.inner_text("#wrong") and not page.is_visible("#report")
         page.fill("#most", "much")
         page.click("#randomize")
-        page.wait_for_selector("#wrong:has-text('mostEpsilon')")
+        page.wait_for_selector("#wrong:has-text('epsilonCap')")
         page.fill("#most", "4")
         page.click("#randomize")
         page.wait_for_selector("#report:not([hidden])")

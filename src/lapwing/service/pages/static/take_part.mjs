@@ -27,7 +27,7 @@ let epochs = [];
 let told = null;
 
 const makeDevice = () =>
-  new Device({ mostEpsilon: find("most").value.trim(), budget: find("budget").value.trim() });
+  new Device({ epsilonCap: find("most").value.trim(), budget: find("budget").value.trim() });
 
 function say(text, alarming = false) {
   const status = find("status");
@@ -100,7 +100,7 @@ function agreed(value) {
 
 /** Say that the chosen epoch has ended meanwhile; return whether it takes reports. */
 async function stillOpen() {
-  const now = await device.fetchEpochs(collector, survey);
+  const now = await device.epochs(collector, survey);
   const state = now.find(({ name }) => name === chosen())?.state;
   if (state === "open" || state === "grace") return true;
   complain(
@@ -149,14 +149,13 @@ async function showLedger() {
   find("ledger").hidden = answers.length === 0;
   const counted = answers.length === 1 ? "1 answer" : `${answers.length} answers`;
   find("spent").textContent = `${counted}, an epsilon of ${spent} of ${budget} in all.`;
-  // The client sends whatever waits, so whoever presses the button must know of all of it.
   const others = answers.filter(
     ({ survey: of, epoch, state }) => state === "waiting" && !(of === fingerprint && epoch === chosen()),
   ).length;
   find("others").hidden = others === 0;
   find("others").textContent =
-    `${others === 1 ? "One earlier report" : `${others} earlier reports`} that you made here but did not send ` +
-    "will be sent with it. Open its page to stop that.";
+    `${others === 1 ? "One earlier report" : `${others} earlier reports`} that you made here wait to be sent. ` +
+    "The button below does not send them.";
   return answers;
 }
 
@@ -193,10 +192,11 @@ async function randomize(event) {
       find("randomize").disabled = false;
       return;
     }
-    const options = { collector, segment: find("segment")?.value || null };
-    const token = find("token")?.value.trim();
-    if (token) options.token = token;
-    const answer = await device.answer(survey, chosen(), value, options);
+    const answer = await device.answer(survey, value, {
+      epoch: chosen(),
+      segment: find("segment")?.value || null,
+      uploadToken: find("token")?.value.trim() || undefined,
+    });
     await showLedger();
     showAnswer(answer);
     find("h-report").focus();
@@ -215,7 +215,7 @@ async function send() {
   find("send").disabled = true;
   say("Sending.");
   try {
-    await device.send();
+    await device.send(collector, { survey, epoch: chosen() });
     const answer = await current();
     showReport(answer);
     if (answer.state === "waiting") {
@@ -232,7 +232,7 @@ async function send() {
 
 async function withdraw() {
   try {
-    await device.withdraw(survey, chosen());
+    await device.withdraw(survey, { epoch: chosen() });
     showAnswer(await current());
   } catch (error) {
     say(sentence(error), true);
@@ -241,8 +241,8 @@ async function withdraw() {
 
 async function begin() {
   device = makeDevice();
-  survey = await device.fetchSurvey(collector, fingerprint);
-  epochs = (await device.fetchEpochs(collector, survey)).filter(({ state }) => state === "open" || state === "grace");
+  survey = await device.fetch(collector, fingerprint);
+  epochs = (await device.epochs(collector, survey)).filter(({ state }) => state === "open" || state === "grace");
   if (epochs.length === 0) {
     say("The survey is not open now; come back later.");
     return;
