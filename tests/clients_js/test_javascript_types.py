@@ -40,7 +40,9 @@ def test_every_name_and_every_method_has_a_type() -> None:
 
 ONLY_HERE = {
     "open": {"delaySeconds", "timeoutSeconds", "storage", "fetch", "pause"},
-    **dict.fromkeys(("fetch", "epochs", "send"), {"signal"}),
+    "fetch": {"signal"},
+    "epochs": {"signal"},
+    "send": {"signal"},
 }
 """Options that browsers need and Python has elsewhere: `CollectorAddress.seconds`, `patience=`."""
 

@@ -286,9 +286,9 @@ class Device:
         ----------
         collector : CollectorAddress or str
         survey : Survey or str, optional
-            Send only the answers to this survey, or to that of this fingerprint. Default: all that wait.
+            Send only the answers to this survey, or to that of this fingerprint. Default: all.
         epoch : str, optional
-            Send only the answers of this epoch. Default: all that wait.
+            Send only the answers of this epoch. Default: all.
         patience : Patience, optional
             How often to try, and how long to wait.
 
