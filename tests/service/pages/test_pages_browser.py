@@ -281,6 +281,58 @@ def test_charts_are_drawn_anew_when_the_scheme_changes(place: Place) -> None:
         page.wait_for_selector("[data-drawn='66']", state="attached")
 
 
+PLOTS = """() => [...document.querySelectorAll('#result [data-drawn]')]
+  .filter((each) => each.dataset.chart !== 'difference')
+  .map((each) => {
+    const { left, width } = each.querySelector('.u-over').getBoundingClientRect();
+    return [each.dataset.range, left, width];
+  })"""
+
+
+@pytest.mark.parametrize("width", [390, 1000])
+@pytest.mark.parametrize("survey", [INCOME, DAYS], ids=["atoms", "dates"])
+def test_density_and_cdf_share_an_axis_and_a_legend_is_words(
+    place: Place, survey: lw.Survey, width: int
+) -> None:
+    with opened(place, viewport={"width": width, "height": 900}) as page:
+        page.goto(place.of(survey, "?epoch=e"))
+        settled(page)
+        density, cdf = page.evaluate(PLOTS)
+        assert density == cdf
+        legends = page.eval_on_selector_all(".legend", "all => all.map((each) => each.innerText)")
+        assert len(legends) == 2
+        for legend in legends:
+            assert "estimate" in legend and ":" not in legend and "--" not in legend
+        assert "simultaneous band" in legends[0] and "pointwise band" in legends[1]
+        over = page.locator("[data-chart=density] .u-over")
+        over.scroll_into_view_if_needed()
+        over.hover(position={"x": density[2] / 2, "y": 50})
+        # One place is pointed at in both.
+        page.wait_for_function(
+            "[...document.querySelectorAll('.readout')].every((e) => /%.*%.*%/.test(e.textContent))"
+        )
+        first = page.locator(".readout").first
+        assert " per " in first.inner_text()
+
+
+def test_the_table_of_reports_needs_no_scrolling_on_a_telephone(place: Place) -> None:
+    with opened(place, viewport={"width": 390, "height": 900}) as page:
+        page.goto(place.of(INCOME, "?epoch=e"))
+        settled(page)
+        region = page.locator("[aria-label='Reports by epoch']")
+        assert region.evaluate("each => each.scrollWidth <= each.clientWidth")
+        words = region.locator("tbody tr").first.inner_text()
+        assert "2,000" in words
+        names = region.locator("tbody tr").first.locator("td")
+        assert names.evaluate_all("all => all.map((each) => each.dataset.name)") == [
+            "State",
+            "Reports",
+            *INCOME.segments,
+            "other",
+            "Refused",
+        ]
+
+
 def test_without_script_the_same_is_in_tables_and_pictures(place: Place) -> None:
     with opened(place, java_script_enabled=False) as page:
         seen: list[tuple[str, int]] = []

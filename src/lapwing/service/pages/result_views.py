@@ -108,7 +108,7 @@ def _numbers(document: Document) -> dict[str, Any]:
     return {
         "chart": embedded(
             {
-                "kind": "numbers",
+                "name": document["name"],
                 "unit": unit,
                 "log": domain.get("scale") == "log",
                 "columns": {key: columns[key] for key in columns if not key.endswith("_text")},
@@ -279,7 +279,7 @@ def difference_view(document: Document) -> dict[str, Any]:
         **view,
         "chart": embedded(
             {
-                "kind": "difference",
+                "name": document["name"],
                 "unit": unit,
                 "log": False,
                 "columns": {key: columns[key] for key in keys if key in columns},

@@ -3,9 +3,9 @@
 const DAY = 86_400;
 const MARGIN = 1.05;
 
-/** Return what a unit's numbers are on the axis, and what a density is per. */
+/** What a unit's numbers are on the axis, and what a density is per; numbers choose that themselves. */
 const UNITS = {
-  number: { scale: 1, per: 1, perName: "unit", time: false },
+  number: { scale: 1, time: false },
   date: { scale: DAY, per: 1, perName: "day", time: true },
   datetime: { scale: 1, per: DAY, perName: "day", time: true },
   "time-of-day": { scale: 1, per: 3600, perName: "hour", time: false },
@@ -45,26 +45,50 @@ function redraw(place) {
   const entry = drawn.get(place);
   entry.chart?.destroy();
   const makers = { density, cdf, difference };
-  const { series, columns, bands = [], yLabel, yRange, percent, singles } = makers[place.dataset.chart](
-    entry.data,
-  );
+  const { series, columns, bands = [], yLabel, yRange, ySign = " %", looks, readout } = makers[place.dataset.chart](entry.data);
+  const { data } = entry;
+  const singles = place.dataset.chart === "density" && hasSingles(data);
+  const hint = "Point at the chart to read its numbers.";
+  const said = text("p", "readout", hint);
+  const canvas = document.createElement("div");
+  const names = text("p", "axis-names", "");
+  names.append(text("span", "", yLabel));
+  if (singles) names.append(text("span", "single", "share of a single value"));
+  const legend = text("p", "legend", "");
+  for (const [look, label] of looks) legend.append(text("span", look, label));
+  place.replaceChildren(names, canvas, text("p", "axis-names across", data.name), legend, said);
+  const reads = (chart) => {
+    const { left } = chart.cursor;
+    said.textContent = left === null || left < 0 ? hint : readout(chart.posToVal(left, "x"), chart.cursor.idx);
+  };
   entry.chart = new globalThis.uPlot(
     {
       width: place.clientWidth,
       height: heightOf(place),
       pxAlign: 0,
+      // The plots of a page end at the same place, with or without an axis at the right.
+      padding: [null, singles ? 0 : hasSingles(data) ? SIDE : SIDE / 2, null, 0],
       tzDate: (seconds) => globalThis.uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
-      scales: { x: xScale(entry.data), y: { range: yRange }, ...(singles ? { singles: { range: fromZero } } : {}) },
-      axes: [xAxis(entry.data), yAxis(yLabel, percent), ...(singles ? [singlesAxis()] : [])],
-      series: [{ label: "value", value: (_, x) => xText(x, entry.data.unit) }, ...series],
+      scales: { x: xScale(data), y: { range: yRange }, ...(singles ? { singles: { range: fromZero } } : {}) },
+      axes: [xAxis(data), yAxis(ySign), ...(singles ? [singlesAxis()] : [])],
+      series: [{}, ...series],
       bands,
-      cursor: { drag: { x: true, y: false }, points: { size: 6 } },
-      legend: { live: true },
+      cursor: { y: false, drag: { x: true, y: false }, points: { show: false }, sync: { key: "lapwing", scales: ["x", null] } },
+      legend: { show: false },
+      hooks: { setCursor: [reads] },
     },
     columns,
-    place,
+    canvas,
   );
   place.dataset.drawn = String(columns[0].length);
+  place.dataset.range = [columns[0][0], columns[0].at(-1)].join(" ");
+}
+
+function text(tag, look, content) {
+  const element = document.createElement(tag);
+  if (look) element.className = look;
+  element.textContent = content;
+  return element;
 }
 
 const heightOf = (place) => (place.clientWidth < 500 ? 220 : 280);
@@ -87,7 +111,7 @@ function axisLook() {
 }
 
 function xAxis({ unit }) {
-  const look = axisLook();
+  const look = { ...axisLook(), size: UNITS[unit].time ? 50 : 32 };
   if (UNITS[unit].time) return look;
   if (unit === "time-of-day") {
     const incrs = [60, 300, 900, 1800, 3600, 7200, 10_800, 21_600];
@@ -96,105 +120,110 @@ function xAxis({ unit }) {
   return look;
 }
 
-function yAxis(label, percent) {
-  const values = percent ? (_, ticks) => ticks.map((y) => `${round(100 * y)} %`) : (_, ticks) => ticks.map(heightText);
-  return { ...axisLook(), label, labelSize: 20, size: 68, values };
+const SIDE = 56;
+
+function yAxis(sign) {
+  return { ...axisLook(), size: SIDE, values: (_, ticks) => ticks.map((y) => `${round(100 * y)}${sign}`) };
 }
 
 /** Single values have a scale of their own, at the right, in the color of their dots. */
 function singlesAxis() {
-  return {
-    ...yAxis("share of single values", true),
-    scale: "singles",
-    side: 1,
-    stroke: color("second"),
-    grid: { show: false },
-  };
+  return { ...yAxis(" %"), scale: "singles", side: 1, stroke: color("second"), grid: { show: false } };
 }
 
 const fromZero = (_, low, high) => [0, (high || 1) * MARGIN];
 
 const round = (number) => Number(number.toPrecision(6));
 
-/** Densities may be tiny: 0.00002, not 0. */
-const heightText = (y) => (y !== 0 && Math.abs(y) < 1e-4 ? y.toExponential() : String(round(y)));
-
 const pad = (number) => String(number).padStart(2, "0");
 
 const clock = (seconds) => `${pad(Math.floor(seconds / 3600))}:${pad(Math.floor(seconds / 60) % 60)}`;
 
 function xText(x, unit) {
-  if (x === null || x === undefined) return "";
   if (unit === "time-of-day") return clock(x);
   if (!UNITS[unit].time) return round(x).toLocaleString("en");
-  const text = new Date(x * 1000).toISOString();
-  return unit === "date" ? text.slice(0, 10) : text.slice(0, 16);
+  const written = new Date(x * 1000).toISOString();
+  return unit === "date" ? written.slice(0, 10) : written.slice(0, 16).replace("T", " ");
 }
 
-const percentText = (_, y) => (y === null || y === undefined ? "" : `${(100 * y).toFixed(2)} %`);
-
-const numberText = (_, y) => (y === null || y === undefined ? "" : y.toPrecision(3));
+/** An estimate with its limits; without limits, the estimate alone. */
+function withLimits(numbers, sign) {
+  const [value, low, high] = numbers.map((number) => `${(100 * number).toFixed(2)}${sign}`);
+  return low === undefined ? value : `${value} (${low} to ${high})`;
+}
 
 /** Whole numbers and lone values step; bins have a slope. */
 const isWhole = ({ columns: { left, right } }) => left.every((end, row) => end === right[row]);
 
+const hasSingles = (data) =>
+  Boolean(data.atoms) && !isWhole(data) && (data.atoms.length > 0 || data.columns.left.some((end, row) => end === data.columns.right[row]));
+
+/** Return what a density is per, and its name: for numbers a power of ten, of which 10 to 100 fit. */
+function perOf({ unit, log, steps }) {
+  if (log) return { perName: "factor of 10" };
+  const { per, perName } = UNITS[unit];
+  if (per) return { per, perName };
+  const chosen = 10 ** Math.floor(Math.log10((steps.right.at(-1) - steps.left[0]) / 10));
+  return { per: chosen, perName: chosen === 1 ? "unit" : round(chosen).toLocaleString("en") };
+}
+
 /** The density in steps that the reports tell apart, and its band, which holds at all steps at once. */
 function density(data) {
   const { columns, unit, log, atoms, steps } = data;
-  const { scale, per, perName } = UNITS[unit];
+  const { scale } = UNITS[unit];
   const { left, right, share } = columns;
-  const length = (row) => (log ? Math.log10(steps.right[row] / steps.left[row]) : (steps.right[row] - steps.left[row]) / per);
+  const whole = isWhole(data);
+  const { per, perName } = perOf(data);
+  const length = (row) =>
+    log ? Math.log10(steps.right[row] / steps.left[row]) : (steps.right[row] - steps.left[row]) / per;
   const rows = steps.left.map((_, row) => row).filter((row) => !log || steps.left[row] > 0);
   const ended = (values) => [...values, values.at(-1)];
   const xs = [...rows.map((row) => steps.left[row] * scale), steps.right[rows.at(-1)] * scale];
   const own = ["share", "low", "high"].filter((name) => name in steps);
   const heights = own.map((name) => ended(rows.map((row) => steps[name][row] / length(row))));
   const singles = new Map();
-  if (!isWhole(data)) {
+  if (hasSingles(data)) {
     left.forEach((end, row) => {
       if (right[row] === end) singles.set(end * scale, share[row]);
     });
+    for (const { at, share: held } of atoms) singles.set(at * scale, held);
   }
-  for (const { at, share: held } of atoms) if (!isWhole(data)) singles.set(at * scale, held);
   const shown = [...singles].filter(([x]) => !log || x > 0);
   const paths = globalThis.uPlot.paths.stepped({ align: 1 });
-  const whole = isWhole(data);
-  const text = whole ? percentText : numberText;
-  const label = `density per ${log ? "factor of 10" : perName}`;
-  const looks = {
-    share: {
-      label: whole ? "share of a value" : label,
-      stroke: color("estimate"),
-      fill: own.length > 1 ? undefined : color("tint"),
-      width: 1.5,
-      paths,
-      points: { show: false },
-      value: text,
-    },
-    low: { ...edge("low", color("low"), null, paths), value: text },
-    high: { ...edge("high", color("high"), null, paths), value: text },
+  const banded = own.length > 1;
+  const drawings = {
+    share: { ...estimate(paths), ...(banded ? {} : { fill: color("tint") }) },
+    low: limit(null, paths),
+    high: limit(null, paths),
   };
-  const series = own.map((name) => looks[name]);
+  const series = own.map((name) => drawings[name]);
   if (shown.length > 0) {
     series.push({
-      label: "single values, share",
       scale: "singles",
       stroke: color("second"),
-      width: 2,
       paths: () => null,
       points: { show: true, size: 8, stroke: color("second"), fill: color("second") },
-      value: percentText,
     });
   }
   const number = (name) => own.indexOf(name) + 1;
+  const yLabel = whole ? "share of people" : `share of people per ${perName}`;
   return {
     columns: shown.length > 0 ? merged(xs, heights, shown) : [xs, ...heights],
     series,
-    bands: own.includes("high") ? [{ series: [number("high"), number("low")], fill: color("tint") }] : [],
-    yLabel: whole ? "share" : `density, per ${log ? "factor of 10" : perName}`,
+    bands: banded ? [{ series: [number("high"), number("low")], fill: color("tint") }] : [],
+    yLabel,
     yRange: fromZero,
-    percent: whole,
-    singles: shown.length > 0,
+    looks: [
+      ["line", "estimate"],
+      ...(banded ? [["band", "simultaneous band"]] : []),
+      ...(shown.length > 0 ? [["dot", "single value (right axis)"]] : []),
+    ],
+    readout: (x) => {
+      const row = Math.max(0, xs.findLastIndex((start, at) => start <= x && at < xs.length - 1));
+      const ends = [xs[row], xs[row + 1]].map((end) => xText(end, unit));
+      const place = whole ? ends[0] : ends.join(" to ");
+      return `${place}: ${withLimits(heights.map((column) => column[row]), " %")}${whole ? "" : ` per ${perName}`}`;
+    },
   };
 }
 
@@ -218,7 +247,8 @@ function merged(xs, heights, singles) {
 function curve(data, names) {
   const { columns, unit, log } = data;
   const { scale } = UNITS[unit];
-  const start = log ? [] : [(columns.left ?? columns.right)[0] * scale];
+  const first = (columns.left ?? columns.right)[0] * scale;
+  const start = log && first <= 0 ? [] : [first];
   const xs = [...start, ...columns.right.map((end) => end * scale)];
   const begun = data.start ?? {};
   const own = [];
@@ -241,36 +271,27 @@ function curve(data, names) {
   return { own, columns: columnsOut };
 }
 
-function edge(label, stroke, dash, paths) {
-  return {
-    label,
-    stroke,
-    width: 1,
-    ...(dash ? { dash } : {}),
-    points: { show: false },
-    value: percentText,
-    ...(paths ? { paths } : {}),
-  };
+function estimate(paths) {
+  return { stroke: color("estimate"), width: 2, points: { show: false }, ...(paths ? { paths } : {}) };
 }
 
-function banded(data, name, label, yLabel, yRange) {
+/** Either limit of a band: both have the color of the estimate. */
+function limit(dash, paths) {
+  return { ...estimate(paths), width: 1, ...(dash ? { dash } : {}) };
+}
+
+function banded(data, name, { yLabel, yRange, ySign = " %", readSign = ySign }) {
   const names = [name, "low", "high", "simultaneous_low", "simultaneous_high"];
   const { own, columns } = curve(data, names);
   const step = data.columns.left && isWhole(data);
   const paths = step ? globalThis.uPlot.paths.stepped({ align: 1 }) : null;
-  const looks = {
-    [name]: {
-      label,
-      stroke: color("estimate"),
-      width: 2,
-      points: { show: false },
-      value: percentText,
-      ...(paths ? { paths } : {}),
-    },
-    low: edge("low", color("low"), null, paths),
-    high: edge("high", color("high"), null, paths),
-    simultaneous_low: edge("low, simultaneous", color("low"), [4, 4], paths),
-    simultaneous_high: edge("high, simultaneous", color("high"), [4, 4], paths),
+  const dashed = limit([4, 4], paths);
+  const drawings = {
+    [name]: estimate(paths),
+    low: limit(null, paths),
+    high: limit(null, paths),
+    simultaneous_low: dashed,
+    simultaneous_high: dashed,
   };
   const number = (key) => own.indexOf(key) + 1;
   const bands = own.includes("high")
@@ -278,20 +299,35 @@ function banded(data, name, label, yLabel, yRange) {
     : [];
   return {
     columns,
-    series: own.map((key) => looks[key]),
+    series: own.map((key) => drawings[key]),
     bands,
     yLabel,
     yRange,
-    percent: true,
+    ySign,
+    looks: [
+      ["line", "estimate"],
+      ...(own.includes("high") ? [["band", "pointwise band"]] : []),
+      ...(own.includes("simultaneous_high") ? [["dashes", "simultaneous band"]] : []),
+    ],
+    readout: (_, row) => {
+      if (row === null || row === undefined) return "";
+      const values = own.slice(0, 3).map((key) => columns[number(key)][row]);
+      return `up to ${xText(columns[0][row], data.unit)}: ${withLimits(values, readSign)}`;
+    },
   };
 }
 
-const cdf = (data) => banded(data, "cdf", "share up to here", "share of people", () => [0, 1]);
+const cdf = (data) => banded(data, "cdf", { yLabel: "share of people", yRange: () => [0, 1] });
 
 function difference(data) {
   const widest = (_, low, high) => {
     const most = Math.max(Math.abs(low ?? 0), Math.abs(high ?? 0)) || 0.01;
     return [-most * MARGIN, most * MARGIN];
   };
-  return banded(data, "difference", "difference", "difference of shares", widest);
+  return banded(data, "difference", {
+    yLabel: "difference of the shares up to a value, in percentage points",
+    yRange: widest,
+    ySign: "",
+    readSign: " points",
+  });
 }
