@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.results.answer_text import percent
+from lapwing.results.rounding import percent
 from tests.cli.running import Program
 
 

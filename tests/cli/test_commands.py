@@ -17,7 +17,7 @@ from pyarrow import parquet
 import lapwing as lw
 from lapwing.cli.commands.verify_command import posterior
 from lapwing.planning.registry import RANDOMIZERS
-from lapwing.results.answer_text import percent
+from lapwing.results.rounding import percent
 from tests.cli.running import Program
 
 
@@ -322,7 +322,7 @@ def test_a_signed_estimate_is_shown_and_stored(
     decode = ("decode", "survey.json", "tally.json", "-o", "result.json", "--decoder", decoder)
     plain = done(*decode, "--json").document
     assert "signed" not in plain and "signed" not in json.loads(Path("result.json").read_text())
-    document = done(*decode, "--signed", "--force", "--json").document
+    document = done(*decode, "--set", "signed=true", "--force", "--json").document
     assert document["quantiles"] == plain["quantiles"]
     read = lw.Survey.from_json(Path("survey.json").read_text())
     tally = lw.tallies.CountTally.from_document(json.loads(Path("tally.json").read_text()))
@@ -331,17 +331,17 @@ def test_a_signed_estimate_is_shown_and_stored(
     stored = lw.Distribution.from_json(Path("result.json").read_text())
     assert stored == expected and stored.signed is not None
     assert document["signed"] == stored.signed.mass.tolist()
-    assert "negative masses" in done(*decode, "--signed", "--force").out
+    assert "negative masses" in done(*decode, "--set", "signed=true", "--force").out
 
 
 def test_decoders_without_a_signed_estimate_say_so(
     lapwing: Program, done: Program, survey: lw.Survey, ages: np.ndarray
 ) -> None:
     done("simulate", "survey.json", "ages.csv", "--seed", 7, "-o", "tally.json")
-    decode = ("decode", "survey.json", "tally.json", "--signed")
+    decode = ("decode", "survey.json", "tally.json", "--set", "signed=true")
     assert "name it with --decoder" in lapwing(*decode).err
     run = lapwing(*decode, "--decoder", "expectation-maximization")
-    assert run.code == 2 and "makes no signed estimate" in run.err
+    assert run.code == 2 and "parameter 'signed'" in run.err
 
 
 # distances

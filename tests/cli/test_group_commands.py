@@ -349,4 +349,6 @@ def test_decode_tells_of_intervals_and_atoms(done: Program) -> None:
     ]
     shown = done(*decode, "--force").out
     assert "in 40 to 42" in shown and "detected" in shown and "declared" in shown
-    assert "standard deviation" in shown and "error of range shares" in shown
+    assert "standard deviation" in shown and "error of the share of a range" not in shown
+    shown = done("show", "r.json", "--detail").out
+    assert "error of the share of a range" in shown and "estimate in its interval" in shown

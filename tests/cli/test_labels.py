@@ -57,9 +57,9 @@ def test_heavy_hitters_of_counts(
     assert [row["label"] for row in found["shares"]] == [7, 11, 40]
     assert found["expected_false"] == 0.05 and found["searched"] == 60
     assert json.loads(Path("found.json").read_text())["format"] == "lapwing-heavy-hitters"
-    refused = lapwing(*asked, "--signed")
+    refused = lapwing(*asked, "--set", "signed=true")
     assert refused.code == 2
-    assert "makes no signed estimate" in refused.complaint
+    assert "parameter 'signed'" in refused.complaint
 
 
 def test_verify_shows_what_a_shuffler_adds(

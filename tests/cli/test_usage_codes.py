@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import lapwing as lw
-from lapwing.results.answer_text import percent
+from lapwing.results.rounding import percent
 from tests.cli.running import Program
 
 DATA = ("ages.csv", "--low", "0", "--high", "9", "--bins", "4", "-o", "out.json")

@@ -13,7 +13,8 @@ import pytest
 import lapwing as lw
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import csv_rows, tables_of
-from lapwing.results.answers import answer_of, csv_of
+from lapwing.results.answers import answer_of
+from lapwing.results.readable import csv_of
 from lapwing.results.series import Series, SeriesWeek
 from tests.signed_decoder import projected, unbiased
 

@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 import lapwing as lw
-from lapwing.results.answer_text import percent
+from lapwing.results.rounding import number_writer, percent
 
 DOMAINS = [
     lw.Interval(0, 100, bins=32, atoms=[0], missing="bin", outside="clip"),
@@ -161,7 +161,7 @@ def test_a_summary_says_the_promise_and_the_answers(domain: Any) -> None:
         low, high = result.quantile_interval(0.5, level=0.9) or (0, 0)
         (median,) = [line for line in text.splitlines() if line.startswith("median")]
         if domain.unit == "number":
-            assert f"({low:g} to {high:g})" in median
+            assert f"({number_writer(domain.unit).interval(low, high)})" in median
     else:
         assert text.count("share of ") == min(20, domain.size)
 
@@ -172,7 +172,7 @@ def test_the_shares_of_the_largest_labels_hold_at_once() -> None:
     band = result.confidence_band(kind="simultaneous")
     assert band is not None
     line = next(line for line in result.summary().splitlines() if "share of" in line)
-    assert f"{percent(band.low[largest])} to {percent(band.high[largest])}" in line
+    assert percent.interval(band.low[largest], band.high[largest]) in line
 
 
 def test_a_distribution_that_nobody_estimated_has_a_summary_without_intervals() -> None:

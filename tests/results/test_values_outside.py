@@ -75,7 +75,7 @@ def test_a_mean_is_of_values_limited_to_the_range(income: lw.Distribution) -> No
         assert fresh.mean() == mean  # it is said once
         fresh.variance()
     assert holds(income.mean_interval(), float(np.clip(VALUES, 0, 30_000).mean()))
-    assert "of values limited to 0 to 30000" in income.summary()
+    assert "of values limited to 0 to 30,000" in income.summary()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         released(np.linspace(1, 29_999, 50_000), INCOME).mean()  # nobody is outside
@@ -113,7 +113,8 @@ def test_values_outside_are_named_by_the_closed_side(
     answer: Any = answer_of(result, AnswerRequest(probabilities=(0.01, 0.99)))
     assert [row[1] for row in tables_of(answer, "x")[0].rows] == [below, above]
     sign = ">" if above[0] == "m" else ">="
-    assert [row["value"] for row in csv_rows(answer)] == ["<0", f"{sign}100"]
+    assert [row["value"] for row in csv_rows(answer)] == [None, None]
+    assert [row["value_beyond"] for row in csv_rows(answer)] == ["< 0", f"{sign} 100"]
 
 
 def test_on_a_circle_every_value_is_in_the_domain() -> None:
@@ -135,12 +136,12 @@ def test_every_output_says_so(income: lw.Distribution) -> None:
     (_, last) = answer["quantiles"]
     assert last["value"] is None
     assert last["above"] == 30_000
-    assert csv_rows(answer)[1]["value"] == ">30000"
-    assert tables_of(answer, "x")[0].rows[1][1] == "more than 30000"
+    assert csv_rows(answer)[1]["value_beyond"] == "> 30000"
+    assert tables_of(answer, "x")[0].rows[1][1] == "more than 30,000"
     share = income.probability(30_000, math.inf)
     assert answer["outside"]["above"]["share"] == pytest.approx(share)
     words = [question_text(row, "number") for row in answer["questions"]]
-    assert words == ["above 30000", "at least 40000 (40000 is inside the bin more than 30000)"]
+    assert words == ["above 30000", "at least 40000 (40000 is inside the bin more than 30,000)"]
     table = income.to_dict()
     inside = INCOME.bins + 2
     assert table["left"][:2] == [-math.inf, 0]
@@ -151,7 +152,7 @@ def test_every_output_says_so(income: lw.Distribution) -> None:
     assert len(columns["left"]) == INCOME.bins
     assert answer["curve"]["start"]["cdf"] == table["cdf"][0]
     lines = income.summary().splitlines()
-    assert any(line.startswith("above 30000") for line in lines)
+    assert any(line.startswith("above 30,000") for line in lines)
     assert any(line.startswith("below 0") for line in lines)
 
 
@@ -163,9 +164,9 @@ def test_a_clipped_result_is_open_at_its_ends() -> None:
     answer: Any = answer_of(clipped, AnswerRequest())
     assert answer["outside"] is None
     assert [row["open"] for row in answer["atoms"]] == ["above"]
-    assert tables_of(answer, "x")[1].rows[0][0] == "more than 29900"
+    assert tables_of(answer, "x")[1].rows[0][0] == "more than 29,900"
     assert clipped.to_dict()["right"][299] == math.inf
-    assert "of values limited to 0 to 30000" in clipped.summary()
+    assert "of values limited to 0 to 30,000" in clipped.summary()
 
 
 def test_a_shift_of_a_quantile_outside_is_not_known(income: lw.Distribution) -> None:
@@ -223,7 +224,7 @@ def test_a_picture_says_who_is_not_in_it() -> None:
     shown = lw.Distribution.of_counts(counts, income)._pictures()
     for picture in shown:
         assert picture.title is not None
-        assert picture.title.splitlines()[1] == "not shown: 14.29 % more than 30000"
+        assert picture.title.splitlines()[1] == "not shown: 14.29 % more than 30,000"
     nobody = lw.Distribution.of_counts(counts[1:-1], income)._pictures()
     assert "not shown" not in (nobody[0].title or "")
     dates = lw.Interval("2026-01-01", "2026-02-28", bins=58, unit="date")

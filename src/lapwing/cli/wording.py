@@ -1,22 +1,11 @@
-"""How tables write numbers, domains and promises."""
+"""How tables write domains and surveys."""
 
 from __future__ import annotations
 
-import math
-from decimal import ROUND_DOWN, Decimal, localcontext
-from fractions import Fraction
 from typing import Any
 
-from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.units import to_text
-from lapwing.results.answer_text import count_text
+from lapwing.results.rounding import NumberWriter, count_text, number_writer
 from lapwing.survey.survey import Survey
-
-
-def number_text(number: float, domain: Domain) -> str:
-    """Return a number of a domain in its unit, as a person would write it."""
-    return to_text(number, unit=domain.unit)
-
 
 OPEN_BINS = "bins not chosen"
 """Of an interval whose bins will follow from epsilon."""
@@ -39,20 +28,22 @@ def domain_text(domain: Any, *, bins: str | None = None) -> str:
     if domain.name == "categories":
         listed = domain.listed
         labels = ", ".join(str(label)[:40] for label in listed[:8])
-        more = f", and {len(listed) - 8} more" if len(listed) > 8 else ""
-        return f"{len(listed)} categories: {labels}{more}{missing}"
+        more = f", and {count_text(len(listed) - 8)} more" if len(listed) > 8 else ""
+        return f"{count_text(len(listed))} categories: {labels}{more}{missing}"
     if domain.name == "segmented":
         return f"{len(domain.segments)} segments, each of {domain_text(domain.domain, bins=bins)}"
     if domain.name == "integers":
         return f"whole numbers {domain.low} to {domain.high}{missing}"
+    write = number_writer(domain.unit)
     kind = "circle" if domain.circular else "interval"
     scale = " of equal ratio" if domain.scale == "log" else ""
-    atoms = ", ".join(number_text(atom, domain) for atom in domain.atoms[:8])
+    atoms = ", ".join(write(atom) for atom in domain.atoms[:8])
     closed = "(a, b]" if domain.closed == "right" else "[a, b)"
-    low, high = number_text(domain.low, domain), number_text(domain.high, domain)
+    low, high = write(domain.low), write(domain.high)
+    bins = bins or f"{count_text(domain.bins)} bins"
     return (
-        f"{kind} {low} to {high} ({domain.unit}), {bins or f'{domain.bins} bins'} {closed}{scale}"
-        + _edges_text(domain)
+        f"{kind} {low} to {high} ({domain.unit}), {bins} {closed}{scale}"
+        + _edges_text(domain, write)
         + (f", atoms at {atoms}" if atoms else "")
         + _OUTSIDE.get(domain.outside, "")
         + missing
@@ -65,42 +56,13 @@ _OUTSIDE = {
 }
 
 
-def _edges_text(domain: Any) -> str:
+def _edges_text(domain: Any, write: NumberWriter) -> str:
     """Return where the bins of one's own end, those inside: all, or how many more."""
     if domain.edges is None or len(domain.edges) == 2:
         return ""
-    inner = [number_text(edge, domain) for edge in domain.edges[1:-1]]
-    more = f" and {len(inner) - 8} more" if len(inner) > 8 else ""
+    inner = [write(edge) for edge in domain.edges[1:-1]]
+    more = f" and {count_text(len(inner) - 8)} more" if len(inner) > 8 else ""
     return f" with edges at {', '.join(inner[:8])}{more}"
-
-
-def decimal_text(number: Fraction, *, digits: int) -> str:
-    """Return a fraction as a decimal, cut off, not rounded: a bound stays a bound.
-
-    Examples
-    --------
-    >>> decimal_text(Fraction(2, 3), digits=5)
-    '0.66666'
-    """
-    with localcontext() as context:
-        context.prec = digits
-        context.rounding = ROUND_DOWN
-        return str(Decimal(number.numerator) / Decimal(number.denominator))
-
-
-def power_text(exponent: float) -> str:
-    """Return ``e^exponent``, also where it is too large for a float.
-
-    Examples
-    --------
-    >>> power_text(1.0), power_text(20.0), power_text(1200.0)
-    ('2.718', '4.852e+08', '1.4e+521')
-    """
-    if exponent < 700:
-        number = math.exp(exponent)
-        return f"{number:.4g}" if number < 1e6 else f"{number:.3e}"
-    digits = exponent / math.log(10)
-    return f"{10 ** (digits % 1):.1f}e+{int(digits)}"
 
 
 def described(survey: Survey) -> dict[str, str]:
@@ -108,7 +70,7 @@ def described(survey: Survey) -> dict[str, str]:
     segments = survey.segments
     parts = {
         "segments": f"{', '.join(label[:40] for label in segments[:8])}"
-        + (f", and {len(segments) - 8} more" if len(segments) > 8 else "")
+        + (f", and {count_text(len(segments) - 8)} more" if len(segments) > 8 else "")
         + f"; shown from {count_text(survey.segment_minimum)} reports each"
     }
     kept = {"answers": "remembered: a device sends its first report ever after"}

@@ -1,11 +1,6 @@
-"""How an answer is written for people: the one place where its numbers are rounded.
+"""How an answer is written for people: its tables, and its facts.
 
-**Rounding.** A share is a percentage with two decimals, or four where it is below 0.01 %; only
-what is 0 % or 100 % but for rounding looks like it. A number has six significant digits, and from
-a million on no decimals; a time has whole seconds. An estimate and the ends of its interval are
-rounded to the nearest in the same way, so a printed estimate lies in its printed interval.
-A difference of shares is in percentage points, a shift in the unit of the values with its sign.
-Predicted errors and thresholds have three significant digits, which is all that is known of them.
+Its numbers become text in :mod:`lapwing.results.rounding`.
 
 The terminal, ``summary()``, notebooks and the collector's pages take tables (:func:`tables_of`)
 and facts (:func:`facts_of`) from here.
@@ -14,7 +9,7 @@ and facts (:func:`facts_of`) from here.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,14 +32,30 @@ from lapwing.results.answer_documents import (
     ResultAnswer,
     SeriesAnswer,
     ShareRow,
+    ShiftRow,
+)
+from lapwing.results.rounding import (
+    NONE,
+    OPEN_ENDS,
+    NumberWriter,
+    beyond_text,
+    count_text,
+    estimate_text,
+    exact_text,
+    interval_text,
+    length_writer,
+    level_text,
+    number_text,
+    number_writer,
+    percent,
+    points,
+    shift_writer,
+    with_interval,
 )
 from lapwing.results.uncertainty import Target
 
 METHOD = "method of the intervals"
 """The fact that a summary leaves out, because it is long."""
-
-NONE = "-"
-"""What is written where there is no interval."""
 
 NOT_KNOWN = "not known"
 """The shift of a quantile that is outside the range in one of two: how far, nobody knows."""
@@ -60,18 +71,6 @@ ABOUT: dict[Target, str] = {
     "population": "the population they were drawn from",
 }
 """The targets in words."""
-
-_BEYOND: dict[OpenEnd, tuple[str, str, str]] = {
-    "above": ("more than {}", "after {}", ">"),
-    "at_least": ("{} or more", "{} or later", ">="),
-    "at_most": ("{} or less", "{} or earlier", "<="),
-    "below": ("less than {}", "before {}", "<"),
-}
-"""What lies beyond an edge: of numbers, of dates and times, and in a spreadsheet."""
-
-OPEN_ENDS = tuple(_BEYOND)
-
-Write = Callable[[float], str]
 
 
 @dataclass(frozen=True)
@@ -90,128 +89,12 @@ class TextTable:
     rows: list[list[str]]
 
 
-def percent(share: float | None) -> str:
-    """Return a share as a percentage.
-
-    Examples
-    --------
-    >>> percent(0.25), percent(0.00001234), percent(0.9999999), percent(1.0), percent(None)
-    ('25.00 %', '0.0012 %', '> 99.99 %', '100.00 %', '-')
-    >>> percent(-0.00007), percent(1e-9), percent(-1e-9)
-    ('-0.0070 %', '< 0.0001 %', '> -0.0001 %')
-    """
-    return NONE if share is None else _hundredths(share, "%")
-
-
-def points(difference: float, *, signed: bool = True) -> str:
-    """Return a difference of two shares in percentage points.
-
-    Examples
-    --------
-    >>> points(0.0125), points(-0.3), points(0.0125, signed=False)
-    ('+1.25 points', '-30.00 points', '1.25 points')
-    """
-    return ("+" if signed and difference > 0 else "") + _hundredths(difference, "points")
-
-
-def _hundredths(share: float, unit: str) -> str:
-    number = 100 * share
-    if abs(number - 100) < 1e-10:  # one but for rounding
-        return f"100.00 {unit}"
-    if 99.99 < number < 100:
-        return f"> 99.99 {unit}"
-    if 0 < abs(number) < 0.0001:
-        return f"< 0.0001 {unit}" if number > 0 else f"> -0.0001 {unit}"
-    return f"{number:.4f} {unit}" if 0 < abs(number) < 0.01 else f"{number:.2f} {unit}"
-
-
-def level_text(level: float) -> str:
-    """Return the level of intervals: a percentage as it was asked, not rounded."""
-    return f"{100 * level:.10g} %"
-
-
-def count_text(number: int) -> str:
-    """Return a count with a comma between its thousands."""
-    return f"{number:,}"
-
-
-def estimate_text(number: float) -> str:
-    """Return a predicted error or a threshold with three significant digits."""
-    return f"{number:.3g}"
-
-
-def shift_text(shift: float, unit: Unit) -> str:
-    """Return a difference of two numbers with its sign: of dates in days, of times as a length.
-
-    Examples
-    --------
-    >>> shift_text(-90.0, "time-of-day"), shift_text(2.5, "number"), shift_text(1.0, "date")
-    ('-0:01:30', '+2.5', '+1 days')
-    """
-    if unit in ("number", "date"):
-        text = to_text(shift, unit="number")
-        return f"{'+' if shift > 0 else ''}{text}{' days' if unit == 'date' else ''}"
-    seconds = round(abs(shift))
-    sign = "" if seconds == 0 else "-" if shift < 0 else "+"
-    return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
-
-
 def label_text(label: Any) -> str:
     """Return a label, or what stands for missing values."""
     return MISSING if label is None else str(label)
 
 
-def interval_text(
-    row: Mapping[str, Any], write: Write, unit: Unit = "number", *, none: str = NONE
-) -> str:
-    """Return the interval of a row, its entries "low" and "high"; `none` where there is none.
-
-    Examples
-    --------
-    >>> interval_text({"low": 0.25, "high": 0.5}, percent)
-    '25.00 % to 50.00 %'
-    >>> interval_text({"low": 25.0, "high": None, "high_at_least": 30.0}, number_writer("number"))
-    '25 to 30 or more'
-    """
-    low, high = (number_text(row, write, unit, name=name) for name in ("low", "high"))
-    if NONE in (low, high):  # a shift may have one end only
-        end = low if high == NONE else high
-        word: OpenEnd = "at_least" if high == NONE else "at_most"
-        return none if end == NONE else beyond_text(end, "number", word)
-    return low if low == high and row["low"] is None else f"{low} to {high}"
-
-
-def number_text(
-    row: Mapping[str, Any], write: Write, unit: Unit = "number", *, name: str = "value"
-) -> str:
-    """Return a number of a row, or by which end of the range it is outside.
-
-    Examples
-    --------
-    >>> number_text({"value": None, "at_least": 30.0}, number_writer("number"))
-    '30 or more'
-    """
-    prefix = "" if name == "value" else f"{name}_"
-    for word in OPEN_ENDS:
-        if f"{prefix}{word}" in row:
-            return beyond_text(write(row[f"{prefix}{word}"]), unit, word)
-    if name == "value" and "reason" in row:
-        return str(row["reason"])
-    return NONE if row[name] is None else write(row[name])
-
-
-def beyond_text(edge: str, unit: Unit, word: OpenEnd) -> str:
-    """Return what lies beyond an edge, with those who hold just it or without them.
-
-    Examples
-    --------
-    >>> beyond_text("5", "number", "above"), beyond_text("2026-01-01", "date", "at_most")
-    ('more than 5', '2026-01-01 or earlier')
-    """
-    return _BEYOND[word][unit != "number"].format(edge)
-
-
-def bin_text(row: BinEnds | QuarterRow, write: Write, unit: Unit) -> str:
+def bin_text(row: BinEnds | QuarterRow, write: NumberWriter, unit: Unit) -> str:
     """Return the ends of a bin; one of them is None where the bin is open.
 
     Examples
@@ -229,25 +112,9 @@ def bin_text(row: BinEnds | QuarterRow, write: Write, unit: Unit) -> str:
     return beyond_text(write(edge), unit, row["open"])  # type: ignore[typeddict-item]
 
 
-def limited_text(limits: Sequence[float], write: Write) -> str:
+def limited_text(limits: Sequence[float], write: NumberWriter) -> str:
     """Return what a mean is the mean of, where values outside the range are moved to its ends."""
     return f"of values limited to {write(limits[0])} to {write(limits[1])}"
-
-
-def with_interval(text: str, interval: str) -> str:
-    """Return an estimate with its interval where there is one that says more.
-
-    Examples
-    --------
-    >>> with_interval("40", "38 to 41"), with_interval("40", "-")
-    ('40 (38 to 41)', '40')
-    """
-    return text if interval in (NONE, text) else f"{text} ({interval})"
-
-
-def number_writer(unit: Unit) -> Write:
-    """Return the function that writes numbers of a unit."""
-    return lambda number: to_text(number, unit=unit)
 
 
 def interval_name(band: BandDocument | None, level: float, *, kind: str | None = None) -> str:
@@ -353,8 +220,16 @@ def provenance_text(provenance: Mapping[str, Any]) -> str:
 # Facts: lines of a name and a text.
 
 
-def facts_of(answer: Answer) -> dict[str, str]:
-    """Return everything that is no row of a table, as names and texts."""
+def facts_of(answer: Answer, *, detail: bool = False) -> dict[str, str]:
+    """Return everything that is no row of a table, as names and texts.
+
+    Parameters
+    ----------
+    answer : dict
+    detail : bool
+        Whether it says how far any range can be off, and where a smooth estimate leaves its
+        intervals. Few readers need that.
+    """
     if answer["kind"] == "difference":
         return _difference_facts(answer)
     if answer["kind"] == "series":
@@ -369,13 +244,13 @@ def facts_of(answer: Answer) -> dict[str, str]:
         facts |= _heavy_hitter_facts(answer)
     else:
         if answer["kind"] == "numbers":
-            facts |= _number_facts(answer)
+            facts |= _number_facts(answer, detail=detail)
         missing: Any = answer["missing"]
         if answer["kind"] == "labels":  # a label like the others, with an interval like theirs
             after = answer["shares"][LIST_LIMIT:]
             missing = next((row for row in after if row["label"] is None), None)
         if missing is not None:
-            share = f"{percent(missing['share'])} of all people"
+            share = f"{number_text(missing, percent, name='share')} of all people"
             facts["missing"] = with_interval(share, interval_text(missing, percent))
     band = answer["band"]
     if band is None:
@@ -383,10 +258,12 @@ def facts_of(answer: Answer) -> dict[str, str]:
         return facts
     facts["intervals"] = band_text(band, answer["level"], guarantee=answer["guarantee"])
     facts[METHOD] = band["method"]
-    if answer["kind"] != "heavy-hitters" and answer["share_in_band"] is not None:
-        labels = answer["kind"] == "labels"
-        where = "for {} of the labels, if they were pointwise" if labels else "at {} of the bins"
-        facts["estimate inside them"] = where.format(percent(answer["share_in_band"]))
+    if detail and answer["kind"] != "heavy-hitters" and answer["share_in_band"] is not None:
+        where = "bins" if answer["kind"] == "numbers" else "labels"
+        inside = percent(answer["share_in_band"])
+        facts["estimate in its interval"] = (
+            f"at {inside} of the {where}, before intervals are extended to the estimate"
+        )
     return facts
 
 
@@ -395,15 +272,16 @@ def _guarantee_fact(name: str, answer: ResultAnswer | DifferenceAnswer) -> dict[
     return {} if text is None else {name: text}
 
 
-def _number_facts(answer: NumbersAnswer) -> dict[str, str]:
+def _share_text(row: ShareRow) -> str:
+    return with_interval(number_text(row, percent, name="share"), interval_text(row, percent))
+
+
+def _number_facts(answer: NumbersAnswer, *, detail: bool) -> dict[str, str]:
     facts = {}
     write = number_writer(answer["unit"])
     for name, row in outside_of(answer, write).items():
-        facts[name] = with_interval(percent(row["share"]), interval_text(row, percent))
+        facts[name] = _share_text(row)
     mean, std, bounds = answer["mean"], answer["std"], answer["range_error_bounds"]
-
-    def width(length: float) -> str:
-        return shift_text(length, answer["unit"]).removeprefix("+")
 
     if mean is not None:
         name = "mean" if answer["quarters"] is None else "mean direction"
@@ -415,25 +293,27 @@ def _number_facts(answer: NumbersAnswer) -> dict[str, str]:
         text = with_interval(number_text(length, plain), interval_text(length, plain))
         facts["mean resultant length R"] = text
     if std is not None and (answer["unit"] == "number" or length is not None):
+        width = length_writer(answer["unit"])
         text = with_interval(number_text(std, width), interval_text(std, width))
         facts["standard deviation"] = text + _limited(answer, write)
-    if bounds is not None:
-        facts["error of range shares"] = (
-            f"at most {_hundredths(bounds['worst'], 'percentage points')} for any range, "
-            f"{_hundredths(bounds['average'], 'percentage points')} on average over ranges "
-            f"(simultaneous {level_text(answer['level'])} bounds)"
+    if detail and bounds is not None:
+        worst, average = (100 * bounds[name] for name in ("worst", "average"))
+        facts["error of the share of a range"] = (
+            f"at most {estimate_text(worst)} percentage points for every range at once, "
+            f"{estimate_text(average)} on average over ranges (with {level_text(answer['level'])} "
+            "confidence)"
         )
     return facts
 
 
-def outside_of(answer: NumbersAnswer, write: Write) -> dict[str, ShareRow]:
+def outside_of(answer: NumbersAnswer, write: NumberWriter) -> dict[str, ShareRow]:
     """Return the shares below and above the range by what they are; empty where none are counted.
 
     Parameters
     ----------
     answer : dict
     write : callable
-        Writes numbers of its unit.
+        NumberWriters numbers of its unit.
     """
     if answer["outside"] is None or answer["limited_to"] is None:
         return {}
@@ -446,7 +326,7 @@ def outside_of(answer: NumbersAnswer, write: Write) -> dict[str, ShareRow]:
     return {f"{before} {low}": answer["outside"]["below"], above: answer["outside"]["above"]}
 
 
-def _limited(answer: NumbersAnswer, write: Write) -> str:
+def _limited(answer: NumbersAnswer, write: NumberWriter) -> str:
     limits = answer["limited_to"]
     return "" if limits is None else f", {limited_text(limits, write)}"
 
@@ -499,8 +379,10 @@ def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
         if answer["circular"]:
             what, columns = "mean direction", ("mean", "mean_low", "mean_high")
         for end, week in (("first", counted[0]), ("last", counted[-1])):
-            unit = answer["unit"]
-            middle, low, high = (week_text(week[name], write, unit) for name in columns)
+            middle, low, high = (
+                _week_row(week, name, write, answer["unit"]) if week[name] is not None else ""
+                for name in columns
+            )
             interval = f"{low} to {high}" if low else NONE
             facts[f"{what} of the {end} week"] = with_interval(middle, interval)
         if answer["limited_to"] is not None:
@@ -521,7 +403,7 @@ def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
 # Tables.
 
 
-def tables_of(answer: Answer, name: str) -> list[TextTable]:
+def tables_of(answer: Answer, name: str, *, detail: bool = False) -> list[TextTable]:
     """Return the tables of an answer, the main one first.
 
     Parameters
@@ -529,10 +411,12 @@ def tables_of(answer: Answer, name: str) -> list[TextTable]:
     answer : dict
     name : str
         Of the survey or the file; of a difference of both.
+    detail : bool
+        Whether they have all labels and atoms of the answer, not only the largest.
     """
     match answer["kind"]:
         case "difference":
-            return [_difference_table(answer, name)]
+            return [_difference_table(answer, name, detail=detail)]
         case "series":
             return [_series_table(answer, name)]
         case "numbers":
@@ -541,9 +425,9 @@ def tables_of(answer: Answer, name: str) -> list[TextTable]:
                 tables.append(_quantile_table(answer, f"{name}: quantiles"))
             if answer["quarters"] is not None:
                 tables.append(_quarter_table(answer, f"{name}: shares of the four quarters"))
-            return [*tables, _atom_table(answer)] if answer["atoms"] else tables
+            return [*tables, _atom_table(answer, detail=detail)] if answer["atoms"] else tables
         case _:
-            return [_share_table(answer, name)]
+            return [_share_table(answer, name, detail=detail)]
 
 
 def questions_table(answer: ResultAnswer, title: str) -> TextTable:
@@ -551,7 +435,7 @@ def questions_table(answer: ResultAnswer, title: str) -> TextTable:
     rows = [
         [
             question_text(row, answer["unit"], whole=has_whole_numbers(answer)),
-            percent(row["share"]),
+            number_text(row, percent, name="share"),
             interval_text(row, percent),
         ]
         for row in answer["questions"]
@@ -563,7 +447,9 @@ def questions_table(answer: ResultAnswer, title: str) -> TextTable:
         share = "share of those present"
         missing = answer["missing"]
         ends = interval_text(missing, percent)
-        rows.append([f"{MISSING}, of all people", percent(missing["share"]), ends])
+        rows.append(
+            [f"{MISSING}, of all people", number_text(missing, percent, name="share"), ends]
+        )
     headers = ["question", share, interval_name(None, answer["level"], kind=kind)]
     return TextTable(title, headers, rows)
 
@@ -578,7 +464,7 @@ def _quantile_table(answer: NumbersAnswer, title: str) -> TextTable:
     write = number_writer(unit)
     rows = [
         [
-            estimate_probability(row["probability"]),
+            exact_text(row["probability"]),
             number_text(row, write, unit),
             interval_text(row, write, unit),
         ]
@@ -593,22 +479,27 @@ def _quantile_table(answer: NumbersAnswer, title: str) -> TextTable:
 def _quarter_table(answer: NumbersAnswer, title: str) -> TextTable:
     write = number_writer(answer["unit"])
     rows = [
-        [bin_text(row, write, answer["unit"]), percent(row["share"]), interval_text(row, percent)]
+        [
+            bin_text(row, write, answer["unit"]),
+            number_text(row, percent, name="share"),
+            interval_text(row, percent),
+        ]
         for row in answer["quarters"] or []
     ]
     header = interval_name(None, answer["level"], kind="pointwise")
     return TextTable(title, ["quarter", "share", header], rows)
 
 
-def estimate_probability(probability: float) -> str:
-    """Return the probability of a quantile as it was asked, not rounded."""
-    return f"{probability:.10g}"
-
-
-def _share_table(answer: LabelsAnswer | HeavyHittersAnswer, name: str) -> TextTable:
-    shown = answer["shares"][:LIST_LIMIT]
+def _share_table(
+    answer: LabelsAnswer | HeavyHittersAnswer, name: str, *, detail: bool
+) -> TextTable:
+    shown = answer["shares"][: None if detail else LIST_LIMIT]
     rows = [
-        [label_text(row["label"]), percent(row["share"]), interval_text(row, percent)]
+        [
+            label_text(row["label"]),
+            number_text(row, percent, name="share"),
+            interval_text(row, percent),
+        ]
         for row in shown
     ]
     size = answer["labels"] if answer["kind"] == "labels" else answer["listed"]
@@ -621,23 +512,24 @@ def _share_table(answer: LabelsAnswer | HeavyHittersAnswer, name: str) -> TextTa
     return TextTable(title, [label, share, header], rows)
 
 
-def _atom_table(answer: NumbersAnswer) -> TextTable:
-    """Return the table of the atoms with the largest shares."""
+def _atom_table(answer: NumbersAnswer, *, detail: bool) -> TextTable:
+    """Return the table of the atoms, or of those with the largest shares."""
     write = number_writer(answer["unit"])
     atoms = answer["atoms"] or []
-    largest = sorted(atoms, key=lambda atom: -atom["share"])[:ATOM_LIMIT]
+    largest = sorted(atoms, key=lambda atom: -atom["share"])[: None if detail else ATOM_LIMIT]
     rows = []
     for atom in sorted(largest, key=lambda atom: atom["left"]):
         place = atom_place(atom, write, answer["unit"])
         how = "declared" if atom["declared"] else "detected"
-        rows.append([place, how, percent(atom["share"]), interval_text(atom, percent)])
+        share = number_text(atom, percent, name="share")
+        rows.append([place, how, share, interval_text(atom, percent)])
     title = "point masses (atoms): values that many people hold exactly"
     if len(largest) < len(atoms):
         title += f", the {len(largest)} largest of {len(atoms)}"
-    return TextTable(title, ["value", "", "share", interval_name(None, 0.95)], rows)
+    return TextTable(title, ["value", "", "share", interval_name(None, answer["level"])], rows)
 
 
-def atom_place(atom: AtomRow, write: Write, unit: Unit) -> str:
+def atom_place(atom: AtomRow, write: NumberWriter, unit: Unit) -> str:
     """Return where an atom is; at an end of clipped values it counts what lies beyond."""
     left, right, open_end = atom["left"], atom["right"], atom.get("open")
     if open_end is not None:
@@ -646,25 +538,31 @@ def atom_place(atom: AtomRow, write: Write, unit: Unit) -> str:
     return f"in {write(left)} to {write(right)}" if left < right else write(left)
 
 
-def _difference_table(answer: DifferenceAnswer, title: str) -> TextTable:
+def _difference_table(answer: DifferenceAnswer, title: str, *, detail: bool) -> TextTable:
     header = interval_name(answer["band"], answer["level"])
     if answer["shares"] is not None:
         rows = [
-            [label_text(row["label"]), points(row["difference"]), interval_text(row, points)]
-            for row in answer["shares"][:LIST_LIMIT]
+            [
+                label_text(row["label"]),
+                number_text(row, points, name="difference"),
+                interval_text(row, points),
+            ]
+            for row in answer["shares"][: None if detail else LIST_LIMIT]
         ]
         if len(rows) < (answer["labels"] or 0):
             title += f", the {len(rows)} largest of {count_text(answer['labels'] or 0)}"
         return TextTable(title, ["label", "difference", header], rows)
 
-    def write(shift: float | None) -> str:
-        return NOT_KNOWN if shift is None else shift_text(shift, answer["unit"])
+    write = shift_writer(answer["unit"])
 
-    def interval(row: Any) -> str:
+    def shift(row: ShiftRow) -> str:
+        return number_text(row, write, name="shift", none=NOT_KNOWN)
+
+    def interval(row: ShiftRow) -> str:
         return interval_text(row, write, none=NONE if answer["band"] is None else NOT_KNOWN)
 
     rows = [
-        [estimate_probability(row["probability"]), write(row["shift"]), interval(row)]
+        [exact_text(row["probability"]), shift(row), interval(row)]
         for row in answer["quantiles"] or []
     ]
     mean, limits = answer["mean"], answer["limited_to"]
@@ -674,14 +572,15 @@ def _difference_table(answer: DifferenceAnswer, title: str) -> TextTable:
             of = " direction, the shorter way round"
         reason = mean.get("reason")
         ends = NONE if reason else interval(mean)
-        rows.append([f"mean{of}", reason or write(mean["shift"]), ends])
+        rows.append([f"mean{of}", reason or shift(mean), ends])
     return TextTable(title, ["quantile", "shift", header], rows)
 
 
 def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
     write = number_writer(answer["unit"])
 
-    def cell(column: str, value: Any) -> str:
+    def cell(column: str, week: Mapping[str, Any]) -> str:
+        value = week[column]
         if column in ("week", "change"):
             return CHANGES.get(value, str(value))
         if column == "people":
@@ -690,21 +589,35 @@ def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
             return ""
         if answer["circular"] and not column.startswith("mean"):
             return number_writer("number")(value) if column == "R" else percent(value)
-        return week_text(value, write, answer["unit"]) if answer["ordered"] else percent(value)
+        if not answer["ordered"]:
+            return _week_row(week, column, percent)
+        return _week_row(week, column, write, answer["unit"])
 
     weeks = answer["weeks"]
     unseen = {"interval"}
     if not answer["ordered"]:  # their intervals would not fit on a screen
         unseen |= {f"{name}_{end}" for name in weeks[0] for end in ("low", "high")}
     names = [name for name in weeks[0] if name not in unseen]
-    return TextTable(title, names, [[cell(name, week[name]) for name in names] for week in weeks])
+    return TextTable(title, names, [[cell(name, week) for name in names] for week in weeks])
 
 
-def week_text(cell: Any, write: Write, unit: Unit) -> str:
-    """Return a cell of a table of weeks: a number, or by which end of the range it is outside."""
-    if cell is None:
-        return ""
-    return number_text(cell, write, unit) if isinstance(cell, Mapping) else write(cell)
+def _week_row(
+    week: Mapping[str, Any], column: str, write: NumberWriter, unit: Unit = "number"
+) -> str:
+    """Return a cell of a table of weeks, with the digits of its interval in the same week."""
+    base, _, end = column.rpartition("_")
+    name = end if end in ("low", "high") else "value"
+    base = column if name == "value" else base
+    base = "median" if column == "q50" else base
+    row: dict[str, Any] = {"value": None, "low": None, "high": None}
+    for part, key in (("value", column), ("low", f"{base}_low"), ("high", f"{base}_high")):
+        cell = week.get(key)
+        if isinstance(cell, Mapping):  # what is outside the range
+            cell = {word: edge for word, edge in cell.items() if word != "value"}
+            row |= {word if part == "value" else f"{part}_{word}": e for word, e in cell.items()}
+        else:
+            row[part] = cell
+    return number_text(row, write, unit, name=name)
 
 
 # Rows for a spreadsheet: numbers not rounded, dates and times as texts.
@@ -720,9 +633,7 @@ def csv_rows(answer: Answer) -> list[dict[str, Any]]:
         case "numbers":
             return [_csv_quarter(row) for row in answer["quarters"] or []]
         case "series":
-            return [
-                {name: _csv_cell(cell) for name, cell in week.items()} for week in answer["weeks"]
-            ]
+            return [_csv_week(week) for week in answer["weeks"]]
         case "difference" if answer["shares"] is None:
             kind = answer["band"] and answer["band"]["kind"]
             quantiles = [dict(row) for row in answer["quantiles"] or []]
@@ -752,21 +663,35 @@ def _csv_quantile(row: QuantileRow, unit: Unit) -> dict[str, Any]:
     cells: dict[str, Any] = {"probability": row["probability"]}
     for name in ("value", "low", "high"):
         prefix = "" if name == "value" else f"{name}_"
-        ends = {word: row.get(f"{prefix}{word}") for word in OPEN_ENDS}
-        plain = row.get(f"{prefix}text", row[name])
-        cells[name] = _csv_cell({"value": plain} | ends, unit)
+        beyond: dict[str, Any] = {word: row.get(f"{prefix}{word}") for word in OPEN_ENDS}
+        cells |= _csv_cells(name, row.get(f"{prefix}text", row[name]), beyond, unit)
     return cells
 
 
-def _csv_cell(cell: Any, unit: Unit = "number") -> Any:
-    """Return a cell of a spreadsheet: of what is outside the range, the end it is beyond."""
-    if not isinstance(cell, Mapping):
-        return cell
-    for word, (_, _, sign) in _BEYOND.items():
-        edge = cell.get(word)
+def _csv_week(week: Mapping[str, Any]) -> dict[str, Any]:
+    cells: dict[str, Any] = {}
+    for name, cell in week.items():
+        beyond = cell if isinstance(cell, Mapping) else {}
+        cells |= _csv_cells(name, beyond["value"] if beyond else cell, beyond, "number")
+    return cells
+
+
+def _csv_cells(name: str, cell: Any, beyond: Mapping[str, Any], unit: Unit) -> dict[str, Any]:
+    """Return the cells of a number: that of one outside the range is empty.
+
+    Then the end that it is beyond is in a column of its own, which other tables do not have. So
+    a column of numbers holds numbers only.
+    """
+    for word, sign in _SIGNS.items():
+        edge = beyond.get(word)
         if edge is not None:
-            return sign + (f"{edge:.15g}" if unit == "number" else to_text(edge, unit=unit))
-    return cell["value"]
+            place = f"{edge:.15g}" if unit == "number" else to_text(edge, unit=unit)
+            return {name: None, f"{name}_beyond": f"{sign} {place}"}
+    return {name: cell}
+
+
+_SIGNS: dict[OpenEnd, str] = {"above": ">", "at_least": ">=", "at_most": "<=", "below": "<"}
+"""What lies beyond an edge, in a spreadsheet."""
 
 
 # Summaries: facts and the rows of the main table, one a line.
@@ -796,5 +721,5 @@ def _row_name(answer: Answer, name: str) -> str:
         return f"share of {name}"
     quantile = name
     if not name.startswith("mean"):
-        quantile = "median" if name == "0.5" else f"{100 * float(name):.10g} % quantile"
+        quantile = "median" if name == "0.5" else f"{level_text(float(name))} quantile"
     return f"shift of the {quantile}" if answer["kind"] == "difference" else quantile

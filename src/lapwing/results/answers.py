@@ -1,7 +1,7 @@
 """What a result says: one document per kind, from which every output is made.
 
 ``summary()``, the terminal, CSV files, ``--json``, the collector's answers and its pages all render
-these documents; :mod:`lapwing.results.answer_text` is the only place where a number becomes text.
+these documents; :mod:`lapwing.results.rounding` is the only place where a number becomes text.
 Numbers are not rounded here. A rule about answers is written once:
 
 ===============================  =====================================================
@@ -20,8 +20,6 @@ about whom                       ``target`` of every document
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -71,6 +69,7 @@ from lapwing.results.answer_documents import (
     ShareRow,
     ShiftRow,
 )
+from lapwing.results.atoms import atoms_at
 from lapwing.results.circle import NO_MIDDLE, Circle, circle_from
 from lapwing.results.intervals import (
     answering,
@@ -79,7 +78,7 @@ from lapwing.results.intervals import (
     reaching,
     share_ends,
 )
-from lapwing.results.readable import Columns, interval_columns
+from lapwing.results.readable import Columns, interval_columns, rows_of
 from lapwing.results.steps import Steps, shared_steps
 from lapwing.results.symbols import values_of
 from lapwing.results.uncertainty import Among, Band, DifferenceBand, Kind, Target
@@ -161,7 +160,9 @@ def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
         "resultant_length": _length_row(result, level) if moments and circle is not None else None,
         "quarters": quarter_rows(result, level=level) if moments and circle is not None else None,
         "range_error_bounds": _range_errors(result, level) if bounds else None,
-        "atoms": [_atom(atom, result.domain) for atom in result.atoms] if atoms else None,
+        "atoms": [_atom(atom, result.domain) for atom in atoms_at(result, level)]
+        if atoms
+        else None,
         "curve": _curve(result, band, level) if request.curve and not nobody else None,
     }
 
@@ -746,22 +747,6 @@ def _plain(value: Any) -> str | int | float | None:
         return value
     plain: str | int | float = value.item() if isinstance(value, np.generic) else str(value)
     return plain
-
-
-def rows_of(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    """Return the rows of a table that is a dict of columns."""
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def csv_of(rows: Sequence[dict[str, Any]]) -> str:
-    """Return rows as CSV; their keys are the names of the columns, None is an empty cell."""
-    text = io.StringIO()
-    if rows:
-        names = dict.fromkeys(name for row in rows for name in row)
-        writer = csv.DictWriter(text, list(names), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    return text.getvalue()
 
 
 def table_columns(result: Any, level: float, kind: Kind) -> Columns:

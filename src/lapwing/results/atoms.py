@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from scipy.sparse import csr_matrix, identity
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector, short_repr
+from lapwing.results.intervals import answering
 from lapwing.results.uncertainty import (
     Uncertainty,
     independent_critical_values,
@@ -244,6 +246,7 @@ def atoms_of(
     circular: bool,
     outside: Sequence[int] = (),
     false_alarms: float = FALSE_ALARMS,
+    level: float = 0.95,
 ) -> tuple[Atom, ...]:
     """Return the declared and the found atoms of masses, from left to right.
 
@@ -259,6 +262,8 @@ def atoms_of(
     outside : sequence of int
         Symbols of values outside the range, which are none.
     false_alarms : float
+    level : float
+        Of the intervals of their shares.
     """
     atoms = []
     points = left == right
@@ -267,7 +272,7 @@ def atoms_of(
         for symbol in np.flatnonzero(points).tolist():
             share, low, high = float(mass[symbol]), None, None
             if error_law is not None:
-                least, most = _share_interval(error_law, symbol)
+                least, most = _share_interval(error_law, symbol, level)
                 # What is decoded may lie outside; then the interval reaches to it.
                 low = min(max(least, 0.0), share)
                 high = max(min(most, 1.0), share)
@@ -281,20 +286,36 @@ def atoms_of(
             )
             usual = np.maximum(error_law.center[found] - excess.share, 0.0)
             # Its bin may hold twice the usual beside the atom, or nothing.
-            lows, highs = excess.intervals(0.95)
+            lows, highs = excess.intervals(level)
             ends = np.array([lows - usual, excess.share, highs + usual]).clip(0.0, 1.0).T.tolist()
             for symbol, (low, share, high) in zip(found.tolist(), ends, strict=True):
-                high = max(high, min(_share_interval(error_law, symbol)[1], 1.0))
+                high = max(high, min(_share_interval(error_law, symbol, level)[1], 1.0))
                 place = float(left[symbol]), float(right[symbol])
                 atoms.append(Atom(*place, share, low, high, declared=False))
     return tuple(sorted(atoms, key=lambda atom: atom.left))
 
 
-def _share_interval(error_law: Uncertainty, symbol: int) -> tuple[float, float]:
-    """Return the ends of the 95 % interval of what a symbol holds, not cut."""
+def atoms_at(result: Any, level: float) -> tuple[Atom, ...]:
+    """Return the atoms of a distribution, with intervals of a level; empty for categories."""
+    domain = result.domain
+    if not domain.ordered:
+        return ()
+    return atoms_of(
+        result.cumulative.mass,
+        answering(result._present_uncertainty, "empirical"),
+        domain.left,
+        domain.right,
+        circular=domain.circular,
+        outside=domain.outside_indices,
+        level=level,
+    )
+
+
+def _share_interval(error_law: Uncertainty, symbol: int, level: float) -> tuple[float, float]:
+    """Return the ends of the interval of what a symbol holds, not cut."""
     weights = np.zeros(error_law.center.size)
     weights[symbol] = 1.0
-    reach = normal_critical_value(0.95) * error_law.deviation(weights, "empirical")
+    reach = normal_critical_value(level) * error_law.deviation(weights, "empirical")
     center = float(error_law.center[symbol])
     return center - reach, center + reach
 

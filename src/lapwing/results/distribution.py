@@ -30,7 +30,7 @@ from lapwing.protocol.domains.units import to_text
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of
 from lapwing.results.answers import result_answer, table_columns
-from lapwing.results.atoms import Atom, atoms_of, found_bins
+from lapwing.results.atoms import Atom, atoms_at, found_bins
 from lapwing.results.circle import Circle, circle_from, refuse_on_circle
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference, People, people_of
@@ -351,16 +351,7 @@ class Distribution(Stored):
         than the reports' noise: in a column without atoms none is found with a probability of 99
         %. Inside the bin of a found one the CDF stays linear, because no report says where.
         """
-        if not self.domain.ordered:
-            return ()
-        return atoms_of(
-            self.cumulative.mass,
-            answering(self._present_uncertainty, "empirical"),
-            self.domain.left,
-            self.domain.right,
-            circular=self.domain.circular,
-            outside=self.domain.outside_indices,
-        )
+        return atoms_at(self, 0.95)
 
     def confidence_band(
         self, level: float = 0.95, *, kind: Kind = "pointwise", target: Target = "empirical"

@@ -18,9 +18,9 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.ranges import open_end
 from lapwing.protocol.domains.text_values import Unit
-from lapwing.results.answer_text import beyond_text, number_writer, percent
 from lapwing.results.atoms import expected_mass
 from lapwing.results.cumulative import Cumulative
+from lapwing.results.rounding import beyond_text, number_writer, percent
 from lapwing.results.steps import Steps
 from lapwing.results.symbols import values_of
 from lapwing.results.uncertainty import Band, DifferenceBand

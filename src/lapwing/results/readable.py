@@ -1,10 +1,12 @@
-"""What results share: tables for data frames, facts as lines and as HTML, and equality."""
+"""What results share: tables as data frames and CSV, facts as lines and HTML, and equality."""
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import html
-from collections.abc import Mapping
+import io
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,22 @@ def frame_of(columns: Columns) -> Any:
     except ImportError:
         raise MissingExtraError("pandas", extra="pandas") from None
     return pandas.DataFrame(columns)
+
+
+def rows_of(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """Return the rows of a table that is a dict of columns."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def csv_of(rows: Sequence[dict[str, Any]]) -> str:
+    """Return rows as CSV; their keys are the names of the columns, None is an empty cell."""
+    text = io.StringIO()
+    if rows:
+        names = dict.fromkeys(name for row in rows for name in row)
+        writer = csv.DictWriter(text, list(names), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return text.getvalue()
 
 
 def interval_columns(band: Any, rows: int) -> Columns:

@@ -12,7 +12,7 @@ from lapwing.errors import FormatError
 from lapwing.linear.arrays import Vector, short_repr
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.units import to_text
-from lapwing.results.answer_text import points
+from lapwing.results.rounding import gap, interval_text, number_text, with_interval
 from lapwing.results.symbols import values_of
 from lapwing.results.uncertainty import Uncertainty, to_zero
 
@@ -71,8 +71,8 @@ class Shift:
 
     def in_words(self, domain: Domain) -> str:
         """Return how far apart, and where."""
-        size, low, high = (points(each, signed=False) for each in (self.size, self.low, self.high))
-        far = f"{size} ({low} to {high})"
+        row = {"size": self.size, "low": self.low, "high": self.high}
+        far = with_interval(number_text(row, gap, name="size"), interval_text(row, gap))
         if not domain.ordered:
             told = [
                 f"{word.split()[0]} {_labels(domain, symbols)}" for word, symbols in self._parts()

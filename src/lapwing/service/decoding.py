@@ -9,11 +9,12 @@ from typing import Any, Literal, assert_never
 
 from lapwing.errors import ArgumentError
 from lapwing.results.answer_documents import AnswerRequest
-from lapwing.results.answers import answer_of, csv_of, difference_answer, result_answer, rows_of
+from lapwing.results.answers import answer_of, difference_answer, result_answer
 from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.plotting import figure_of, write_picture
+from lapwing.results.readable import csv_of, rows_of
 from lapwing.service.decoding_orders import Key, Material, Missing, Order
 from lapwing.survey.joint_decoding import decode_together
 from lapwing.survey.survey import Survey

@@ -12,7 +12,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.protocol.messages.batch import MEDIA_TYPE, Batch
-from lapwing.results.answer_text import percent
+from lapwing.results.rounding import percent
 from lapwing.service.security import COOKIE
 from tests.clients_js.programs import SECONDS, chromium
 from tests.service.one_collector import ADMIN, as_role, new_id, open_survey, served

@@ -17,8 +17,8 @@ import pytest
 
 import lapwing as lw
 from lapwing.protocol.messages.batch import Batch
-from lapwing.results.answer_text import percent
-from lapwing.service.pages.plain_words import learned_at_most, writer
+from lapwing.results.rounding import interval_text, number_text, number_writer, percent
+from lapwing.service.pages.plain_words import learned_at_most
 from lapwing.service.security import COOKIE
 from lapwing.service.settings import Settings
 from tests.service.one_collector import ADMIN, ANALYST, Site, batch_of, labels_survey, site
@@ -227,12 +227,12 @@ def test_a_page_of_numbers_has_all_that_the_result_says(tmp_path: Path) -> None:
             text = await look(here, page_of(NUMBERS, **wanted, error="0.001", level="0.9"))
             said = await here.done("GET", f"{path}/results/e?level=0.9&low=30&high=40")
             document = said.json()
-            write = writer(document["unit"])
+            write = number_writer(document["unit"])
             for each in document["quantiles"]:
-                value, low, high = (write(each[key]) for key in ("value", "low", "high"))
-                assert f"{value}</td><td>{low} to {high}" in text
+                value, interval = number_text(each, write), interval_text(each, write)
+                assert f"{value}</td><td>{interval}" in text
             (part,) = document["questions"]
-            assert f"above 30, at most 40: {percent(part['share'])}" in text
+            assert f"above 30, at most 40: {number_text(part, percent, name='share')}" in text
             assert "pointwise 90 % credible intervals, about the people who reported" in text
             for words in (
                 "They differ",

@@ -23,16 +23,11 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.ranges import Closed
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.results.answer_documents import AnswerRequest, AskedRange
-from lapwing.results.answer_text import (
-    MISSING,
-    csv_rows,
-    question_rows,
-    questions_table,
-    tables_of,
-)
+from lapwing.results.answer_text import MISSING, csv_rows, question_rows, questions_table, tables_of
 from lapwing.results.answers import number_of, result_answer
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
+from lapwing.results.rounding import exact_text
 
 
 class _End(NamedTuple):
@@ -106,7 +101,7 @@ class AskedShares:
             raise ArgumentError("--start is where a --quantile is counted from; ask for one")
         for probability in self.quantile or ():
             if not 0 <= probability <= 1:
-                raise ArgumentError(f"--quantile must be in [0, 1], got {probability:g}")
+                raise ArgumentError(f"--quantile must be in [0, 1], got {exact_text(probability)}")
 
     def _ranges(self, domain: Domain) -> list[AskedRange]:
         """Return the ranges that are asked; ArgumentError names their options."""

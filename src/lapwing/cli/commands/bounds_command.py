@@ -26,6 +26,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.text_values import Decimal
 from lapwing.protocol.messages.exact_counts import ExactCounts
+from lapwing.results.rounding import argument_text
 
 _NUMBERS = Interval(-1, 1, bins=1).for_curator()
 """How cells are read: as numbers, missing ones too. Its bounds are not used."""
@@ -140,4 +141,4 @@ def _said(found: PrivateBounds) -> str:
             f"none found: no power of two holds about {found.threshold} rows or more; use public "
             "bounds, more rows or a larger epsilon"
         )
-    return f"--low {found.low:.17g} --high {found.high:.17g}"
+    return f"--low {argument_text(found.low)} --high {argument_text(found.high)}"

@@ -13,6 +13,7 @@ from lapwing.cli.console import Output, check_output, facts, writing
 from lapwing.cli.reading.collector_store import StoreOptions
 from lapwing.cli.reading.options import Force, OutputFile
 from lapwing.errors import ArgumentError
+from lapwing.results.rounding import count_text
 
 _CHUNK = 2**20
 
@@ -86,7 +87,9 @@ def import_(
     }
     out.show(
         document,
-        facts({"survey": fingerprint, "epochs": f"{epochs:,}", "reports": f"{reports:,}"}),
+        facts(
+            {"survey": fingerprint, "epochs": count_text(epochs), "reports": count_text(reports)}
+        ),
     )
 
 
@@ -113,4 +116,4 @@ def backup(
         fresh.unlink(missing_ok=True)
     size = output.stat().st_size
     document = {"command": "collector backup", "bytes": size, "output": str(output)}
-    out.show(document, facts({"bytes": f"{size:,}", "written": str(output)}))
+    out.show(document, facts({"bytes": count_text(size), "written": str(output)}))

@@ -34,6 +34,7 @@ from lapwing.results.circle import NO_MIDDLE
 from lapwing.results.difference import Difference, People, people_of
 from lapwing.results.distribution import Distribution
 from lapwing.results.plotting import figure_of
+from lapwing.results.rounding import estimate_text, exact_text
 from lapwing.results.uncertainty import Target
 
 PEOPLE: tuple[People, ...] = get_args(People)
@@ -251,7 +252,8 @@ def _between_curves(result: Distribution, truth: Truth) -> list[Measure]:
     ]
     measures += [
         Measure(
-            f"error of range queries of width {width:g}", range_query_error(one, two, width=width)
+            f"error of range queries of width {exact_text(width)}",
+            range_query_error(one, two, width=width),
         )
         for width in RANGES
     ]
@@ -310,4 +312,4 @@ def _text(value: float | None) -> str:
         return "other bins"
     if math.isnan(value):
         return NO_MIDDLE
-    return f"{value:.6g}" if math.isfinite(value) else "infinite"
+    return estimate_text(value, 6)

@@ -38,8 +38,8 @@ from lapwing.protocol.channels.hashed_channel import LinearChannel
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import Tally, TallyLog
 from lapwing.results.answer_documents import AnswerRequest
-from lapwing.results.answer_text import percent
 from lapwing.results.heavy_hitters import HeavyHitters
+from lapwing.results.rounding import count_text, length_writer, percent
 from lapwing.survey.joint_decoding import decode_together
 from lapwing.survey.survey import Survey
 
@@ -48,21 +48,6 @@ LONG_SECONDS = 5
 
 SECONDS_OF_A_TILE, SECONDS_OF_A_POINT = 12e-3, 1.3e-9
 """On the machine of the benchmarks, see the cost of :class:`ExhaustiveScan`."""
-
-
-def duration_text(seconds: float) -> str:
-    """Return a time roughly, as a person would say it.
-
-    Examples
-    --------
-    >>> duration_text(18.7), duration_text(200), duration_text(9000)
-    ('20 seconds', '3 minutes', '2.5 hours')
-    """
-    if seconds < 90:
-        return f"{max(5, 5 * round(seconds / 5))} seconds"
-    if seconds < 5400:
-        return f"{round(seconds / 60)} minutes"
-    return f"{seconds / 3600:.2g} hours"
 
 
 @dataclass(frozen=True)
@@ -93,9 +78,10 @@ class WatchedScan:
     def decode(self, channel: LinearChannel, tally: TallyLog) -> HeavyHitters:
         """Return the heavy hitters; where it takes long, say beforehand how long."""
         if self._seconds(channel, tally) >= LONG_SECONDS:
+            duration = length_writer("time-of-day", digits=2)
             self.out.tell(
-                f"a scan of {channel.domain.size:,} values takes about "
-                f"{duration_text(self._seconds(channel, tally))} of a processor that does nothing "
+                f"a scan of {count_text(channel.domain.size)} values takes about "
+                f"{duration(self._seconds(channel, tally))} of a processor that does nothing "
                 f"else{'' if self.state else '; with --resume it can be stopped and goes on'}"
             )
         with self.out.progress("scan", tiles_of(channel)) as advance:
@@ -107,20 +93,6 @@ class WatchedScan:
                 shown = done
 
             return self.scan.decode(channel, tally, progress=step, state=self.state)
-
-
-_SIGNED = (
-    "least-squares",
-    "tree-consistency",
-    "wavelet-clip",
-    "wiener",
-    "gaussian-smoothing",
-    "binomial-smoothing",
-    "mixture-prior",
-    "normalization",
-    "threshold",
-)
-"""Decoders that make a signed estimate: those with an option `signed`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,10 +110,6 @@ class DecoderOptions:
         default=False,
     )
     settings: Settings = None
-    signed: bool = option(
-        f"Also keep the unbiased estimate, which may be negative. For {', '.join(_SIGNED)}.",
-        default=False,
-    )
 
     def build_decoder(
         self, survey: Survey, tally: Tally, out: Output, *, output: Path | None
@@ -173,24 +141,16 @@ class DecoderOptions:
 
     def _of_counts(self) -> Decoder | SearchDecoder | None:
         if self.decoder is None:
-            if self.settings or self.signed:
-                flag = "--set" if self.settings else "--signed"
-                raise ArgumentError(f"{flag} belongs to a decoder; name it with --decoder")
+            if self.settings:
+                raise ArgumentError("--set belongs to a decoder; name it with --decoder")
             return None
         made = pick(DECODERS, self.decoder, what="--decoder")
-        if self.signed and not hasattr(made, "signed"):
-            raise ArgumentError(
-                f"{self.decoder} makes no signed estimate; use --decoder {' or '.join(_SIGNED[:2])}"
-            )
-        settings = [*(self.settings or ()), *(["signed=true"] if self.signed else [])]
-        found: Decoder | SearchDecoder = make_with_settings(made, settings=settings)
+        found: Decoder | SearchDecoder = make_with_settings(made, settings=self.settings or ())
         return found
 
     def _of_log(
         self, survey: Survey, default: str, out: Output, output: Path | None
     ) -> Decoder | SearchDecoder:
-        if self.signed:
-            raise ArgumentError("--signed is for decoders that return a distribution")
         name = self.decoder or (default if self.candidates is None else Candidates.name)
         if (self.candidates is not None) != (name == Candidates.name):
             raise ArgumentError("--candidates names the file of --decoder candidates; give both")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import exact_delta, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Ledger, LedgerEntry
+from lapwing.results.rounding import estimate_text, exact_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -82,9 +84,9 @@ def ledger_tables(name: str, held: Ledger) -> list[Table]:
         body = [
             [
                 entry.name,
-                f"{float(entry.guarantee.epsilon):g}",
-                f"{float(entry.guarantee.delta):g}",
-                f"{math.sqrt(entry.cost.mu_squared):.4g}" if entry.cost.mu_squared else "-",
+                exact_text(entry.guarantee.epsilon),
+                exact_text(entry.guarantee.delta),
+                _mu_text(entry.cost.mu_squared) if entry.cost.mu_squared else "-",
                 _state(entry),
                 entry.release or "-",
             ]
@@ -93,6 +95,10 @@ def ledger_tables(name: str, held: Ledger) -> list[Table]:
         headers = ["release", "epsilon", "delta", "mu", "state", "identifier"]
         tables.insert(0, grid(name, headers, body))
     return tables
+
+
+def _mu_text(mu_squared: Fraction) -> str:
+    return estimate_text(math.sqrt(mu_squared), 4)
 
 
 def _state(entry: LedgerEntry) -> str:
@@ -109,8 +115,8 @@ def _reason(held: Ledger) -> str | None:
     beside = "composed with it" if held.tight else "added to it"
     return (
         "Gaussian noise of several releases composes by squares: the total mu is "
-        f"{math.sqrt(mu_squared):.4g}, the root of the sum of the squares. 'spent' is its epsilon "
-        f"at the budget's delta {float(held.budget.delta):g}, with pure epsilons {beside}. Each "
+        f"{_mu_text(mu_squared)}, the root of the sum of the squares. 'spent' is its epsilon at "
+        f"the budget's delta {exact_text(held.budget.delta)}, with pure epsilons {beside}. Each "
         "row of the table has the epsilon at its own delta"
     )
 

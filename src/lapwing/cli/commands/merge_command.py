@@ -14,7 +14,7 @@ from lapwing.cli.reading.stored import read_tallies
 from lapwing.documents import read
 from lapwing.errors import FormatError, MismatchError
 from lapwing.protocol.release import Release
-from lapwing.results.answer_text import count_text
+from lapwing.results.rounding import count_text
 
 
 def merge(

@@ -18,7 +18,7 @@ from lapwing.engines.arrow.report_tables import ENDINGS, LABELED_ENDINGS
 from lapwing.engines.arrow.value_jobs import randomize as randomize_tables
 from lapwing.engines.arrow.value_jobs import write_columns
 from lapwing.errors import ArgumentError
-from lapwing.results.answer_text import count_text
+from lapwing.results.rounding import count_text
 from lapwing.survey.survey import Survey
 
 

@@ -24,7 +24,7 @@ from lapwing.planning.recommendation import recommend as recommendation
 from lapwing.privacy.exact_numbers import exact_epsilon
 from lapwing.protocol.domains.domain import Domain
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
-from lapwing.results.answer_text import count_text
+from lapwing.results.rounding import count_text, exact_text, level_text
 from lapwing.survey.watch import Watch
 
 if TYPE_CHECKING:
@@ -193,8 +193,11 @@ def _noticing(domain: Domain, epsilon: Fraction, goal: GoalOptions) -> dict[str,
 
 def _noticed(*, change: float, weeks: int, alpha: float, power: float, people: int) -> str:
     del people  # stands in a row of its own
-    until = f"{weeks:,} week{'s' if weeks != 1 else ''}"
-    return f"a change of {change:g}, within {until}, in {power:.0%} of cases, at alpha {alpha:g}"
+    until = f"{count_text(weeks)} week{'s' if weeks != 1 else ''}"
+    return (
+        f"a change of {exact_text(100 * change)} points, within {until}, in {level_text(power)} of "
+        f"cases, at alpha {exact_text(alpha)}"
+    )
 
 
 def _kinds(expected: Mapping[str, ErrorByKind]) -> list[str]:

@@ -37,7 +37,7 @@ from lapwing.protocol.domains.segmented import NO_SEGMENT, Segmented
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release
 from lapwing.results.answer_documents import AnswerRequest
-from lapwing.results.answer_text import count_text, percent
+from lapwing.results.rounding import count_text, percent
 from lapwing.survey.publication import PlannedRelease, Publication, decode_release, planned_release
 
 if TYPE_CHECKING:
@@ -278,8 +278,8 @@ def show_expected_error(
         rows["noise in a share"] = (
             "not known before: it depends on the data"
             if errors.deviation is None
-            else f"{errors.deviation:.3g} of the people (root mean square), at most "
-            f"{errors.largest_deviation:.3g}"
+            else f"{percent(errors.deviation)} of the people (root mean square), at most "
+            f"{percent(errors.largest_deviation)}"
         )
     else:
         rows["one share, at 95 %"] = f"within {percent(errors.margin or 0.0)} of that of the people"
@@ -299,9 +299,9 @@ def _errors_of_curve(errors: Any) -> Table:
     }
     largest = errors["kolmogorov_smirnov"]
     sources |= {f"the answer, {kind} column": largest.of(kind) for kind in KINDS}
-    body = [[name, "-" if value is None else f"{value:.3g}"] for name, value in sources.items()]
+    body = [[name, percent(value)] for name, value in sources.items()]
     title = "Expected largest error of the CDF at the edges of the bins"
-    return grid(title, ["source", "share of the people"], body)
+    return grid(title, ["source", "of the people"], body)
 
 
 def publish_round(
@@ -356,27 +356,38 @@ def _show_rounds(out: Output, after: Release, output: Path, *, most: int) -> Non
     out.show(answer.document | document, *answer.tables)
 
 
-def release_answer(release: Release, name: str, request: AnswerRequest) -> ShownAnswer:
+def release_answer(
+    release: Release, name: str, request: AnswerRequest, *, detail: bool = False
+) -> ShownAnswer:
     """Return what a stored release says."""
     rest = {"mechanism": release.mechanism.name}
-    return published_answer(Publication(release), name, request, rest=rest)
+    return published_answer(Publication(release), name, request, rest=rest, detail=detail)
 
 
 def published_answer(
-    published: Publication, name: str, request: AnswerRequest, *, rest: dict[str, str]
+    published: Publication,
+    name: str,
+    request: AnswerRequest,
+    *,
+    rest: dict[str, str],
+    detail: bool = False,
 ) -> ShownAnswer:
     """Return what a release says: a table for each segment, where it has some."""
     release = published.release
-    whole = shown_answer(published.distribution, name, request, rest=rest)
+    whole = shown_answer(published.distribution, name, request, rest=rest, detail=detail)
     document = {"mechanism": release.mechanism.to_document(), **whole.document}
     if not isinstance(release.domain, Segmented):
         return ShownAnswer(document, whole.tables, whole.rows)
-    document["segments"], tables, rows = [], [], []
+    document["segments"], tables = [], []
+    answers: dict[str, ShownAnswer] = {}
     for segment, result in published.by_segment().items():
         label = NO_SEGMENT if segment is None else str(segment)
         title = f"{name}, {label}, about {count_text(result.reports)} people"
-        answer = shown_answer(result, title, request)
+        answers[label] = answer = shown_answer(result, title, request, detail=detail)
         document["segments"].append({"segment": segment, **answer.document})
         tables.append(answer.tables[0])
-        rows += [{"segment": label, **row} for row in answer.rows]
+
+    def rows() -> list[dict[str, Any]]:
+        return [{"segment": name, **row} for name, one in answers.items() for row in one.rows()]
+
     return ShownAnswer(document, [*tables, *whole.tables[1:]], rows)

@@ -15,7 +15,7 @@ from lapwing.cli.reading.options import Force, OutputFile
 from lapwing.cli.reading.stored_answers import read_result
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.units import to_text
-from lapwing.results.answer_text import count_text
+from lapwing.results.rounding import count_text
 
 VALUE_LIMIT = 10**8
 """Synthetic values in one table: about a gigabyte of CSV."""

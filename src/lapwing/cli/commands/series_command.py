@@ -15,6 +15,7 @@ from lapwing.cli.reading.stored_answers import read_watch, read_weeks
 from lapwing.cli.showing.answer import TableOptions, shown_answer
 from lapwing.errors import ArgumentError
 from lapwing.results.answer_documents import AnswerRequest
+from lapwing.results.rounding import estimate_text, exact_text
 from lapwing.survey.series_decoding import decode_series
 from lapwing.survey.watch import Noticed, Watch
 
@@ -104,7 +105,8 @@ def _watch(
         state = Watch() if alpha is None else Watch(alpha)
     if alpha is not None and alpha != state.alpha:
         raise ArgumentError(
-            f"this watch was begun with alpha {state.alpha:g}, which stays; leave --alpha out"
+            f"this watch was begun with alpha {exact_text(state.alpha)}, which stays; leave "
+            "--alpha out"
         )
     files = read_weeks(words, segment=segment)
     if len(files.weeks) != 1:
@@ -142,7 +144,9 @@ def _show(state: Watch, noticed: Noticed, path: Path, out: Output) -> None:
         told["gap"] = noticed.gap
     if change is None:
         told["changed"] = "no change detected"
-        told["evidence"] = f"{noticed.evidence:.1f}; an alarm needs {noticed.needed:.1f}"
+        told["evidence"] = (
+            f"{estimate_text(noticed.evidence)}; an alarm needs {estimate_text(noticed.needed)}"
+        )
     else:
         told["changed"] = f"since {change.week}: {words}"
     out.show(document, facts(told))

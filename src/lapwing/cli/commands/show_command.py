@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,15 +18,44 @@ from lapwing.documents import read
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.chosen_bins import BINS_FOR_ATOMS
 from lapwing.results.answer_documents import AnswerRequest
-from lapwing.results.answer_text import count_text, percent
+from lapwing.results.rounding import count_text, exact_text, percent
 from lapwing.stored_files import DOMAIN, ReportFile, load
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from lapwing.cli.showing.answer import Rows
 
-Shown = tuple[dict[str, Any], "list[Table]", list[dict[str, Any]] | None]
+
+Shown = tuple[dict[str, Any], "list[Table]", "Rows | None"]
 """What a file says: as JSON values, as tables, and as rows for a spreadsheet."""
+
+
+@dataclass(frozen=True)
+class HowShown:
+    """How the content of a file is shown.
+
+    Parameters
+    ----------
+    name : str
+        Of the file.
+    level : float
+        Of the intervals.
+    detail : bool
+        Whether tables have all rows, and facts that few need.
+    curve : bool
+        Whether a result has a row for each bin, as in JSON.
+    """
+
+    name: str
+    level: float
+    detail: bool
+    curve: bool
+
+    @property
+    def request(self) -> AnswerRequest:
+        """What is asked of a result."""
+        return AnswerRequest(level=self.level, curve=self.curve)
 
 
 REPORTS = (b"LWREPORT", b"# lapwing-reports", b"PAR1", b"ARROW1")
@@ -36,6 +66,14 @@ def show(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Any file that lapwing wrote.")],
     *,
     level: Level = 0.95,
+    detail: Annotated[
+        bool,
+        typer.Option(
+            "--detail",
+            help="Also show all labels and point masses, how far the share of any range can be "
+            "off, and where a smooth estimate leaves its intervals.",
+        ),
+    ] = False,
     table: TableOptions,
     force: Force = False,
     out: Output,
@@ -50,7 +88,8 @@ def show(
     table.check(inputs=[file], force=force)
     content = _content(file)
     kind, shown = _SHOWN[type(content).__name__]
-    document, tables, rows = shown(content, file.name, level)
+    how = HowShown(file.name, level, detail=detail, curve=out.as_json)
+    document, tables, rows = shown(content, how)
     if table.table is not None and rows is None:
         raise ArgumentError(f"{file.name} has no table for --csv")
     table.write(rows or [])
@@ -74,29 +113,29 @@ def _is_domain(path: Path) -> bool:
         return False
 
 
-def _survey(survey: Any, name: str, level: float) -> Shown:
+def _survey(survey: Any, how: HowShown) -> Shown:
     return {"survey": survey.to_document()}, [facts(described(survey))], None
 
 
-def _tally(tally: Any, name: str, level: float) -> Shown:
+def _tally(tally: Any, how: HowShown) -> Shown:
     document = {"reports": tally.total, "randomizer": tally.fingerprint}
     rows = {"reports": count_text(tally.total), "randomizer, fingerprint": tally.fingerprint}
     return document, [facts(rows)], None
 
 
-def _group_tallies(groups: Any, name: str, level: float) -> Shown:
+def _group_tallies(groups: Any, how: HowShown) -> Shown:
     document = {"segments": [{"name": name, "reports": groups[name].total} for name in groups]}
     rows = {name: f"{count_text(tally.total)} reports" for name, tally in groups.items()}
     return document, [facts(rows)], None
 
 
-def _release(release: Any, name: str, level: float) -> Shown:
+def _release(release: Any, how: HowShown) -> Shown:
     from lapwing.cli.commands.release_command import release_answer
 
-    return release_answer(release, name, AnswerRequest(level=level))
+    return release_answer(release, how.name, how.request, detail=how.detail)
 
 
-def _signed_estimate(estimate: Any, name: str, level: float) -> Shown:
+def _signed_estimate(estimate: Any, how: HowShown) -> Shown:
     rows = {
         "signed estimate": "unbiased shares, which may be negative",
         "domain": domain_text(estimate.domain),
@@ -108,32 +147,32 @@ def _signed_estimate(estimate: Any, name: str, level: float) -> Shown:
     return {"estimate": estimate.to_document()}, [facts(rows)], None
 
 
-def _answer(result: Any, name: str, level: float) -> Shown:
+def _answer(result: Any, how: HowShown) -> Shown:
     from lapwing.cli.showing.answer import shown_answer
 
-    return shown_answer(result, name, AnswerRequest(level=level))
+    return shown_answer(result, how.name, how.request, detail=how.detail)
 
 
-def _watch(state: Any, name: str, level: float) -> Shown:
+def _watch(state: Any, how: HowShown) -> Shown:
     changes = [change.to_document() for change in state.changes]
     told = {f"change {change.week}": f"since {change.week}" for change in state.changes}
-    rows = {"weeks": str(len(state.weeks)), "alpha": f"{state.alpha:g}"}
+    rows = {"weeks": str(len(state.weeks)), "alpha": exact_text(state.alpha)}
     rows |= told or {"changes": "none reported"}
     return {"weeks": len(state.weeks), "reported": changes}, [facts(rows)], None
 
 
-def _ledger(ledger: Any, name: str, level: float) -> Shown:
+def _ledger(ledger: Any, how: HowShown) -> Shown:
     from lapwing.cli.commands.ledger_command import ledger_tables
 
-    return {"ledger": ledger.to_document()}, ledger_tables(name, ledger), None
+    return {"ledger": ledger.to_document()}, ledger_tables(how.name, ledger), None
 
 
-def _exact_counts(counts: Any, name: str, level: float) -> Shown:
+def _exact_counts(counts: Any, how: HowShown) -> Shown:
     rows = {"domain": domain_text(counts.domain), "counts": "secret: not shown"}
     return {"domain": counts.domain.to_document()}, [facts(rows)], None
 
 
-def _reports(file: Any, name: str, level: float) -> Shown:
+def _reports(file: Any, how: HowShown) -> Shown:
     document = {"survey": file.survey, "randomizer": file.randomizer, "reports": file.reports}
     rows = {
         "reports": "not counted" if file.reports is None else count_text(file.reports),
@@ -143,12 +182,12 @@ def _reports(file: Any, name: str, level: float) -> Shown:
     return document, [facts(rows)], None
 
 
-def _progress(job: Any, name: str, level: float) -> Shown:
+def _progress(job: Any, how: HowShown) -> Shown:
     rows = {"unfinished job": f"{count_text(job.done)} steps done; run it again to continue"}
     return {"job": job.job, "done": job.done}, [facts(rows)], None
 
 
-def _export(export: Any, name: str, level: float) -> Shown:
+def _export(export: Any, how: HowShown) -> Shown:
     document = {
         "survey": export.survey.to_document(),
         "state": export.state,
@@ -158,14 +197,14 @@ def _export(export: Any, name: str, level: float) -> Shown:
     return document, [facts(rows)], None
 
 
-def _domain(file: DomainFile, name: str, level: float) -> Shown:
+def _domain(file: DomainFile, how: HowShown) -> Shown:
     domain, note = file.stored(bins=BINS_FOR_ATOMS)
     text = domain_text(domain, bins=OPEN_BINS if note else None)
     assert file.domain is not None
     return {"domain": read(file.domain)["domain"]}, [facts({"domain": text})], None
 
 
-_SHOWN: dict[str, tuple[str, Callable[[Any, str, float], Shown]]] = {
+_SHOWN: dict[str, tuple[str, Callable[[Any, HowShown], Shown]]] = {
     "Survey": ("survey", _survey),
     "CountTally": ("tally", _tally),
     "TallyLog": ("tally", _tally),

@@ -14,7 +14,7 @@ from lapwing.cli.reading.options import Force, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.errors import ArgumentError
 from lapwing.planning.simulation import simulate as draw_tally
-from lapwing.results.answer_text import count_text
+from lapwing.results.rounding import count_text
 
 
 def simulate(

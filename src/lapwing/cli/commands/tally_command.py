@@ -26,7 +26,7 @@ from lapwing.engines.arrow.report_tally import tally as count_files
 from lapwing.engines.arrow.saved_progress import finished
 from lapwing.errors import ArgumentError, TallyError
 from lapwing.protocol.messages.group_tallies import MINIMUM, OTHER, GroupTallies
-from lapwing.results.answer_text import count_text
+from lapwing.results.rounding import count_text
 from lapwing.survey.survey import Survey
 
 
@@ -105,7 +105,7 @@ def tally(
         names = ", ".join(input_name(Path(path)) for path in reports)
         raise TallyError(f"there must be at least one report to count, there is none in {names}")
     if counted.refused:
-        rows = "1 row holds" if counted.refused == 1 else f"{counted.refused:,} rows hold"
+        rows = "1 row holds" if counted.refused == 1 else f"{count_text(counted.refused)} rows hold"
         out.warn(f"{rows} no report of this survey, counted apart (--skip-bad)")
     if counting.by is None:
         write_text(output, counted.tally.to_json())

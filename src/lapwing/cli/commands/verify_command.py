@@ -13,14 +13,22 @@ from lapwing.cli.console import Output, check_ending, check_output, facts, grid,
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.options import Force, SurveyFile
 from lapwing.cli.reading.stored import read_survey
-from lapwing.cli.wording import decimal_text, described, power_text
+from lapwing.cli.wording import described
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import epsilon_text, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import WORD
 from lapwing.privacy.shuffle_amplification import amplified
 from lapwing.protocol.randomizer import hexadecimal, thresholds_of
-from lapwing.results.answer_text import count_text, percent
+from lapwing.results.rounding import (
+    bound_text,
+    count_text,
+    estimate_text,
+    exact_text,
+    level_text,
+    percent,
+    power_text,
+)
 from lapwing.survey.privacy_statement import Participation, person_ledger, statement_markdown
 from lapwing.survey.privacy_statement import statement as in_words
 from lapwing.survey.survey import Survey
@@ -105,7 +113,7 @@ class PersonOptions:
         held = person_ledger(asked, most)
         document["person"] = told = in_words(asked, held)
         surveys = "1 survey" if len(asked) == 1 else f"{len(asked)} surveys"
-        rows[f"{surveys}, one person"] = f"{held.spent}; budget {float(most.epsilon):g}"
+        rows[f"{surveys}, one person"] = f"{held.spent}; budget {exact_text(most.epsilon)}"
         if self.statement is not None:
             plain = self.statement.suffix.lower() == ".md"
             text = statement_markdown(asked, held) if plain else json.dumps(told, indent=1) + "\n"
@@ -153,9 +161,9 @@ def _proof(survey: Survey) -> tuple[dict[str, Any], dict[str, str]]:
         "ratio": {
             "numerator": str(certificate.ratio.numerator),
             "denominator": str(certificate.ratio.denominator),
-            "decimal": decimal_text(certificate.ratio, digits=_DIGITS),
+            "decimal": bound_text(certificate.ratio, digits=_DIGITS),
         },
-        "e^epsilon": decimal_text(certificate.bound, digits=_DIGITS),
+        "e^epsilon": bound_text(certificate.bound, digits=_DIGITS),
         "loss": certificate.loss,
         "thresholds": hexadecimal(thresholds_of(randomizer)),
         "bytes_per_report": randomizer.report_width,
@@ -172,7 +180,7 @@ def _proof(survey: Survey) -> tuple[dict[str, Any], dict[str, str]]:
         "worst-case ratio": f"{document['ratio']['decimal']}...",
         "largest allowed ratio": bound,
         "guarantee holds": "yes, proved in exact arithmetic",
-        "epsilon not used": f"{certificate.loss:.1e}",
+        "epsilon not used": estimate_text(certificate.loss, 2),
     }
     return document, rows
 
@@ -191,11 +199,16 @@ def _repeats(survey: Survey) -> list[dict[str, Any]]:
 
 
 def _beliefs(survey: Survey, repeats: list[dict[str, Any]]) -> Table:
-    headers = ["reports", "epsilon", "odds change by", *(f"belief from {p:.0%}" for p in PRIORS)]
+    headers = [
+        "reports",
+        "epsilon",
+        "odds change by",
+        *(f"belief from {level_text(p)}" for p in PRIORS),
+    ]
     body = [
         [
             str(row["answers"]),
-            f"{row['epsilon']:g}",
+            exact_text(row["epsilon"]),
             f"x {power_text(row['epsilon'])}",
             # Never certain, though a float may say so.
             *(percent(min(belief["posterior"], 1 - 1e-9)) for belief in row["beliefs"]),

@@ -17,8 +17,8 @@ from lapwing.linear.arrays import Vector
 from lapwing.planning.label_recommendation import LABEL_LIMIT
 from lapwing.protocol.domains.domain import Domain
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
-from lapwing.results.answer_text import percent
 from lapwing.results.distribution import Distribution
+from lapwing.results.rounding import count_text, exact_text, percent
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -79,8 +79,9 @@ class LikeOptions(PopulationOptions):
         inside = _inside_of(domain)
         bins = inside.stop - inside.start
         if domain.ordered and not is_result(self.like) and present.sum() < FEW * bins:
+            values = count_text(int(present.sum()))
             out.warn(
-                f"{self.like} has {present.sum():.0f} values for {bins} bins; with fewer "
+                f"{self.like} has {values} values for {bins} bins; with fewer "
                 f"than {FEW} for each bin, chance looks like point masses, for which it plans"
             )
         return masses
@@ -138,6 +139,7 @@ def components_text(randomizer: MultiscaleWave, *, chosen_by: str) -> str:
 def components_table(randomizer: MultiscaleWave) -> Table:
     """Return the table of the mixture components: a row for each."""
     rows = [
-        [kind, f"{size:g}", percent(share)] for kind, size, share in randomizer.components or ()
+        [kind, exact_text(size), percent(share)]
+        for kind, size, share in randomizer.components or ()
     ]
     return grid("mixture components", ["component", "width or cells", "people"], rows)

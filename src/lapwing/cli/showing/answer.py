@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,10 +12,14 @@ from lapwing.cli.option_groups import option
 from lapwing.errors import ArgumentError
 from lapwing.results.answer_documents import Answer, AnswerRequest
 from lapwing.results.answer_text import TextTable, csv_rows, facts_of, tables_of
-from lapwing.results.answers import answer_of, csv_of
+from lapwing.results.answers import answer_of
+from lapwing.results.readable import csv_of, rows_of
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+
+Rows = Callable[[], Sequence[dict[str, Any]]]
 
 
 class ShownAnswer(NamedTuple):
@@ -27,19 +31,27 @@ class ShownAnswer(NamedTuple):
         The answer, as JSON values.
     tables : list of Table
         The main table first, the facts last.
-    rows : list of dict
-        Of the main table, for a spreadsheet.
+    rows : callable
+        Returns the rows of its table for a spreadsheet.
     """
 
     document: dict[str, Any]
     tables: list[Table]
-    rows: list[dict[str, Any]]
+    rows: Rows
 
 
 def shown_answer(
-    result: Any, name: str, request: AnswerRequest, *, rest: Mapping[str, str] | None = None
+    result: Any,
+    name: str,
+    request: AnswerRequest,
+    *,
+    rest: Mapping[str, str] | None = None,
+    detail: bool = False,
 ) -> ShownAnswer:
     """Return what a command shows of a result.
+
+    The table of a distribution has a row for each bin or label, that of heavy hitters one for each
+    listed value.
 
     Parameters
     ----------
@@ -49,11 +61,19 @@ def shown_answer(
     request : AnswerRequest
     rest : mapping, optional
         Further facts, at the end.
+    detail : bool
+        Whether tables have all rows, and facts that few need.
     """
     answer: Answer = answer_of(result, request)
-    tables = [terminal_table(table) for table in tables_of(answer, name)]
-    tables.append(facts({**facts_of(answer), **(rest or {})}))
-    return ShownAnswer(dict(answer), tables, csv_rows(answer))
+    tables = [terminal_table(table) for table in tables_of(answer, name, detail=detail)]
+    tables.append(facts({**facts_of(answer, detail=detail), **(rest or {})}))
+
+    def rows() -> Sequence[dict[str, Any]]:
+        if answer["kind"] in ("difference", "series"):
+            return csv_rows(answer)
+        return rows_of(result.to_dict(level=request.level))
+
+    return ShownAnswer(dict(answer), tables, rows)
 
 
 def terminal_table(table: TextTable) -> Table:
@@ -88,8 +108,8 @@ class TableOptions:
         if output is not None and output.resolve() == self.table.resolve():
             raise ArgumentError("--csv must name another file than --output")
 
-    def write(self, rows: Sequence[dict[str, Any]]) -> None:
+    def write(self, rows: Sequence[dict[str, Any]] | Rows) -> None:
         """Write rows, if asked to; their keys are the names of the columns, None an empty cell."""
         if self.table is None:
             return
-        write_text(self.table, csv_of(rows))
+        write_text(self.table, csv_of(rows() if callable(rows) else rows))

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 from lapwing.errors import ArgumentError, DomainError, PrivacyError
 from lapwing.planning.recommendation import recommend
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.text_values import Unit
-from lapwing.results.answer_text import level_text, number_writer, percent
+from lapwing.results.rounding import (
+    count_text,
+    estimate_text,
+    exact_text,
+    factor_text,
+    level_text,
+    number_writer,
+    percent,
+)
 from lapwing.survey.survey import Survey
 
 MOST_NAMED = 12
@@ -51,7 +57,8 @@ def asked_in_words(domain: Domain) -> str:
     missing = "; people without an answer are counted" if domain.missing_index is not None else ""
     match told["class"]:
         case "integers":
-            return f"a whole number from {told['low']:,} to {told['high']:,}{missing}"
+            low, high = count_text(told["low"]), count_text(told["high"])
+            return f"a whole number from {low} to {high}{missing}"
         case "hashed-strings":
             return (
                 f"any text, of which {told['bits']} bits of its hash are asked; only texts "
@@ -60,66 +67,25 @@ def asked_in_words(domain: Domain) -> str:
         case "categories":
             return _one_of(told["labels"]) + missing
         case "interval":
-            write = writer(domain.unit)
+            write = number_writer(domain.unit)
             low, high = (write(end) for end in (domain.left[0], domain.right[-1]))
             atoms = [write(atom) for atom in told["atoms"][:MOST_NAMED]]
             alone = f"; counted by itself: {', '.join(atoms)}" if atoms else ""
             return (
                 f"{_KINDS[domain.unit]} from {low} to {high}, told apart in "
-                f"{told['bins']:,} steps{alone}{missing}"
+                f"{count_text(told['bins'])} steps{alone}{missing}"
             )
         case _:
-            return f"one of {domain.size:,} values{missing}"
+            return f"one of {count_text(domain.size)} values{missing}"
 
 
 def _one_of(labels: Any) -> str:
     if isinstance(labels, int):
-        return f"one of {labels:,} choices"
+        return f"one of {count_text(labels)} choices"
     named = ", ".join(str(label) for label in labels[:MOST_NAMED])
     rest = len(labels) - MOST_NAMED
-    return f"one of {len(labels):,} choices: {named}" + (f", and {rest:,} more" if rest > 0 else "")
-
-
-def number_in_words(number: float) -> str:
-    """Return a number with three significant digits, and no power of ten where it can be read.
-
-    Examples
-    --------
-    >>> number_in_words(2.71828), number_in_words(22026.4)
-    ('2.72', '22,000')
-    """
-    if not math.isfinite(number) or number >= 1e12:
-        return "more than a million million"
-    digits = 3 - len(str(int(number))) if number >= 1 else 3
-    shown = round(number, max(digits, 0)) if number < 1000 else float(f"{number:.3g}")
-    return f"{shown:,.{max(digits, 0)}f}" if number < 1000 else f"{shown:,.0f}"
-
-
-def grouped(text: str) -> str:
-    """Return a text in which a number, if it is one, has commas between its thousands.
-
-    Examples
-    --------
-    >>> grouped("524288"), grouped("-1234.5"), grouped("2026-12-01"), grouped("1e+20")
-    ('524,288', '-1,234.5', '2026-12-01', '1e+20')
-    """
-    whole, point, rest = text.partition(".")
-    sign, digits = ("-", whole[1:]) if whole.startswith("-") else ("", whole)
-    if not (digits.isascii() and digits.isdecimal()) or (point and not rest.isdecimal()):
-        return text
-    return f"{sign}{int(digits):,}{point}{rest}"
-
-
-def writer(unit: Unit) -> Callable[[float], str]:
-    """Return the function that writes numbers of a unit as the pages do: with their commas.
-
-    Examples
-    --------
-    >>> writer("number")(31250.5), writer("time-of-day")(34_200)
-    ('31,250.5', '09:30:00')
-    """
-    write = number_writer(unit)
-    return lambda number: grouped(write(number))
+    more = f", and {count_text(rest)} more" if rest > 0 else ""
+    return f"one of {count_text(len(labels))} choices: {named}{more}"
 
 
 def _factor(epsilon: Fraction) -> float:
@@ -129,13 +95,13 @@ def _factor(epsilon: Fraction) -> float:
 def guarantee_in_words(survey: Survey) -> list[str]:
     """Return the promise of a survey to whoever answers it."""
     promise = survey.guarantee
-    factor = number_in_words(_factor(promise.epsilon))
+    factor = factor_text(_factor(promise.epsilon))
     told = [
         "Each answer is randomized on the person's own device before it leaves it. Nobody "
         "receives what they hold, not even this collector.",
         f"Whatever a person holds, no report is more than {factor} times as likely as if they "
-        f"held anything else (epsilon = {float(promise.epsilon):g}"
-        + (f", but for a probability of {float(promise.delta):g})." if promise.delta else ")."),
+        f"held anything else (epsilon = {exact_text(promise.epsilon)}"
+        + (f", but for a probability of {exact_text(promise.delta)})." if promise.delta else ")."),
     ]
     lifetime = survey.lifetime_guarantee
     if survey.answers == "remembered report":
@@ -146,13 +112,13 @@ def guarantee_in_words(survey: Survey) -> list[str]:
     elif lifetime is not None:
         told.append(
             "All reports of a person whose value stays the same share one permanent draw: together "
-            f"they cost at most epsilon = {float(lifetime.epsilon):g}. That a value changed can be "
-            "seen."
+            f"they cost at most epsilon = {exact_text(lifetime.epsilon)}. That a value changed can "
+            "be seen."
         )
     else:
         told.append(
             "Each epoch is a fresh answer and costs as much again: two answers of one person "
-            f"multiply to at most {number_in_words(_factor(2 * promise.epsilon))}."
+            f"multiply to at most {factor_text(_factor(2 * promise.epsilon))}."
         )
     told.append(
         "It covers the reports, not what travels beside them, such as when they were sent"
@@ -210,20 +176,23 @@ def predicted(survey: Survey, *, reports: int, error: float | None) -> dict[str,
         "rows": [
             {
                 "distance": _DISTANCES.get(name, name),
-                "typical": f"{each.typical:.2g}",
-                "low": f"{each.low:.2g}",
-                "high": f"{each.high:.2g}",
+                "typical": estimate_text(each.typical, 2),
+                "low": estimate_text(each.low, 2),
+                "high": estimate_text(each.high, 2),
             }
             for name, each in now.expected_error.items()
         ],
-        "suggested": f"{now.expected_error[first].typical / 2:.2g}",
+        "suggested": estimate_text(now.expected_error[first].typical / 2, 2),
     }
     if error is not None:
-        found["error"] = f"{error:g}"
+        found["error"] = exact_text(error)
         try:
             needed = int(recommend(domain, epsilon=epsilon, error=error).users)
         except (ArgumentError, DomainError, PrivacyError) as problem:
             found["needed_refused"] = str(problem)
         else:
-            found |= {"needed": f"{needed:,}", "more": f"{max(needed - reports, 0):,}"}
+            found |= {
+                "needed": count_text(needed),
+                "more": count_text(max(needed - reports, 0)),
+            }
     return found

@@ -9,27 +9,30 @@ import msgspec
 
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.results.answer_text import (
-    NONE,
     NOT_KNOWN,
-    Write,
     atom_place,
     band_text,
-    beyond_text,
     bin_text,
+    label_text,
+    limited_text,
+    outside_of,
+    question_text,
+)
+from lapwing.results.rounding import (
+    NONE,
+    NumberWriter,
+    beyond_text,
+    coordinate_text,
     count_text,
     estimate_text,
     interval_text,
-    label_text,
     level_text,
-    limited_text,
     number_text,
-    outside_of,
+    number_writer,
     percent,
     points,
-    question_text,
-    shift_text,
+    shift_writer,
 )
-from lapwing.service.pages.plain_words import writer
 
 MOST_ROWS = 512
 """Rows up to which a chart's table has all."""
@@ -65,7 +68,9 @@ def result_view(document: Document) -> dict[str, Any]:
         "reports": count_text(document["reports"]),
         "intervals": None if band is None else band_text(band, document["level"]),
         "warnings": document["warnings"],
-        "missing": percent(missing["share"]) if missing and missing["share"] else None,
+        "missing": number_text(missing, percent, name="share")
+        if missing and missing["share"]
+        else None,
     }
     match document["kind"]:
         case "numbers" if document["curve"] is None:
@@ -101,7 +106,7 @@ def _list(document: Document, size: int) -> dict[str, Any]:
 
 def _numbers(document: Document) -> dict[str, Any]:
     unit: Unit = document["unit"]
-    write = writer(unit)
+    write = number_writer(unit)
     columns, curve_band = document["curve"]["columns"], document["curve"]["band"]
     domain, limits = document["domain"], document["limited_to"]
     clipped = limits is not None and document["outside"] is None
@@ -140,7 +145,7 @@ def _numbers(document: Document) -> dict[str, Any]:
             "interval": interval_text(document["mean"], write, unit),
         },
         "resultant_length": document["resultant_length"]
-        and _cells(document["resultant_length"], "value", writer("number")),
+        and _cells(document["resultant_length"], "value", number_writer("number")),
         "quarters": [
             {"place": bin_text(each, write, unit), **_cells(each, "share", percent)}
             for each in document["quarters"] or ()
@@ -169,16 +174,17 @@ def _numbers(document: Document) -> dict[str, Any]:
     }
 
 
-def _cells(row: Document, name: str, write: Write) -> dict[str, str]:
+def _cells(row: Document, name: str, write: NumberWriter) -> dict[str, str]:
     """Return an estimate and its interval, as texts."""
-    return {name: write(row[name]), "interval": interval_text(row, write)}
+    return {name: number_text(row, write, name=name), "interval": interval_text(row, write)}
 
 
-def _shift(row: Document, write: Write, band: Any) -> dict[str, str]:
+def _shift(row: Document, write: NumberWriter, band: Any) -> dict[str, str]:
     """Return a shift and its interval, as texts."""
     reason = row.get("reason")
     interval = interval_text(row, write, none=NONE if reason or band is None else NOT_KNOWN)
-    return {"shift": reason or write(row["shift"]), "interval": interval}
+    shift = reason or number_text(row, write, name="shift", none=NOT_KNOWN)
+    return {"shift": shift, "interval": interval}
 
 
 def _spread(length: int) -> list[int]:
@@ -189,7 +195,7 @@ def _spread(length: int) -> list[int]:
 
 
 def _bin(
-    columns: Mapping[str, list[Any]], row: int, write: Write, unit: Unit, *, clipped: bool
+    columns: Mapping[str, list[Any]], row: int, write: NumberWriter, unit: Unit, *, clipped: bool
 ) -> dict[str, str]:
     left, right = write(columns["left"][row]), write(columns["right"][row])
     if clipped and row == 0:
@@ -209,7 +215,7 @@ def _at(columns: Mapping[str, list[Any]], row: int, name: str) -> dict[str, Any]
     return {name: columns[name][row], **ends}
 
 
-def _bars(rows: list[Document], height: str, write: Write) -> list[dict[str, Any]]:
+def _bars(rows: list[Document], height: str, write: NumberWriter) -> list[dict[str, Any]]:
     """Return rows with places of their bars in hundredths of the widest, from zero on."""
     shown = rows[:MOST_BARS]
     ends = [
@@ -219,7 +225,7 @@ def _bars(rows: list[Document], height: str, write: Write) -> list[dict[str, Any
     scale = 100 / ((most - least) or 1.0)
 
     def place(value: float) -> str:
-        return f"{(value - least) * scale:.2f}"
+        return coordinate_text((value - least) * scale)
 
     bars = []
     for row in shown:
@@ -228,11 +234,11 @@ def _bars(rows: list[Document], height: str, write: Write) -> list[dict[str, Any
         bars.append(
             {
                 "label": label_text(row["label"]),
-                "share": write(value),
+                "share": number_text(row, write, name=height),
                 "interval": interval_text(row, write),
                 "zero": place(0.0),
                 "start": place(start),
-                "width": f"{(end - start) * scale:.2f}",
+                "width": coordinate_text((end - start) * scale),
                 "low": None if low is None else place(low),
                 "high": None if high is None else place(high),
                 "sure": low is not None and high is not None and (low > 0 or high < 0),
@@ -270,9 +276,7 @@ def difference_view(document: Document) -> dict[str, Any]:
     if document["shares"] is not None:
         return {**view, "bars": _bars(document["shares"], "difference", points)}
 
-    def write(shift: float | None) -> str:
-        return NOT_KNOWN if shift is None else shift_text(shift, unit)
-
+    write = shift_writer(unit)
     columns, limits = document["curve"]["columns"], document["limited_to"]
     keys = ("right", "difference", "low", "high", "simultaneous_low", "simultaneous_high")
     return {
@@ -288,7 +292,7 @@ def difference_view(document: Document) -> dict[str, Any]:
         ),
         "rows": [
             {
-                "right": writer(unit)(columns["right"][row]),
+                "right": number_writer(unit)(columns["right"][row]),
                 "first": percent(columns["first"][row]),
                 "second": percent(columns["second"][row]),
                 **_cells(_at(columns, row, "difference"), "difference", points),
@@ -297,7 +301,7 @@ def difference_view(document: Document) -> dict[str, Any]:
         ],
         "mean": _shift(document["mean"], write, document["band"]),
         "circular": bool(document["domain"].get("circular")),
-        "limited": limits and limited_text(limits, writer(unit)),
+        "limited": limits and limited_text(limits, number_writer(unit)),
         "quantiles": [
             {"share": level_text(each["probability"]), **_shift(each, write, document["band"])}
             for each in document["quantiles"]
