@@ -47,7 +47,7 @@ GROUPS = MappingProxyType(
         },
         "The collector": {
             "serve": "The collector: reports over HTTP, and pages of answers.",
-            "collector": "A collector's database: export, import and backup.",
+            "collector": "A collector's surveys: add, export, import and back up.",
         },
     }
 )
@@ -64,6 +64,7 @@ COMMANDS = MappingProxyType(
 PARTS = MappingProxyType(
     {
         "collector": {
+            "add-survey": "A survey at a running collector, with an open epoch.",
             "export": "One survey of a collector with all its reports, as a file.",
             "import": "A survey that another collector exported, all or nothing.",
             "backup": "A copy of a collector's database, made while it runs.",
@@ -95,6 +96,7 @@ EXAMPLES = MappingProxyType(
         "sample": "lapwing sample release.json --size 10000 -o synthetic.csv",
         "ledger": "lapwing ledger budget.json --create --epsilon 2 --neighbors replace-one",
         "serve": "lapwing serve --database collector.sqlite --port 8080",
+        "collector add-survey": "lapwing collector add-survey survey.json --epoch 2026-w48",
         "collector export": "lapwing collector export 4f2a --database collector.sqlite "
         "-o survey.lwx",
         "collector import": "lapwing collector import survey.lwx --database other.sqlite",
@@ -109,7 +111,7 @@ def command_of(name: str, part: str | None = None) -> Callable[..., None]:
     module = import_module(f"lapwing.cli.commands.{name}_command")
     word = part or name
     # A function cannot be called `import`.
-    function: Callable[..., None] = getattr(module, word + "_" * iskeyword(word))
+    function: Callable[..., None] = getattr(module, word.replace("-", "_") + "_" * iskeyword(word))
     return function
 
 

@@ -39,7 +39,12 @@ LARGEST_SURVEY = 64 * 2**20
 
 _LARGEST_ANSWER = 2**20
 
+_LONGEST_DETAIL = 1000
+"""Characters of a collector's sentence that an admin is shown."""
+
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
+
+_ADMIN_TOKEN = re.compile(r"lwa_[A-Za-z0-9_-]{43}")
 
 _WORD = re.compile(r"[a-z][a-z-]{0,63}")
 
@@ -211,6 +216,49 @@ class CollectorAddress:
         except (FormatError, KeyError, TypeError):
             raise CollectorError(f"{self.url} does not list epochs as a collector does") from None
 
+    def add_survey(
+        self,
+        survey: Survey,
+        *,
+        epoch: str,
+        token: str,
+        closes: str | None = None,
+        minimum: int | None = None,
+    ) -> None:
+        """Publish a survey with a new epoch, which opens now: both, or neither.
+
+        A survey that the collector has keeps its terms and gets the epoch.
+
+        Parameters
+        ----------
+        survey : Survey
+        epoch : str
+            1 to 64 of a-z, 0-9, "." and "-", such as "2026-w48".
+        token : str
+            Of an admin.
+        closes : str, optional
+            RFC 3339, such as "2026-12-06T00:00:00Z"; by default somebody closes it by hand.
+        minimum : int, optional
+            Reports below which nothing is shown; the collector's default is 1000.
+
+        Raises
+        ------
+        CollectorError
+            When it cannot be reached, or does not answer as a collector.
+        ArgumentError
+            When the collector refuses it: the token, the name of the epoch, other terms.
+        """
+        if not _ADMIN_TOKEN.fullmatch(token):
+            raise ArgumentError("the token of an admin must be lwa_ and 43 more characters")
+        terms = {} if minimum is None else {"minimum": minimum}
+        document = {
+            "survey": survey.to_document(),
+            **terms,
+            "epoch": {"name": epoch, "closes": closes},
+        }
+        with self.connected() as connection:
+            connection.change(f"/v1/surveys/{survey.fingerprint}", document, token=token)
+
 
 class Connection:
     """Requests to one collector; see :meth:`CollectorAddress.connected`."""
@@ -260,6 +308,32 @@ class Connection:
         if 400 <= status < 500 and status not in _LATER:
             return Delivery("refused", said)
         return Delivery("later", said, pause, everywhere=status in (429, 502, 503, 504, 507))
+
+    def change(self, path: str, document: dict[str, Any], *, token: str) -> None:
+        """Put a document as an admin; an error says what the collector says."""
+        import httpx
+
+        headers = {"content-type": "application/json", "authorization": f"Bearer {token}"}
+        try:
+            with self._client.stream(
+                "PUT", self._url + path, content=json.dumps(document), headers=headers
+            ) as answer:
+                content = _read(answer, _LARGEST_ANSWER) or b""
+        except httpx.HTTPError as error:
+            raise CollectorError(_unreachable(self._url, error)) from None
+        problem = _problem(content)
+        if answer.status_code in (200, 201) and path.endswith(str(problem.get("survey"))):
+            return
+        if answer.status_code == 401:
+            raise ArgumentError(f"{self._url} does not know this token; use the token of an admin")
+        if answer.status_code == 403:
+            raise ArgumentError("this token may only read; use the token of an admin")
+        detail = problem.get("detail")
+        if not isinstance(detail, str) or not detail.isprintable() or len(detail) > _LONGEST_DETAIL:
+            said = _said(answer.status_code, content)
+            raise CollectorError(f"{self._url} does not answer as a collector: it says {said}")
+        kind = CollectorError if answer.status_code >= 500 else ArgumentError
+        raise kind(f"the collector refused it: {detail}")
 
 
 def check_fingerprint(fingerprint: Any) -> None:

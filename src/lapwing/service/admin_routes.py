@@ -49,7 +49,7 @@ def routes() -> list[Route]:
 
 
 async def create_survey(request: Request) -> Response:
-    """Keep a survey as a draft: 201, or 200 when it is here already with the same terms."""
+    """Keep a survey as a draft, or publish it with an epoch: 201, or 200 when it existed."""
     fingerprint = _admitted(request)
     document = await sent_document(request)
     new = await collector_of(request).life.create(fingerprint, document)

@@ -153,12 +153,24 @@ def _admins() -> Document:
 
     unknown = Problem.UNKNOWN_SURVEY
     neither = (Problem.UNKNOWN_SURVEY, Problem.UNKNOWN_EPOCH)
+    times = {
+        "opens": {**MOMENT, "description": "null: by hand."},
+        "closes": {**MOMENT, "description": "null: by hand."},
+        "grace_seconds": _whole(0, LONGEST_GRACE),
+    }
     create = object_of(
         {
             "survey": {"type": "object", "description": "A survey's document."},
             "minimum": {**_whole(1, LARGEST_MINIMUM), "default": USUAL_MINIMUM},
             "upload": {"enum": ["open", "tokens"], "default": "open"},
             "retention_days": {**_whole(0, LONGEST_RETENTION), "type": ["integer", "null"]},
+            "epoch": {
+                **object_of(
+                    {"name": {"type": "string", "pattern": f"^{EPOCH_NAME.pattern}$"}, **times},
+                    required=["name"],
+                ),
+                "description": "Publishes the survey with this new epoch, both or neither.",
+            },
         },
         required=["survey"],
     )
@@ -168,14 +180,7 @@ def _admins() -> Document:
         "properties": {"format": {"const": FORMAT}},
         "required": ["format"],
     }
-    plan = object_of(
-        {
-            "opens": {**MOMENT, "description": "null: by hand."},
-            "closes": {**MOMENT, "description": "null: by hand."},
-            "grace_seconds": _whole(0, LONGEST_GRACE),
-        },
-        required=[],
-    )
+    plan = object_of(times, required=[])
     tokens = object_of({"count": _whole(1, MOST_TOKENS)})
     role = object_of(
         {
@@ -203,10 +208,9 @@ def _admins() -> Document:
                 "Whether another page may ask", "devices", {204: {"description": "It may."}}
             ),
             "put": admin(
-                "Keep a survey as a draft",
+                "Keep a survey as a draft, or publish it with an epoch",
                 {201: terms, 200: {**terms, "description": "It was here with these terms."}},
-                DeskProblem.EXISTS,
-                DeskProblem.SURVEY_REFUSED,
+                *(DeskProblem.EXISTS, DeskProblem.STATE, DeskProblem.SURVEY_REFUSED),
                 body={"oneOf": [create, bare]},
             ),
             "delete": admin("Forget a survey", gone, unknown),

@@ -72,8 +72,8 @@ def role_of(request: Request, *, cookie: bool) -> Role | None:
     ----------
     request : Request
     cookie : bool
-        Whether the pages' cookie counts: only for what changes nothing, because a browser sends it
-        along by itself.
+        Whether the pages' cookie counts: here only for what changes nothing, because a browser
+        sends it along on its own.
     """
     header = request.headers.get("authorization")
     token = bearer(None if header is None else header.encode("latin-1"), prefix=ROLE_PREFIX)

@@ -17,7 +17,7 @@ ROLE_PREFIX = "lwa_"
 UPLOAD_PREFIX = "lwu_"
 
 COOKIE = "lapwing"
-"""The pages' cookie: it opens what is read, and nothing that changes anything."""
+"""The pages' cookie: it opens what is read. A form that changes something needs its proof too."""
 
 _TOKEN = re.compile(r"lw[au]_[A-Za-z0-9_-]{43}")
 
@@ -32,6 +32,16 @@ def new_token(prefix: str) -> str:
 def hash_of(token: str) -> bytes:
     """Return the SHA-256 of a token: 32 bytes. It has 256 random bits, so it needs no salt."""
     return hashlib.sha256(token.encode()).digest()
+
+
+def form_proof(token: str) -> str:
+    """Return what a form of our own pages carries; another site cannot know it (CSRF)."""
+    return hmac.new(token.encode(), b"lapwing form", hashlib.sha256).hexdigest()
+
+
+def is_form_proof(text: str, token: str) -> bool:
+    """Return whether a form came from a page that was shown to who has the token."""
+    return hmac.compare_digest(text.encode(), form_proof(token).encode())
 
 
 def check_token(token: str, *, name: str) -> str:

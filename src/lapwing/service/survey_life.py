@@ -204,12 +204,15 @@ class SurveyLife:
             That of the address, which must be the survey's own.
         document : mapping
             ``survey``, and perhaps ``minimum``, ``upload`` and ``retention_days``; or the survey's
-            document itself, which is kept with what holds without them.
+            document itself, which is kept with what holds without them. With ``epoch``, the
+            survey is published with that new epoch, both or neither.
         """
         if document.get("format") == FORMAT:
             document = {"survey": document}
-        known = ("survey", "minimum", "upload", "retention_days")
+        known = ("survey", "minimum", "upload", "retention_days", "epoch")
         check_keys(document, known, needed=("survey",))
+        if "epoch" in document:
+            return await self._add(fingerprint, document)
         wanted = await self._apart(lambda: _stored(fingerprint, document))
         async with self._turn:
             kept = self._catalog.get(fingerprint)
@@ -218,13 +221,54 @@ class SurveyLife:
                     "survey created", lambda: self._store.add_survey(wanted), survey=fingerprint
                 )
                 return True
-        if replace(kept.stored, state="draft") != wanted:
-            raise ProblemError(
-                DeskProblem.EXISTS,
-                "the survey is here with another minimum, upload or retention; what devices were "
-                "told does not change",
-            )
+        _check_terms(kept, wanted)
         return False
+
+    async def _add(self, fingerprint: str, document: Mapping[str, Any]) -> bool:
+        """Publish a survey with a new epoch, both or neither; return whether the survey is new.
+
+        The epoch opens now, or at the time that it names. A survey that exists keeps its terms
+        where the document names none.
+        """
+        plan = document["epoch"]
+        if not isinstance(plan, dict) or "name" not in plan:
+            raise malformed("epoch must be an object with a name")
+        epoch = _planned(plan["name"], {key: plan[key] for key in plan if key != "name"})
+        now = self._clock()
+        epoch = replace(epoch, opens=int(now) if epoch.opens is None else epoch.opens)
+        if epoch.closes is not None and epoch.closes <= now:
+            raise malformed("closes must be a time in the future, it is past")
+        epoch = replace(epoch, state=state_at(epoch, now))
+        terms = {key: document[key] for key in document if key != "epoch"}
+        async with self._turn:
+            kept = self._catalog.get(fingerprint)
+            if kept is not None:
+                stored = kept.stored
+                own = {key: getattr(stored, key) for key in ("minimum", "upload", "retention_days")}
+                terms = own | terms
+            wanted = await self._apart(lambda: _stored(fingerprint, terms))
+            if kept is not None:
+                _check_terms(kept, wanted)
+            else:
+                self._check_name(Survey.from_json(wanted.document).name)
+            await self._change(
+                "epoch added",
+                lambda: self._store.add_epoch(wanted, epoch),
+                survey=fingerprint,
+                epoch=epoch.name,
+            )
+        return kept is None
+
+    def _check_name(self, name: str) -> None:
+        """Refuse a second survey of a name: pages list surveys by their names."""
+        for other in self._catalog:
+            if other.survey.name == name and other.stored.state != "retired":
+                raise ProblemError(
+                    DeskProblem.EXISTS,
+                    "a survey of this name already exists with another fingerprint, "
+                    f"{other.stored.fingerprint[:12]}; give the new survey another name, or retire "
+                    "the other one",
+                )
 
     async def publish(self, fingerprint: str) -> None:
         """Let devices see a survey; nothing happens when they do already."""
@@ -275,22 +319,13 @@ class SurveyLife:
         document : mapping
             ``opens``, ``closes`` (RFC 3339, or null for by hand) and ``grace_seconds``.
         """
-        check_keys(document, ("opens", "closes", "grace_seconds"), needed=())
-        with _as_malformed():
-            check_epoch_name(name)
-            opens, closes = (
-                to_timestamp(document.get(key), name=key) for key in ("opens", "closes")
-            )
-        grace = _whole(document.get("grace_seconds", 0), "grace_seconds", 0, LONGEST_GRACE)
-        if opens is not None and closes is not None and closes <= opens:
-            raise malformed("closes must be after opens, it is not")
+        epoch = _planned(name, document)
         async with self._turn:
             before = self.survey(fingerprint).epochs.get(name)
             if before is not None and before.state == "closed":
                 raise ProblemError(
                     DeskProblem.STATE, "a closed epoch stays as it is; plan another one"
                 )
-            epoch = StoredEpoch(name, "planned", opens, closes, grace)
             new = await self._change(
                 "epoch planned",
                 lambda: self._put(fingerprint, epoch),
@@ -411,6 +446,27 @@ def _ended(epoch: StoredEpoch, now: int, *, last: bool) -> StoredEpoch:
         closes = max(closes, opens + 1)
     grace = max(0, now - closes) if last else epoch.grace_seconds
     return replace(epoch, opens=opens, closes=closes, grace_seconds=grace)
+
+
+def _planned(name: Any, document: Mapping[str, Any]) -> StoredEpoch:
+    """Return a planned epoch; a ProblemError when its name or times are not legal."""
+    check_keys(document, ("opens", "closes", "grace_seconds"), needed=())
+    with _as_malformed():
+        check_epoch_name(name)
+        opens, closes = (to_timestamp(document.get(key), name=key) for key in ("opens", "closes"))
+    grace = _whole(document.get("grace_seconds", 0), "grace_seconds", 0, LONGEST_GRACE)
+    if opens is not None and closes is not None and closes <= opens:
+        raise malformed("closes must be after opens, it is not")
+    return StoredEpoch(name, "planned", opens, closes, grace)
+
+
+def _check_terms(kept: KeptSurvey, wanted: StoredSurvey) -> None:
+    if replace(kept.stored, state="draft") != wanted:
+        raise ProblemError(
+            DeskProblem.EXISTS,
+            "the survey already exists with another minimum, upload or retention; these terms do "
+            "not change",
+        )
 
 
 def check_keys(

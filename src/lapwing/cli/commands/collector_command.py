@@ -1,9 +1,11 @@
-"""`lapwing collector`: a collector's database, as files."""
+"""`lapwing collector`: surveys of a collector, and its database as files."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
+from getpass import getpass
 from pathlib import Path
 from typing import Annotated
 
@@ -12,10 +14,86 @@ import typer
 from lapwing.cli.console import Output, check_output, facts, writing
 from lapwing.cli.reading.collector_store import StoreOptions
 from lapwing.cli.reading.options import Force, OutputFile
+from lapwing.cli.reading.stored import read_survey
+from lapwing.client.collector_address import CollectorAddress
 from lapwing.errors import ArgumentError
 from lapwing.results.rounding import count_text
 
 _CHUNK = 2**20
+
+_TOKEN = "LAPWING_ADMIN_TOKEN"
+
+
+def add_survey(
+    survey: Annotated[
+        Path, typer.Argument(metavar="SURVEY", help="A survey's file, of `lapwing new`.")
+    ],
+    address: Annotated[
+        str,
+        typer.Argument(metavar="ADDRESS", help="Of the collector, such as https://reports.example"),
+    ] = "http://127.0.0.1:8080",
+    *,
+    epoch: Annotated[
+        str,
+        typer.Option(
+            "--epoch",
+            metavar="NAME",
+            help="The epoch to open, such as 2026-w48.",
+            show_default=False,
+        ),
+    ],
+    closes: Annotated[
+        str | None,
+        typer.Option(
+            "--closes",
+            metavar="TIME",
+            help="When the epoch closes, such as 2026-12-06T00:00:00Z. [default: by hand]",
+        ),
+    ] = None,
+    minimum: Annotated[
+        int | None,
+        typer.Option(
+            "--minimum",
+            metavar="N",
+            min=1,
+            help="Reports below which the collector shows nothing. [default: 1000]",
+        ),
+    ] = None,
+    out: Output,
+) -> None:
+    """A survey at a running collector, with an open epoch.
+
+    Publishes the survey and opens the epoch: both, or neither. A survey that the collector has
+    gets the new epoch. The token of an admin comes from LAPWING_ADMIN_TOKEN, from the file that
+    LAPWING_ADMIN_TOKEN_FILE names, or from a question on the terminal.
+    """
+    collector, document = CollectorAddress(address), read_survey(survey)
+    collector.add_survey(
+        document, epoch=epoch, token=_admin_token(), closes=closes, minimum=minimum
+    )
+    fingerprint = document.fingerprint
+    shown = {
+        "survey": fingerprint,
+        "epoch": epoch,
+        "results": f"{collector.url}/surveys/{fingerprint}",
+        "take_part": f"{collector.url}/take-part/{fingerprint}",
+    }
+    rows = {key.replace("_", " "): value for key, value in shown.items()}
+    out.show({"command": "collector add-survey", **shown}, facts(rows))
+
+
+def _admin_token() -> str:
+    """Return the token of an admin, which stands on no command line."""
+    token, path = os.environ.get(_TOKEN), os.environ.get(f"{_TOKEN}_FILE")
+    if token is None and path is not None:
+        token = Path(path).read_text("utf-8")
+    if token is None and sys.stdin.isatty():
+        token = getpass("Token of an admin: ")
+    if not token:
+        raise ArgumentError(
+            f"an admin's token is needed; set {_TOKEN}, or {_TOKEN}_FILE to a file that holds it"
+        )
+    return token.strip()
 
 
 def export(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 def serve(
     *,
     where: StoreOptions,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="A TOML file of settings."),
+    ] = None,
     host: Annotated[
         str | None,
         typer.Option(
@@ -39,7 +44,7 @@ def serve(
     Without an admin's token, the first start makes one and prints it once. The log is JSON lines on
     stderr.
     """
-    settings, secrets = where.settings(host=host, port=port)
+    settings, secrets = where.settings(config, host=host, port=port)
     with needing_serve():
         from lapwing.service.serving import serve as run
 

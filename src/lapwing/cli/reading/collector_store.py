@@ -18,17 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class StoreOptions:
-    """The options of every command that reads a collector's database."""
+    """The option of every command that reads a collector's database."""
 
-    config: Path | None = option("A TOML file of settings.", "FILE")
     database: str | None = option(
         "The path of an SQLite file, or postgresql://... without a password. "
         "[default: collector.sqlite]",
         "WHERE",
     )
 
-    def settings(self, **given: Any) -> tuple[Settings, Secrets]:
-        """Return all settings: of the file, the environment and the options.
+    def settings(self, config: Path | None = None, **given: Any) -> tuple[Settings, Secrets]:
+        """Return all settings: of a TOML file, the environment and the options.
 
         Raises
         ------
@@ -38,7 +37,7 @@ class StoreOptions:
         with needing_serve():
             from lapwing.service.settings import read_settings
 
-        return read_settings(path=self.config, given={"database": self.database, **given})
+        return read_settings(path=config, given={"database": self.database, **given})
 
     @contextmanager
     def store(self, *, reading: bool) -> Iterator[Store]:

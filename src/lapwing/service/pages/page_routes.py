@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from lapwing.service.pages import sign_in, survey_pages, take_part
+from lapwing.service.pages import add_survey, sign_in, survey_pages, take_part
 from lapwing.service.pages.page_answers import for_people
 from lapwing.service.problem_answers import DeskProblem, ProblemError
 from lapwing.service.requests import at
@@ -103,6 +103,7 @@ def routes() -> list[BaseRoute]:
         "/": {"GET": survey_pages.show_overview},
         "/sign-in": {"GET": sign_in.show, "POST": sign_in.sign_in},
         "/sign-out": {"POST": sign_in.sign_out},
+        "/add-survey": {"GET": add_survey.show, "POST": add_survey.add},
         survey: {"GET": survey_pages.show_survey},
         survey + "/result": {"GET": survey_pages.show_result},
         survey + "/alarm": {"GET": survey_pages.show_alarm},

@@ -49,6 +49,11 @@ def analyst_here(request: Request) -> bool:
     return role_of(request, cookie=True) is not None
 
 
+def admin_here(request: Request) -> bool:
+    """Return whether whoever asks may add surveys."""
+    return role_of(request, cookie=True) == "admin"
+
+
 async def show(request: Request) -> Response:
     """Return the page that asks for a token."""
     to = _next(request.query_params.get("to", "/"))
@@ -93,15 +98,20 @@ def _keep(request: Request, answer: Response, token: str, *, seconds: int) -> No
     )
 
 
-async def _fields(request: Request) -> dict[str, str]:
-    """Return the fields of a form that one of our own pages sent."""
+async def sent_form(request: Request, *, largest: int | None = None) -> bytes:
+    """Return the body of a form that one of our own pages sent."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise ProblemError(DeskProblem.NOT_ALLOWED, "another site sent this form; open this page")
     try:
         body = await collector_of(request).receiving.body(request.receive, request.scope["headers"])
     except ClientGoneError:
         raise malformed("the body did not end") from None
-    if len(body) > MOST_BYTES:
+    if largest is not None and len(body) > largest:
         raise malformed("the form is too long")
+    return body
+
+
+async def _fields(request: Request) -> dict[str, str]:
+    body = await sent_form(request, largest=MOST_BYTES)
     found = parse_qs(body.decode("latin-1"), encoding="utf-8", errors="replace")
     return {key: values[0] for key, values in found.items()}

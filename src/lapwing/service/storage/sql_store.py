@@ -337,12 +337,45 @@ class Store:
         FormatError
             When the document is no survey, or another one than the fingerprint says.
         """
-        counting = Counting(survey.document)
-        if counting.survey.fingerprint != survey.fingerprint:
-            raise FormatError("the survey's document has another fingerprint than was said")
-        check_survey(survey)
+        _check_new(survey)
         with self._driver.writing() as transaction:
             return insert_survey(transaction, survey) is not None
+
+    def add_epoch(self, survey: StoredSurvey, epoch: StoredEpoch) -> None:
+        """Publish a survey with a new epoch: both, or neither.
+
+        A survey that exists keeps its terms.
+
+        Raises
+        ------
+        FormatError
+            As :meth:`add_survey`.
+        ArgumentError
+            When the survey is retired, or the name of the epoch is not legal or taken.
+        """
+        _check_new(survey)
+        check_epoch(epoch)
+        with self._driver.writing() as transaction:
+            insert_survey(transaction, survey)
+            key, state = self._survey(transaction, survey.fingerprint, self._driver.alone)
+            check_forward(state, "published", get_args(SurveyState), "a survey")
+            transaction.run("UPDATE surveys SET state = ?1 WHERE key = ?2", "published", key)
+            names = transaction.rows("SELECT name FROM epochs WHERE survey = ?1", key)
+            if (epoch.name,) in [tuple(row) for row in names]:
+                raise ArgumentError(
+                    "the survey already has an epoch of this name; choose another name"
+                )
+            self._insert_epoch(transaction, survey.fingerprint, key, epoch)
+
+    def _insert_epoch(
+        self, transaction: Transaction, survey: str, key: int, epoch: StoredEpoch
+    ) -> None:
+        if epoch.name in ended_names(transaction, survey):
+            raise ArgumentError(
+                "an epoch of this name was deleted; a name must be given once, or what was "
+                "sent to the first would be counted again: choose another name"
+            )
+        insert_epoch(transaction, key, epoch)
 
     def set_survey_state(self, survey: str, state: SurveyState) -> None:
         """Publish or retire a survey; ArgumentError when it would go back."""
@@ -402,12 +435,7 @@ class Store:
                 epoch.name,
             )
             if not found:
-                if epoch.name in ended_names(transaction, survey):
-                    raise ArgumentError(
-                        "an epoch of this name was deleted; a name must be given once, or what was "
-                        "sent to the first would be counted again: choose another name"
-                    )
-                insert_epoch(transaction, key, epoch)
+                self._insert_epoch(transaction, survey, key, epoch)
                 return True
             if found[0][1] == "closed":
                 raise ArgumentError("a closed epoch must stay as it is; make one of another name")
@@ -716,3 +744,9 @@ class Store:
             if len(self._ready) >= _KEPT:
                 self._ready.pop(next(iter(self._ready)))
             return self._ready.setdefault(survey, made)
+
+
+def _check_new(survey: StoredSurvey) -> None:
+    if Counting(survey.document).survey.fingerprint != survey.fingerprint:
+        raise FormatError("the survey's document has another fingerprint than was said")
+    check_survey(survey)

@@ -1,0 +1,133 @@
+"""The form by which an admin adds a survey, or another epoch of one; it needs no script."""
+
+from __future__ import annotations
+
+from email.parser import BytesParser
+from email.policy import HTTP
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from lapwing.documents import parse
+from lapwing.errors import FormatError
+from lapwing.service.catalog import KeptSurvey
+from lapwing.service.pages.page_answers import HEADERS, page
+from lapwing.service.pages.sign_in import sent_form, to_sign_in
+from lapwing.service.problem_answers import DeskProblem, ProblemError, malformed
+from lapwing.service.requests import check_query, collector_of
+from lapwing.service.security import COOKIE, form_proof, is_form_proof
+from lapwing.service.survey_life import USUAL_MINIMUM
+
+FIELDS = ("epoch", "closes", "minimum", "upload", "retention_days")
+"""What the form asks beside the survey; all but the epoch may be empty."""
+
+
+async def show(request: Request) -> Response:
+    """Return the form, of a new survey or of another epoch."""
+    check_query(request, ("survey",))
+    if collector_of(request).roles.role_of(request.cookies.get(COOKIE)) is None:
+        return to_sign_in(request)
+    token = _admin_token(request)
+    return _form(token, _kept(request, request.query_params.get("survey", "")), {})
+
+
+async def add(request: Request) -> Response:
+    """Add what the form says and lead to its page, or show the form with what is wrong."""
+    token = _admin_token(request)
+    sent = _parts(request.headers.get("content-type", ""), await sent_form(request))
+    fields = {key: value.decode("utf-8", "replace").strip() for key, value in sent.items()}
+    if not is_form_proof(fields.get("proof", ""), token):
+        raise ProblemError(DeskProblem.NOT_ALLOWED, "open the form on this site and send it again")
+    kept = _kept(request, fields.get("survey", ""))
+    try:
+        document = _document(sent.get("file", b"")) if kept is None else kept.survey.to_document()
+        fingerprint = document.get("fingerprint")
+        if not isinstance(fingerprint, str):
+            raise malformed("the file is not a survey; choose a file that `lapwing new` wrote")
+        body = {"survey": document, **_terms(fields, new=kept is None), "epoch": _epoch(fields)}
+        await collector_of(request).life.create(fingerprint, body)
+    except ProblemError as problem:
+        return _form(token, kept, fields, problem)
+    address = f"/surveys/{fingerprint}?epoch={fields['epoch']}"
+    return RedirectResponse(address, status_code=303, headers=HEADERS)
+
+
+def _admin_token(request: Request) -> str:
+    """Return the token of the admin who is signed in, or raise the problem of anybody else."""
+    token = request.cookies.get(COOKIE, "")
+    role = collector_of(request).roles.role_of(token)
+    if role is None:
+        raise ProblemError(DeskProblem.TOKEN_NEEDED, "sign in again; nothing was changed")
+    if role != "admin":
+        raise ProblemError(DeskProblem.NOT_ALLOWED, "sign in with the token of an admin")
+    return token
+
+
+def _kept(request: Request, fingerprint: str) -> KeptSurvey | None:
+    return collector_of(request).life.survey(fingerprint) if fingerprint else None
+
+
+def _form(
+    token: str,
+    kept: KeptSurvey | None,
+    fields: dict[str, str],
+    problem: ProblemError | None = None,
+) -> Response:
+    return page(
+        "add_survey.html",
+        status=200 if problem is None else problem.status,
+        proof=form_proof(token),
+        kept=kept,
+        values={"minimum": str(USUAL_MINIMUM), **{key: fields.get(key, "") for key in fields}},
+        wrong=None if problem is None else problem.detail,
+        signed_in=True,
+    )
+
+
+def _parts(content_type: str, body: bytes) -> dict[str, bytes]:
+    """Return the fields of a form that may hold a file (multipart/form-data, RFC 7578)."""
+    head = f"content-type: {content_type}\r\n\r\n".encode("latin-1")
+    message = BytesParser(policy=HTTP).parsebytes(head + body)
+    if message.get_content_type() != "multipart/form-data" or not message.is_multipart():
+        raise malformed("this is not the form of this page; open it again")
+    found: dict[str, bytes] = {}
+    for part in message.iter_parts():
+        content = part.get_payload(decode=True)
+        name = part.get_param("name", header="content-disposition")
+        if isinstance(name, str) and isinstance(content, bytes):
+            found[name] = content
+    return found
+
+
+def _document(content: bytes) -> dict[str, Any]:
+    if not content:
+        raise malformed("choose the file of a survey")
+    try:
+        return parse(content, name="the file of a survey")
+    except FormatError as error:
+        raise malformed(str(error)) from None
+
+
+def _terms(fields: dict[str, str], *, new: bool) -> dict[str, Any]:
+    """Return the collector's terms for a new survey."""
+    if not new:
+        return {}
+    days = fields.get("retention_days")
+    return {
+        "minimum": _whole(fields.get("minimum") or str(USUAL_MINIMUM), "the minimum"),
+        "upload": fields.get("upload", "open"),
+        "retention_days": _whole(days, "the days that reports are kept") if days else None,
+    }
+
+
+def _whole(text: str, name: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 16):
+        raise malformed(f"{name} must be a whole number")
+    return int(text)
+
+
+def _epoch(fields: dict[str, str]) -> dict[str, Any]:
+    """Return the epoch; a browser writes a time without its zone, which the form says is UTC."""
+    closes = fields.get("closes")
+    return {"name": fields.get("epoch", ""), "closes": f"{closes}Z" if closes else None}
