@@ -13,6 +13,17 @@ export interface ReadOptions {
 /** Return the survey in a JSON text; FormatError, PrivacyError or UnsupportedError refuse it. */
 export function readSurvey(text: string, options?: ReadOptions): Survey;
 
+/** What a survey says to the people it asks, in plain text; no part of its fingerprint. */
+export interface Notice {
+  readonly question?: string;
+  /** What the answers are for. */
+  readonly purpose?: string;
+  /** Who asks. */
+  readonly owner?: string;
+  /** Where to turn to. */
+  readonly contact?: string;
+}
+
 /** An agreed document whose fingerprint, sizes and promise were checked. Made by readSurvey. */
 export class Survey {
   private constructor();
@@ -26,6 +37,11 @@ export class Survey {
   readonly segments: readonly string[];
   /** Whether the first report of a device stands for all epochs. */
   readonly remembered: boolean;
+  readonly notice: Notice;
+  readonly question: string | null;
+  readonly purpose: string | null;
+  readonly owner: string | null;
+  readonly contact: string | null;
   /** Bytes of a report. */
   readonly reportWidth: number;
   /** Number of inputs: the domain's symbols, or the points of a finer grid. */
@@ -49,6 +65,10 @@ export type State = "waiting" | "stored" | "refused" | "withdrawn";
 export interface Answer {
   /** The survey's fingerprint. */
   readonly survey: string;
+  /** The survey's name; null of an answer that an older version made. */
+  readonly name: string | null;
+  /** What the survey said when it was answered. */
+  readonly notice: Notice;
   readonly epoch: string;
   /** What it cost; "0" for one that repeats a remembered report. */
   readonly epsilon: string;

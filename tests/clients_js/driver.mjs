@@ -41,7 +41,8 @@ function attempt(work) {
 const COMMANDS = {
   read: (text, options) => {
     const survey = readSurvey(text, options);
-    return { fingerprint: survey.fingerprint, epsilon: survey.epsilon, width: survey.reportWidth };
+    const { fingerprint, epsilon, reportWidth: width, notice } = survey;
+    return { fingerprint, epsilon, width, ...(Object.keys(notice).length ? { notice } : {}) };
   },
 
   fromWords: (text, cases) => {

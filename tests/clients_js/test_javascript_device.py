@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -17,6 +18,7 @@ from lapwing.protocol.messages.batch import MEDIA_TYPE, Batch
 from lapwing.protocol.messages.problems import Problem
 from tests.clients_js.programs import FOLDER, ask, node, program
 from tests.clients_js.scripted_collector import LOST, Scripted, scripted_collector
+from tests.survey.test_survey_notice import BAD_NOTICES, SPOKEN, with_notice
 
 pytestmark = pytest.mark.service
 
@@ -42,7 +44,7 @@ def collector() -> Iterator[Scripted]:
 def _play(script: Scripted, *steps: list[Any], **more: Any) -> list[Any]:
     """Return what each step of a device gave."""
     options = {**GENEROUS, "collector": script.address, **more.pop("options", {})}
-    task = {"options": options, "surveys": TEXTS, "steps": steps, **more}
+    task = {"options": options, "surveys": TEXTS, **more, "steps": steps}
     made: list[Any] = json.loads(node("device_driver.mjs", text=json.dumps(task)))
     return made
 
@@ -374,6 +376,29 @@ def test_a_survey_is_fetched_by_its_fingerprint(collector: Scripted) -> None:
     assert other["error"] == "FormatError" and "was asked for" in other["message"]
     assert absent["error"] == "LapwingError" and wrong["error"] == "ArgumentError"
     assert all(not {"cookie", "referer"} & set(headers) for _, headers in collector.fetched)
+
+
+def test_the_text_of_a_survey_is_read_as_python_reads_it() -> None:
+    texts = [SPOKEN.to_json(), lw.Survey("color", RESPONSE, question="🐦" * 1000).to_json()]
+    spoken, longest = ask(*(("read", text) for text in texts))
+    assert spoken["notice"] == SPOKEN.notice and spoken["fingerprint"] == SPOKEN.fingerprint
+    assert longest["notice"] == {"question": "🐦" * 1000}
+    refused = ask(*(("read", with_notice(notice)) for _, notice in BAD_NOTICES))
+    for (why, _), answer in zip(BAD_NOTICES, refused, strict=True):
+        assert answer.get("error") == "FormatError", why
+
+
+def test_the_text_is_kept_with_each_answer(collector: Scripted, tmp_path: Path) -> None:
+    texts = {"first": SPOKEN, "second": replace(SPOKEN, question="Which hat?")}
+    surveys = {name: survey.to_json() for name, survey in texts.items()}
+    steps = [["answer", "first", "a", "red"], ["answer", "second", "b", "red"]]
+    file = str(tmp_path / "memory")
+    _play(collector, *steps, surveys=surveys, file=file)
+    again = [["answer", "second", "a", "red"], ["send"], ["ledger"]]
+    first, _, ledger = _play(collector, *again, surveys=surveys, file=file)
+    assert first["notice"] == SPOKEN.notice and first["name"] == "color"
+    shown = [one["notice"]["question"] for one in ledger["answers"]]
+    assert shown == [SPOKEN.question, "Which hat?"]
 
 
 WRONG_OPTIONS: list[tuple[dict[str, Any], str]] = [

@@ -90,6 +90,7 @@ export class Device {
    *
    * Asked again for the epoch it returns the first answer, whatever the value is now. Of a survey
    * whose answers are remembered the first report stands for ever, and later epochs cost nothing.
+   * The name of the survey and its notice are kept with the answer, as the person saw them.
    * DomainError and BudgetError leave everything as it was.
    */
   async answer(survey, value, { epoch, segment, uploadToken } = {}) {
@@ -118,6 +119,8 @@ export class Device {
       const made = {
         key,
         survey: survey.fingerprint,
+        name: survey.name,
+        notice: { ...survey.notice },
         epoch,
         epsilon: survey.remembered ? "0" : survey.epsilon,
         collector: records.get(fetchedKey(survey))?.collector ?? null,
@@ -263,9 +266,11 @@ function spent(records) {
 }
 
 /** What a program sees of a record. `body` is the bytes that are sent, null once they are gone. */
-function shown({ survey, epoch, epsilon, batch, body, state, problem, due }) {
+function shown({ survey, name, notice, epoch, epsilon, batch, body, state, problem, due }) {
   return Object.freeze({
     survey,
+    name: name ?? null,
+    notice: Object.freeze({ ...notice }),
     epoch,
     epsilon,
     batch,

@@ -188,9 +188,9 @@ export function quoted(word) {
   return text.length > 42 ? `${text.slice(0, 40)}..."` : text;
 }
 
-/** Return whether a text is a name for people: 1 to 200 characters, all of which can be printed. */
-export function isPrintable(text) {
+/** Return whether a text is for people: 1 to 200 characters, or `most`, that can be printed. */
+export function isPrintable(text, most = 200) {
   return (
-    typeof text === "string" && [...text].length <= 200 && /^(?:[^\p{C}\p{Z}]| )+$/u.test(text)
+    typeof text === "string" && [...text].length <= most && /^(?:[^\p{C}\p{Z}]| )+$/u.test(text)
   );
 }

@@ -14,6 +14,10 @@ import { ELSEWHERE, RANDOMIZERS } from "./registry.mjs";
 import { hexadecimal, sha256OfText } from "./sha256.mjs";
 import { GivenWords, SecureWords } from "./words.mjs";
 
+/** What a survey says to the people it asks. It is no part of the fingerprint. */
+const NOTICE = ["question", "purpose", "owner", "contact"];
+const LONGEST_NOTICE = 1000;
+
 /** Used up one by one by all surveys. */
 const secure = new SecureWords();
 
@@ -29,6 +33,8 @@ export class Survey {
     this.epsilon = epsilon;
     this.segments = document.segments ?? [];
     this.remembered = document.answers === "remembered";
+    this.notice = document.notice ?? deepFrozen({});
+    for (const name of NOTICE) this[name] = this.notice[name] ?? null;
     this.domain = domain;
     this.#randomizer = randomizer;
     Object.freeze(this);
@@ -101,11 +107,12 @@ export class Survey {
 export function readSurvey(text, { fingerprint, epsilonCap } = {}) {
   const document = parse(text);
   const keys = ["format", "version", "name", "randomizer", "derived", "fingerprint"];
-  requireKeys(document, keys, ["answers", "segments", "segment_minimum"], "a survey");
+  requireKeys(document, keys, ["answers", "segments", "segment_minimum", "notice"], "a survey");
   demand(document.format === "lapwing-survey", "this must be a lapwing-survey document");
   demand(document.version === 1, "only surveys of version 1 can be read; use a newer client");
   demand(isPrintable(document.name), "the name must be a text of 1 to 200 printable characters");
   requireSegments(document);
+  requireNotice(document);
   requireFingerprint(document, fingerprint);
   const { randomizer: asked, derived } = document;
   demand(asked !== null && typeof asked === "object", "the randomizer must be a JSON object");
@@ -125,7 +132,7 @@ export function readSurvey(text, { fingerprint, epsilonCap } = {}) {
 }
 
 function requireFingerprint(document, wanted) {
-  const { fingerprint, ...agreed } = document;
+  const { fingerprint, notice: _, ...agreed } = document;
   demand(
     fingerprint === hexadecimal(sha256OfText(canonical(agreed))),
     "the survey's fingerprint does not match its content; the document was changed",
@@ -134,6 +141,19 @@ function requireFingerprint(document, wanted) {
     wanted === undefined || wanted === fingerprint,
     `survey ${String(wanted).slice(0, 12)} was asked for, this is ${fingerprint.slice(0, 12)}`,
   );
+}
+
+function requireNotice(document) {
+  if (!Object.hasOwn(document, "notice")) return;
+  requireKeys(document.notice, [], NOTICE, "the notice of a survey");
+  const texts = Object.entries(document.notice);
+  demand(texts.length > 0, "the notice of a survey must say something, or be absent");
+  for (const [name, text] of texts) {
+    demand(
+      isPrintable(text, LONGEST_NOTICE) && text.trim() !== "",
+      `${name} must be 1 to ${LONGEST_NOTICE} printable characters on one line`,
+    );
+  }
 }
 
 function requireSegments(document) {

@@ -76,6 +76,7 @@ def described(survey: Survey) -> dict[str, str]:
     kept = {"answers": "remembered: a device sends its first report ever after"}
     return {
         "survey": survey.name,
+        **survey.notice,
         "domain": domain_text(survey.randomizer.domain),
         "randomizer": survey.randomizer.name,
         "privacy guarantee": str(survey.guarantee),

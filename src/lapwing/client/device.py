@@ -213,6 +213,7 @@ class Device:
     ) -> Answer:
         """Answer a survey in an epoch, once; what is stored waits for :meth:`send`.
 
+        What the survey says to people (:attr:`lapwing.Survey.notice`) is kept with the answer.
         A second answer of an epoch changes nothing, whatever its value: it returns the first, whose
         bytes are sent until they have arrived.
 
@@ -258,6 +259,9 @@ class Device:
             if cost is not None:
                 paid = _ledger(connection).spend(f"{survey.name} ({epoch})", cost, release=batch)
                 connection.execute("UPDATE person SET ledger = ?", (_written(paid),))
+            if survey.notice:
+                shown = (survey.fingerprint, epoch, json.dumps(survey.notice))
+                connection.execute("INSERT INTO notice VALUES (?, ?, ?)", shown)
             made = Batch.of(reports, survey=survey.fingerprint, segment=number)
             row = connection.execute(
                 "SELECT collector FROM survey WHERE fingerprint = ?", (survey.fingerprint,)

@@ -66,6 +66,16 @@ CREATE TABLE batch (
 CREATE INDEX waiting ON batch (attempts) WHERE state = 'waiting';
 """
 
+_NOTICE = """
+CREATE TABLE IF NOT EXISTS notice (
+    survey TEXT NOT NULL,
+    epoch  TEXT NOT NULL,
+    text   TEXT NOT NULL,
+    PRIMARY KEY (survey, epoch)
+) WITHOUT ROWID
+"""
+"""What surveys said when they were answered. Files of before have no such table; it is added."""
+
 
 @dataclass(frozen=True)
 class DeviceFile:
@@ -97,7 +107,7 @@ class DeviceFile:
         os.close(descriptor)
         try:
             with _told(self.path), closing(_connected(Path(temporary))) as connection:
-                connection.executescript(f"BEGIN; {_SCHEMA}")
+                connection.executescript(f"BEGIN; {_SCHEMA} {_NOTICE};")
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {VERSION}")
                 if ledger is not None:
@@ -159,6 +169,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
             f"device files of version {VERSION} can be read, {path.name} says {version}; update "
             "lapwing"
         )
+    connection.execute(_NOTICE)
 
 
 @contextmanager

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from secrets import SystemRandom
 from typing import Literal, cast
 
@@ -90,6 +91,8 @@ class OutgoingBatch:
         How often it was sent.
     reason : str, optional
         Why it was refused, or was not taken yet.
+    notice : dict
+        What the survey said when it was answered: question, purpose, owner, contact.
     """
 
     id: str
@@ -100,6 +103,7 @@ class OutgoingBatch:
     state: State
     attempts: int
     reason: str | None
+    notice: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, repr=False)
@@ -174,8 +178,14 @@ class Outbox:
     def batches(self) -> list[OutgoingBatch]:
         """Return all batches that were ever made, whatever became of them."""
         with self.file.transaction() as connection:
-            rows = connection.execute(f"SELECT {_COLUMNS} FROM batch ORDER BY survey, epoch, part")
-            return [OutgoingBatch(*row) for row in rows.fetchall()]
+            rows = connection.execute(
+                f"SELECT {_COLUMNS}, text FROM batch LEFT JOIN notice USING (survey, epoch)"
+                " ORDER BY survey, epoch, part"
+            )
+            return [
+                replace(OutgoingBatch(*row[:-1]), notice=json.loads(row["text"] or "{}"))
+                for row in rows.fetchall()
+            ]
 
     def due(
         self, collector: str, *, now: float, survey: str | None = None, epoch: str | None = None

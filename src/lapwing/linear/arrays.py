@@ -57,7 +57,8 @@ def declared_repr(data: Any) -> str:
 
 
 def _repr_of(data: Any, text: Callable[[Any], str]) -> str:
-    shown = (f"{each.name}={text(getattr(data, each.name))}" for each in dataclasses.fields(data))
+    fields = [each.name for each in dataclasses.fields(data) if each.repr]
+    shown = (f"{name}={text(getattr(data, name))}" for name in fields)
     return f"{type(data).__name__}({', '.join(shown)})"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -98,6 +99,7 @@ def statement(asked: Sequence[Participation], ledger: Ledger) -> dict[str, Any]:
         "surveys": [
             {
                 "name": one.survey.name,
+                **({"notice": one.survey.notice} if one.survey.notice else {}),
                 "fingerprint": one.survey.fingerprint,
                 "randomizer": one.survey.randomizer.name,
                 "rounds": one.rounds,
@@ -171,8 +173,19 @@ def statement_markdown(asked: Sequence[Participation], ledger: Ledger) -> str:
         for one in asked
     )
     sentences = "\n\n".join(_sentences(asked, ledger))
+    notices = "".join(
+        f"\n## {_plain(one.survey.name)}\n\n"
+        + "".join(f"- {name}: {_plain(text)}\n" for name, text in one.survey.notice.items())
+        for one in asked
+        if one.survey.notice
+    )
     return (
         f"# What your reports can tell\n\n{sentences}\n\n"
         "| survey | reports | epsilon of one | epsilon of all |\n|---|---|---|---|\n"
-        f"{rows}\n"
+        f"{rows}\n{notices}"
     )
+
+
+def _plain(text: str) -> str:
+    """Return a text that Markdown shows as it is: no markup, link or HTML in it takes effect."""
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|~&:@.-])", r"\\\1", text)

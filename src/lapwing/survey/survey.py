@@ -8,11 +8,12 @@ its thresholds give cannot be loaded.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 from lapwing.documents import (
     Stored,
+    describe_value,
     fingerprint,
     require,
     require_format,
@@ -51,6 +52,12 @@ if TYPE_CHECKING:
 FORMAT = "lapwing-survey"
 VERSION = 1
 
+NOTICE = ("question", "purpose", "owner", "contact")
+"""What a survey says to the people it asks. It is no part of any fingerprint."""
+
+LONGEST_NOTICE = 1000
+"""Characters of each of them."""
+
 _REMEMBERED = "remembered"
 
 _LARGEST_MINIMUM = 10**12
@@ -74,6 +81,11 @@ class Survey(Stored):
         so only what may be known about a person is fit for it, such as a country.
     segment_minimum : int
         Reports that a segment must have before a collector shows anything of it.
+    question, purpose, owner, contact : str, optional
+        What is asked in words, what the answers are for, who asks, and where to turn to: each of 1
+        to 1000 printable characters on one line. Devices show and keep them. They are no part of
+        the fingerprint, so a survey whose words change is the same survey. A collector dates each
+        change once an epoch has opened.
     remembered : bool
         Whether a device answers once and for ever: the report of its first answer is kept and sent
         again in every epoch, whatever the value has become. It costs epsilon once, however often
@@ -109,6 +121,10 @@ class Survey(Stored):
     segments: tuple[str, ...] = ()
     segment_minimum: int = MINIMUM
     remembered: bool = False
+    question: str | None = field(default=None, repr=False)
+    purpose: str | None = field(default=None, repr=False)
+    owner: str | None = field(default=None, repr=False)
+    contact: str | None = field(default=None, repr=False)
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -120,6 +136,10 @@ class Survey(Stored):
             segments: Sequence[str] = (),
             segment_minimum: int = 1000,
             remembered: bool = False,
+            question: str | None = None,
+            purpose: str | None = None,
+            owner: str | None = None,
+            contact: str | None = None,
         ) -> None: ...
 
     _name: ClassVar = "a survey"
@@ -150,6 +170,19 @@ class Survey(Stored):
             raise ArgumentError(
                 f"{self.randomizer.name} remembers a permanent round already; leave out remembered"
             )
+        for name, text in self.notice.items():
+            legal = isinstance(text, str) and len(text) <= LONGEST_NOTICE and text.isprintable()
+            if not legal or not text.strip():
+                raise ArgumentError(
+                    f"{name} must be 1 to {LONGEST_NOTICE} printable characters on one line, "
+                    f"got {_fault_of(text)}"
+                )
+
+    @property
+    def notice(self) -> dict[str, str]:
+        """What the survey says to people: those of question, purpose, owner, contact it has."""
+        texts = ((name, getattr(self, name)) for name in NOTICE)
+        return {name: text for name, text in texts if text is not None}
 
     @property
     def answers(self) -> str:
@@ -406,7 +439,7 @@ class Survey(Stored):
         -------
         Survey
             A document of its own, with a fingerprint of its own: tallies of the two are never
-            added up. Segments are those of this one.
+            added up. Segments, question, purpose, owner and contact are those of this one.
 
         Raises
         ------
@@ -445,7 +478,7 @@ class Survey(Stored):
         if len(called) > 200 and name is None:
             raise ArgumentError('with ", next epoch" the name is too long; pass one: name=...')
         chosen = next_randomizer(self.randomizer, answer, users=users)
-        return Survey(called, chosen, segments=self.segments, segment_minimum=self.segment_minimum)
+        return replace(self, name=called, randomizer=chosen)
 
     def _agreed(self) -> dict[str, Any]:
         # Only said where it is so: what is absent keeps its meaning, and every old fingerprint.
@@ -462,7 +495,8 @@ class Survey(Stored):
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
-        return {**self._agreed(), "fingerprint": self.fingerprint}
+        notice = {"notice": self.notice} if self.notice else {}
+        return {**self._agreed(), **notice, "fingerprint": self.fingerprint}
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
@@ -477,8 +511,15 @@ class Survey(Stored):
         """
         require_format(document, name=FORMAT, version=VERSION)
         keys = {"format", "version", "name", "randomizer", "derived", "fingerprint"}
-        optional = {"segments", "segment_minimum", "answers"}
+        optional = {"segments", "segment_minimum", "answers", "notice"}
         require(document, keys, name="a survey", optional=optional)
+        notice = document.get("notice", {})
+        require(notice, set(), name="the notice of a survey", optional=NOTICE)
+        if "notice" in document and not (notice and None not in notice.values()):
+            raise FormatError(
+                "the notice of a survey must hold a text, or be absent; write one of "
+                f"{', '.join(NOTICE)}"
+            )
         try:
             randomizer = build(document["randomizer"], RANDOMIZERS, name="the randomizer")
             survey = cls(
@@ -487,6 +528,7 @@ class Survey(Stored):
                 segments=document.get("segments", ()),
                 segment_minimum=document.get("segment_minimum", MINIMUM),
                 remembered=document.get("answers") == _REMEMBERED,
+                **notice,
             )
             computed = derived_values(randomizer)
         except FormatError:
@@ -514,6 +556,15 @@ def _recommended_randomizer(given: Any) -> Any:
     from lapwing.planning.expected_error import Recommendation
 
     return given.randomizer if isinstance(given, Recommendation) else given
+
+
+def _fault_of(text: Any) -> str:
+    """Return what is wrong about a text, without the text."""
+    if not isinstance(text, str):
+        return describe_value(text)
+    if len(text) > LONGEST_NOTICE:
+        return f"{len(text)} characters"
+    return "a line break or a control character" if text.strip() else "nothing to read"
 
 
 def _checked_segments(segments: Any) -> tuple[str, ...]:

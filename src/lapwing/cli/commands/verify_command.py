@@ -155,6 +155,7 @@ def _proof(survey: Survey) -> tuple[dict[str, Any], dict[str, str]]:
     document: dict[str, Any] = {
         "command": "verify",
         "survey": survey.name,
+        **({"notice": survey.notice} if survey.notice else {}),
         "fingerprint": survey.fingerprint,
         "guarantee": survey.guarantee.to_document(),
         "holds": certificate.holds,
