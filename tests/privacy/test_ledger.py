@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from lapwing import Guarantee, LapwingError, Ledger
 from lapwing.errors import ArgumentError, BudgetError, FormatError, MismatchError
+from lapwing.privacy.gaussian_dp import noise_scale
 from lapwing.privacy.ledger import LedgerEntry
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from tests.damaged_documents import at_most, damaged, junk
@@ -275,3 +276,73 @@ def test_a_reserved_payment_counts_and_can_be_marked_once() -> None:
     assert marked.entries[0].state == "released" and marked.spent == promise(1)
     with pytest.raises(ArgumentError, match="no reserved payment"):
         marked.released("x")
+
+
+MILLIONTH = Fraction(1, 10**6)
+
+
+def noisy(epsilon: Any, delta: Any) -> tuple[Guarantee, PrivacyLoss]:
+    """A release with Gaussian noise, as a curator pays for one."""
+    stated = promise(epsilon, delta, model="central")
+    scale = noise_scale(stated.epsilon, stated.delta, squared_sensitivity=Fraction(2))
+    return stated, PrivacyLoss(mu_squared=2 / scale**2)
+
+
+PAYMENTS: dict[str, tuple[Guarantee, list[tuple[Guarantee, PrivacyLoss | None]], bool]] = {
+    "none": (promise(2, "1e-6", model="central"), [], False),
+    "pure": (promise(1), [(promise(Fraction(1, 3)), None)] * 2, False),
+    "approximate": (
+        promise(3, "3e-6", model="central"),
+        [(promise(1, "1e-6", model="central"), None)] * 2,
+        False,
+    ),
+    "gaussian": (promise(2, "1e-6", model="central"), [noisy("0.5", "1e-6")] * 3, False),
+    "smaller delta": (promise(1, "1e-6", model="central"), [noisy("0.2", "1e-9")], False),
+    "pure, then gaussian": (
+        promise(2, "1e-6", model="central"),
+        [(promise("0.3", model="central"), None), noisy("0.4", "1e-7")],
+        False,
+    ),
+    "gaussian, then pure": (
+        promise(2, "1e-6", model="central"),
+        [noisy("0.4", "1e-7"), (promise("0.3", model="central"), None)],
+        False,
+    ),
+    "composed numerically": (
+        promise(1, "1e-6", model="central"),
+        [noisy("0.4", "1e-7"), (promise("0.1", model="central"), None)],
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAYMENTS)
+def test_what_is_left_is_accepted_and_a_millionth_more_is_refused(name: str) -> None:
+    budget, paid, tight = PAYMENTS[name]
+    ledger = Ledger(budget, tight=tight)
+    for guarantee, loss in paid:
+        ledger = ledger.spend("paid", guarantee, loss=loss)
+    left = ledger.largest_payment
+    assert left is not None
+    assert left.delta == (paid[-1][0].delta if paid else budget.delta)
+    gaussian = bool(paid) and paid[-1][1] is not None
+
+    def pay(epsilon: Fraction) -> Ledger:
+        one = dataclasses.replace(left, epsilon=epsilon)
+        loss = noisy(epsilon, left.delta)[1] if gaussian else None
+        return ledger.spend("next", one, loss=loss)
+
+    assert len(pay(left.epsilon).entries) == len(paid) + 1
+    with pytest.raises(BudgetError):
+        pay(left.epsilon + MILLIONTH)
+    # Basic composition would leave less.
+    basic = ledger.remaining
+    assert basic is not None and left.epsilon > basic.epsilon - MILLIONTH
+
+
+def test_nothing_is_left_of_a_spent_budget() -> None:
+    assert Ledger(promise(1)).spend("all", promise(1)).largest_payment is None
+    whole = promise(1, "1e-6", model="central")
+    assert Ledger(whole).spend("all", whole).largest_payment is None
+    stated, loss = noisy(1, "1e-6")
+    assert Ledger(whole).spend("all", stated, loss=loss).largest_payment is None

@@ -27,7 +27,8 @@ from lapwing.errors import (
     PrivacyError,
 )
 from lapwing.linear.memoized import cached_property
-from lapwing.privacy.exact_numbers import check_whole_field
+from lapwing.privacy.exact_numbers import LARGEST_GUARANTEE, check_whole_field
+from lapwing.privacy.gaussian_dp import noise_scale
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.privacy_loss import PrivacyLoss, tight_epsilon
 
@@ -41,6 +42,12 @@ rounding of noise does."""
 
 MOST_ROUNDS = 10_000
 """Rounds of one person that a payment may cover; more only make its exact fractions long."""
+
+_MILLION = 10**6
+
+_ROUNDED_NOISE = 1 + Fraction(1, 2**29)
+"""Squares of mu of one guarantee differ by at most this factor, because noise scales are rounded
+to 32 bits, for each sensitivity by itself."""
 
 _PAUSE = 0.02
 """Seconds between two attempts to lock."""
@@ -185,23 +192,27 @@ class Ledger:
                 f"({ours[0]}, {ours[1]}); {entry.name!r} has ({theirs[0]}, {theirs[1]})"
             )
 
-    def _epsilon_at(self, entries: Sequence[LedgerEntry], delta: Fraction) -> Fraction:
-        losses = [entry.cost for entry in entries]
+    def _epsilon_at(self, losses: Sequence[PrivacyLoss], delta: Fraction) -> Fraction:
         if self.tight and delta > 0:
             return tight_epsilon(losses, delta)
         return sum(losses, start=PrivacyLoss()).epsilon_at(delta)
 
-    def _check_total(self, name: str, entries: Sequence[LedgerEntry]) -> None:
-        total = sum((entry.cost for entry in entries), start=PrivacyLoss())
+    def _excess(self, losses: Sequence[PrivacyLoss]) -> str | None:
+        """Return what losses add up to, where that is beyond the budget; None where it is not."""
+        total = sum(losses, start=PrivacyLoss())
         if total.within(self.budget.epsilon, self.budget.delta):
-            return
+            return None
         try:
-            epsilon = self._epsilon_at(entries, self.budget.delta)
-            if epsilon <= self.budget.epsilon:
-                return
-            shown = f"epsilon {float(epsilon):g} at that delta"
+            epsilon = self._epsilon_at(losses, self.budget.delta)
         except PrivacyError:
-            shown = f"epsilon {float(total.epsilon):g}, delta {float(total.delta):g}"
+            return f"epsilon {float(total.epsilon):g}, delta {float(total.delta):g}"
+        within = epsilon <= self.budget.epsilon
+        return None if within else f"epsilon {float(epsilon):g} at that delta"
+
+    def _check_total(self, name: str, entries: Sequence[LedgerEntry]) -> None:
+        shown = self._excess([entry.cost for entry in entries])
+        if shown is None:
+            return
         raise BudgetError(
             f"the budget is epsilon {float(self.budget.epsilon):g}, delta "
             f"{float(self.budget.delta):g}; with {name} the total would be {shown}; nothing was "
@@ -225,13 +236,15 @@ class Ledger:
         cost = self.cost
         plain = cost.mu_squared == cost.rho == 0 and not self.tight
         delta = cost.delta if plain else self.budget.delta
-        return replace(self.budget, epsilon=self._epsilon_at(self.entries, delta), delta=delta)
+        epsilon = self._epsilon_at([entry.cost for entry in self.entries], delta)
+        return replace(self.budget, epsilon=epsilon, delta=delta)
 
     @property
     def remaining(self) -> Guarantee | None:
         """What may still be spent by basic composition; None when the epsilon is used up.
 
-        Releases with Gaussian noise may cost less together than this says: :meth:`spend` decides.
+        Releases with Gaussian noise may cost less together than this says: see
+        :attr:`largest_payment`.
         """
         spent = self.spent
         if spent is None:
@@ -243,6 +256,43 @@ class Ledger:
             epsilon=self.budget.epsilon - spent.epsilon,
             delta=self.budget.delta - spent.delta,
         )
+
+    @property
+    def largest_payment(self) -> Guarantee | None:
+        """The largest guarantee that :meth:`spend` would still accept, at the last payment's delta.
+
+        Its epsilon is a whole number of millionths, and one more would be refused. It is that of a
+        payment like the last one: with Gaussian noise where that had some, so that it composes by
+        squares; else charged with its epsilon and delta. Without payments the delta is that of the
+        budget. None when nothing is accepted.
+        """
+        last = self.entries[-1] if self.entries else None
+        delta = self.budget.delta if last is None else last.guarantee.delta
+        cost = PrivacyLoss() if last is None else last.cost
+        gaussian = delta > 0 and cost == PrivacyLoss(mu_squared=cost.mu_squared) != PrivacyLoss()
+        paid = [entry.cost for entry in self.entries]
+
+        def accepted(millionths: int) -> bool:
+            epsilon = Fraction(millionths, _MILLION)
+            loss = PrivacyLoss(epsilon=epsilon, delta=delta)
+            if gaussian:
+                try:
+                    scale = noise_scale(epsilon, delta, squared_sensitivity=Fraction(1))
+                except PrivacyError:
+                    return False
+                loss = PrivacyLoss(mu_squared=_ROUNDED_NOISE / scale**2)
+            return self._excess([*paid, loss]) is None
+
+        most = 1
+        while accepted(most) and most < LARGEST_GUARANTEE * _MILLION:
+            most *= 2
+        least = most // 2
+        while most - least > 1:
+            middle = (least + most) // 2
+            least, most = (middle, most) if accepted(middle) else (least, middle)
+        if least == 0:
+            return None
+        return replace(self.budget, epsilon=Fraction(least, _MILLION), delta=delta)
 
     def spend(
         self,

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -71,7 +71,16 @@ def ledger(
     was interrupted. It stays spent, because nobody can know whether the output was seen.
     """
     held = budget.ledger(file)
-    out.show({"command": "ledger", "ledger": held.to_document()}, *ledger_tables(file.name, held))
+    out.show({"command": "ledger", **ledger_document(held)}, *ledger_tables(file.name, held))
+
+
+def ledger_document(held: Ledger) -> dict[str, Any]:
+    """Return a ledger as JSON values, with the largest payment that it would still accept."""
+    largest = held.largest_payment
+    return {
+        "ledger": held.to_document(),
+        "largest_payment": None if largest is None else largest.to_document(),
+    }
 
 
 def ledger_tables(name: str, held: Ledger) -> list[Table]:
@@ -122,7 +131,9 @@ def _reason(held: Ledger) -> str | None:
 
 
 def _left(held: Ledger) -> str:
-    left = held.remaining
+    delta = held.entries[-1].guarantee.delta if held.entries else held.budget.delta
+    left, at = held.largest_payment, f"at delta = {exact_text(delta)}" if delta else "pure"
     if left is None:
-        return "nothing"
-    return f"at least epsilon = {float(left.epsilon):g}, delta = {float(left.delta):g}"
+        return f"nothing, {at}"
+    # Of more payments the epsilons may differ: that of one is what the next command may ask for.
+    return f"one payment of at most epsilon = {exact_text(left.epsilon)}, {at}"

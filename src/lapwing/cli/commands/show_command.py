@@ -162,9 +162,9 @@ def _watch(state: Any, how: HowShown) -> Shown:
 
 
 def _ledger(ledger: Any, how: HowShown) -> Shown:
-    from lapwing.cli.commands.ledger_command import ledger_tables
+    from lapwing.cli.commands.ledger_command import ledger_document, ledger_tables
 
-    return {"ledger": ledger.to_document()}, ledger_tables(how.name, ledger), None
+    return ledger_document(ledger), ledger_tables(how.name, ledger), None
 
 
 def _exact_counts(counts: Any, how: HowShown) -> Shown:
