@@ -149,7 +149,7 @@ def test_a_table_of_few_values_is_warned_of(public: Path, capsys: pytest.Capture
         out = Output()
         LikeOptions(like=public / "few.csv").masses(LINE, out)
         assert bool(out.warnings) is warned
-    assert f"{FEW * 48 - 1} values for 48 bins" in capsys.readouterr().err
+    assert f"{FEW * 48 - 1:,} values for 48 bins" in capsys.readouterr().err
 
 
 def test_what_is_missing_is_no_value_that_a_bin_has(public: Path) -> None:

@@ -94,7 +94,7 @@ def test_what_is_decoded(files: Path, done: Program) -> None:
     done("tally", "survey.json", "k.lwr", "-o", "tally.json")
     scan = ("--decoder", "exhaustive-scan")
     done("decode", "survey.json", "tally.json", *scan, "--csv", "heavy.csv", "-q")
-    assert written(files / "heavy.csv")[0]["label"] == "77"
+    assert written(files / "heavy.csv")[0]["value"] == "77"
 
 
 def test_a_release_of_labels_is_shown(files: Path, done: Program) -> None:

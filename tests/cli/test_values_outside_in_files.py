@@ -18,15 +18,15 @@ def test_the_share_outside_is_published_and_asked(done: Program) -> None:
     assert "values outside counted below and above" in " ".join(shown.split())
     promise = ("--epsilon", "1", "--neighbors", "replace-one")
     shown = done("release", "v.csv", "--domain", "domain.json", *promise, "-o", "r.json").out
-    assert "above 30000" in shown
+    assert "above 30,000" in shown
     assert "below 0" in shown
-    assert "of values limited to 0 to 30000" in " ".join(shown.split())
+    assert "of values limited to 0 to 30,000" in " ".join(shown.split())
     (row,) = done("answer", "r.json", "--above", "30000", "--json").document["questions"]
     assert abs(row["share"] - np.mean(values > 30_000)) < 0.003
     assert row["inside"] == []
     asked = ("answer", "r.json", "--quantile", "0.999", "--csv", "q.csv")
-    assert "more than 30000" in done(*asked).out
-    assert Path("q.csv").read_text().splitlines()[1].split(",")[1] == ">30000"
+    assert "more than 30,000" in done(*asked).out
+    assert Path("q.csv").read_text().splitlines()[1].split(",")[1:3] == ["", "> 30000"]
     (row,) = done("answer", "r.json", "--above", "40000", "--json").document["questions"]
     assert row["low"] == 0
     inside = {"end": "40000", "left": 30_000, "right": None, "open": "above"}

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
+from lapwing.results.rounding import shift_writer
 
 DAY = lw.Interval(0, 4, bins=4, missing="bin")
 
@@ -62,7 +63,7 @@ def test_a_table_is_the_first_less_the_second(made: lw.Difference) -> None:
 def test_a_summary_says_about_whom(made: lw.Difference) -> None:
     said = made.summary()
     low, high = made.mean_interval() or (0, 0)
-    assert f"({low:+.6g} to {high:+.6g})" in said
+    assert f"({shift_writer('number').interval(low, high)})" in said
     assert "about the population they were drawn from" in said and "the two differ" in said
     assert "yes: the simultaneous band excludes zero" in said
     these = made.first.difference(made.second, people="different", target="empirical")

@@ -9,8 +9,10 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from lapwing.decoders.decoder import Decoder, decoder_document
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.results.readable import html_of, lines_of
+from lapwing.results.rounding import count_text, estimate_text, exact_text, length_writer, rounded
 
 USER_LIMIT = 10**9
 """People beyond which nothing is predicted."""
@@ -24,6 +26,46 @@ UNITS = {
     "detectable_share": "share of the people",
 }
 """The units of predicted errors, by their distances."""
+
+
+_MEANINGS = {
+    "wasserstein": "of a quantile, on average",
+    "kolmogorov_smirnov": "of the share below a value, at worst",
+    "l1": "of all shares together",
+    "mean_squared_error": "of a share, root mean square",
+    "detectable_share": "the smallest share that is listed",
+}
+
+
+def error_meaning(distance: str) -> str:
+    """Return what the error that :func:`error_text` writes is an error of."""
+    return _MEANINGS[distance]
+
+
+def error_text(distance: str, error: float, domain: Domain) -> str:
+    """Return a predicted error in the unit of the values, or in percentage points of shares.
+
+    Parameters
+    ----------
+    distance : str
+    error : float
+        In the unit that :data:`UNITS` names.
+    domain : Domain
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> clock = Interval("00:00", "24:00", bins=96, unit="time-of-day")
+    >>> error_text("wasserstein", 0.0042, clock), error_text("kolmogorov_smirnov", 0.015, clock)
+    ('6 minutes', '1.5 points')
+    """
+    if distance == "wasserstein":
+        length = float(domain.right[-1] - domain.left[0])
+        return length_writer(domain.unit, digits=2)(rounded(error * length, 2))
+    if distance == "detectable_share":
+        return f"{estimate_text(100 * error, 2)} %"
+    share = math.sqrt(error) if distance == "mean_squared_error" else error
+    return f"{estimate_text(100 * share, 2)} points"
 
 
 @dataclass(frozen=True)
@@ -246,15 +288,20 @@ class Recommendation:
 
     @property
     def _facts(self) -> dict[str, str]:
+        epsilon = exact_text(self.randomizer.epsilon)
         facts = {
-            "randomizer": f"{self.randomizer.name}, epsilon = {float(self.randomizer.epsilon):g}",
+            "randomizer": f"{self.randomizer.name}, epsilon = {epsilon}",
             "decoder": self.decoder.name,
-            "people": f"{self.users:,}",
+            "people": count_text(self.users),
             "report": f"{self.report_bytes} byte{'s' if self.report_bytes != 1 else ''}",
         }
         for distance, error in self.expected_error.items():
-            text = f"{error.typical:.3g}, {UNITS[distance]}"
-            if error.low < error.high:
-                text += f"; {error.low:.3g} to {error.high:.3g} from easy columns to hard ones"
+            typical, low, high = (
+                error_text(distance, each, self.randomizer.domain)
+                for each in (error.typical, error.low, error.high)
+            )
+            text = f"{typical}, {error_meaning(distance)}"
+            if low != high:
+                text += f"; {low} to {high} from easy columns to hard ones"
             facts[f"error, {distance.replace('_', ' ')}"] = text
         return facts

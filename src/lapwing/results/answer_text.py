@@ -34,10 +34,12 @@ from lapwing.results.answer_documents import (
     ShareRow,
     ShiftRow,
 )
+from lapwing.results.readable import rows_of
 from lapwing.results.rounding import (
     NONE,
     OPEN_ENDS,
     NumberWriter,
+    argument_text,
     beyond_text,
     count_text,
     estimate_text,
@@ -644,6 +646,22 @@ def csv_rows(answer: Answer) -> list[dict[str, Any]]:
             return [{**row, "label": label_text(row["label"])} for row in shares]
 
 
+def table_rows(result: Any, level: float) -> list[dict[str, Any]]:
+    """Return the table of a result for a spreadsheet: a row for each bin, label or listed value.
+
+    ``lapwing decode --csv``, ``show --csv`` and the collector's CSV are this.
+
+    Parameters
+    ----------
+    result : Distribution or HeavyHitters
+    level : float
+    """
+    columns = result.to_dict(level=level)
+    if "label" in columns:
+        columns["label"] = [label_text(label) for label in columns["label"]]
+    return rows_of(columns)
+
+
 def question_rows(answer: ResultAnswer) -> list[dict[str, Any]]:
     """Return the rows of the shares that were asked."""
     return [
@@ -685,7 +703,7 @@ def _csv_cells(name: str, cell: Any, beyond: Mapping[str, Any], unit: Unit) -> d
     for word, sign in _SIGNS.items():
         edge = beyond.get(word)
         if edge is not None:
-            place = f"{edge:.15g}" if unit == "number" else to_text(edge, unit=unit)
+            place = argument_text(edge) if unit == "number" else to_text(edge, unit=unit)
             return {name: None, f"{name}_beyond": f"{sign} {place}"}
     return {name: cell}
 

@@ -27,6 +27,7 @@ from lapwing.results.circle import (
     refuse_on_circle,
     symbols_before,
 )
+from lapwing.results.rounding import exact_text
 
 _ROUNDING = 1e-12
 """More than the rounding of a sum of masses, less than any share that matters."""
@@ -207,7 +208,7 @@ class Cumulative:
             turned: Vector = circle.wrapped(self.turned(start).quantile(probabilities))
             return turned
         if self.circle is not None:
-            raise ArgumentError(NEEDS_START.format(f"{self.circle.low:g}"))
+            raise ArgumentError(NEEDS_START.format(exact_text(self.circle.low)))
         p = to_points(probabilities, unit="number", name="a probability")
         if not np.all((p >= 0) & (p <= 1)):
             raise ArgumentError("a quantile's probability must be in [0, 1]")

@@ -49,6 +49,7 @@ from lapwing.results.readable import (
     interval_columns,
     lines_of,
 )
+from lapwing.results.rounding import count_text
 from lapwing.results.uncertainty import (
     SIMULATED_LIMIT,
     Among,
@@ -604,7 +605,8 @@ class Difference(Stored):
     def _title(self, names: tuple[str, str] | None) -> str:
         """Return who is behind the two, and the promise to somebody in both or in one."""
         one, two = names or ("first", "second")
-        people = f"{one}: {self.first.reports:,} people; {two}: {self.second.reports:,}"
+        reports = count_text(self.first.reports), count_text(self.second.reports)
+        people = f"{one}: {reports[0]} people; {two}: {reports[1]}"
         promise = people_and_guarantee(0, self.guarantee)
         return people if promise is None else f"{people}\n{promise}"
 
@@ -683,7 +685,15 @@ class Difference(Stored):
         for name in ("share", "share_of_present", "cdf"):
             if name in one:
                 shown[name] = list(map(_less, one[name], two[name]))
-        return shown | interval_columns(band, len(one["low"]))
+        shown |= interval_columns(band, len(one["low"]))
+        if ordered and band is not None and self.first.domain.outside_indices:
+            # People with exactly `low` are in the next symbol, of each of the two.
+            both: list[Any] = [self.first, self.second]
+            most = [side.confidence_band(level, kind=kind) for side in both]
+            first, second = (each.high[1] - each.low[0] for each in most if each is not None)
+            shown["low"][0] = max(shown["low"][0] - float(second), -1.0)
+            shown["high"][0] = min(shown["high"][0] + float(first), 1.0)
+        return shown
 
     def to_pandas(self, *, level: float = 0.95, kind: Kind | None = None) -> Any:
         """Return :meth:`to_dict` as a pandas DataFrame; MissingExtraError without pandas."""

@@ -63,6 +63,7 @@ from lapwing.results.readable import (
     html_of,
     lines_of,
 )
+from lapwing.results.rounding import estimate_text
 from lapwing.results.signed_estimate import (
     DOCUMENT_KEYS,
     VERSION,
@@ -284,9 +285,10 @@ class Distribution(Stored):
         if self._limited is None or "_warned" in self.__dict__:
             return
         self.__dict__["_warned"] = True
-        outside, low, high = self._limited
+        share, low, high = self._limited
+        outside = estimate_text(100 * share)
         warnings.warn(
-            f"{100 * outside:.3g} % of the people are outside the range {low} to {high}, so means "
+            f"{outside} % of the people are outside the range {low} to {high}, so means "
             "and deviations are those of values limited to it; a wider range would have theirs",
             LimitedWarning,
             stacklevel=3,

@@ -30,6 +30,7 @@ from lapwing.results.readable import (
     interval_columns,
     lines_of,
 )
+from lapwing.results.rounding import count_text, estimate_text
 from lapwing.results.symbols import values_of
 from lapwing.results.uncertainty import Band, Kind, Target, check_kind, check_level
 
@@ -153,7 +154,7 @@ class HeavyHitters(Stored):
         promise = f", {self.guarantee}" if self.guarantee else ""
         return (
             f"<HeavyHitters: {self.symbols.size} of {self.searched} values at or above "
-            f"{self.threshold:.3g}, {self.reports} reports{promise}>"
+            f"{estimate_text(self.threshold)}, {self.reports} reports{promise}>"
         )
 
     def __len__(self) -> int:
@@ -214,7 +215,8 @@ class HeavyHitters(Stored):
         if place is None:
             raise ArgumentError(
                 f"{value!r} is not listed{nearest(str(value), places)}; values are listed from a "
-                f"share of {100 * self.threshold:.3g} % on, and of others nothing is said"
+                f"share of {estimate_text(100 * self.threshold)} % on, and of others nothing is "
+                "said"
             )
         return place
 
@@ -299,7 +301,7 @@ class HeavyHitters(Stored):
         heights, band = self.shares[:BAR_LIMIT], self.confidence_band(level)
         shown = slice(heights.size)
         about = people_and_guarantee(self.reports, self.guarantee)
-        stand_out = f"{len(self):,} of {self.searched:,} values stand out"
+        stand_out = f"{count_text(len(self))} of {count_text(self.searched)} values stand out"
         if heights.size < len(self):
             stand_out += f", the {heights.size} largest are shown"
         return Bars(

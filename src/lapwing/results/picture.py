@@ -20,7 +20,7 @@ from lapwing.protocol.domains.ranges import open_end
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.results.atoms import expected_mass
 from lapwing.results.cumulative import Cumulative
-from lapwing.results.rounding import beyond_text, number_writer, percent
+from lapwing.results.rounding import beyond_text, count_text, level_text, number_writer, percent
 from lapwing.results.steps import Steps
 from lapwing.results.symbols import values_of
 from lapwing.results.uncertainty import Band, DifferenceBand
@@ -41,7 +41,7 @@ _LABELS: dict[Unit, str] = {
 
 def people_and_guarantee(reports: int, guarantee: Guarantee | None) -> str | None:
     """Return how many people are behind a result and what they were promised, in one line."""
-    people = f"{reports:,} {'person' if reports == 1 else 'people'}" if reports else ""
+    people = f"{count_text(reports)} {'person' if reports == 1 else 'people'}" if reports else ""
     return "; ".join(filter(None, (people, str(guarantee or "")))) or None
 
 
@@ -78,7 +78,7 @@ _SHOWN = 0.00005
 
 def name_of(band: Band | DifferenceBand, what: str) -> str:
     """Return what a legend calls a band or its intervals."""
-    return f"{100 * band.level:g} % {what} ({band.kind})"
+    return f"{level_text(band.level)} {what} ({band.kind})"
 
 
 def _inside(domain: Domain, ends: Vector) -> Vector:
@@ -419,7 +419,7 @@ class Densities:
     @property
     def band_name(self) -> str:
         """What a legend calls the bands."""
-        return f"{100 * self.level:g} % band (simultaneous)"
+        return f"{level_text(self.level)} band (simultaneous)"
 
     @property
     def usual_length(self) -> float:
@@ -490,7 +490,7 @@ class Bars:
         order = np.argsort(-np.abs(heights), kind="stable")[:BAR_LIMIT]
         if order.size < domain.size:
             what = "differences" if signed else "shares"
-            shown = f"the {order.size} largest of {domain.size:,} {what}"
+            shown = f"the {order.size} largest of {count_text(domain.size)} {what}"
             title = shown if title is None else f"{title}\n{shown}"
         return cls(
             values_of(domain, order),

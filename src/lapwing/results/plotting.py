@@ -22,6 +22,7 @@ from lapwing.results.picture import (
     Shape,
     name_of,
 )
+from lapwing.results.rounding import axis_text, estimate_text
 
 ESTIMATE = "#0b5ea8"
 """Blue: the estimate, and the first of two."""
@@ -179,7 +180,7 @@ def plain(text: str) -> str:
 
 def write_percent(share: float, _: Any) -> str:
     """Return a share in per cent, as axes of matplotlib ask for it."""
-    return f"{100 * share:.6g} %"
+    return f"{axis_text(100 * share, 6)} %"
 
 
 def _dress(ax: Any, axis: Axis) -> None:
@@ -207,7 +208,7 @@ def set_ticks(xaxis: Any, axis: Axis) -> None:
     if unit == "number":
         powers = axis.log and (low < 1 or high > 1e7)  # left to matplotlib, which writes 10^6
         if max(abs(low), abs(high)) >= 10_000 and not powers:
-            xaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.15g}"))
+            xaxis.set_major_formatter(FuncFormatter(lambda number, _: axis_text(number)))
         return
     if unit == "time-of-day":
         xaxis.set_major_locator(MultipleLocator(next(s for s in _HOURS if high - low <= 9 * s)))
@@ -384,7 +385,7 @@ def _draw_shape(shape: Shape, ax: Any, *, length: float, top: float, band: str) 
             if share / length > top:
                 ax.plot(place, top, "^", color=ESTIMATE, markersize=9, zorder=3)
                 side = {"xytext": (8, -3), "textcoords": "offset points"}
-                ax.annotate(f"{share:.0%}".replace("%", " %"), (place, top), **side)
+                ax.annotate(f"{estimate_text(100 * share, 2)} %", (place, top), **side)
 
 
 def fill_band(ax: Any, low: Vector, high: Vector, edges: Vector, *, label: str | None) -> None:

@@ -326,6 +326,11 @@ def count_text(number: int) -> str:
     return f"{number:,}"
 
 
+def rounded(number: float, digits: int) -> float:
+    """Return a number with so many significant digits, which is all that is known of it."""
+    return float(_on_grid(_decimal(number), _significant(_decimal(number), digits), "nearest"))
+
+
 def estimate_text(number: float, digits: int = 3) -> str:
     """Return a predicted error or a threshold with three significant digits, or with fewer.
 
@@ -336,8 +341,7 @@ def estimate_text(number: float, digits: int = 3) -> str:
     """
     if not math.isfinite(number):
         return "infinite"
-    exact = _decimal(number)
-    shown = float(_on_grid(exact, _significant(exact, digits), "nearest"))
+    shown = rounded(number, digits)
     return f"{shown:,.0f}" if 10_000 <= abs(shown) < 1e15 else f"{shown:.{max(digits, 4)}g}"
 
 
@@ -354,6 +358,11 @@ def factor_text(number: float) -> str:
     exact = _decimal(number)
     step = _significant(exact, 3)
     return f"{_on_grid(exact, step, 'nearest'):,.{max(0, -step.adjusted())}f}"
+
+
+def axis_text(number: float, digits: int = 15) -> str:
+    """Return a number at a tick of an axis, without the zeros at its end."""
+    return f"{number:,.{digits}g}"
 
 
 def coordinate_text(number: float) -> str:

@@ -36,6 +36,7 @@ from lapwing.results.plotting import (
     write_percent,
 )
 from lapwing.results.readable import Columns, equal_results, frame_of, html_of, lines_of
+from lapwing.results.rounding import exact_text, level_text
 from lapwing.results.series_change import SeriesChange
 from lapwing.results.steps import Detail, check_detail, shared_steps
 from lapwing.results.symbols import values_of
@@ -111,7 +112,7 @@ def quantile_timeline(
             # Outside the range a quantile has no place; its interval is drawn up to the end.
             low, high = np.clip(ends or (value, value), domain.left[0], domain.right[-1])
             rows[:, number] = value if math.isfinite(value) else math.nan, low, high
-        name = "median" if probability == 0.5 else f"{100 * probability:g} %"
+        name = "median" if probability == 0.5 else level_text(probability)
         tracks.append(Track(name, *rows))
     assert domain is not None
     return Timeline(names, tuple(tracks), marks, domain.unit, Axis.of_domain(domain).log)
@@ -569,7 +570,7 @@ class Series(Stored):
         return shown
 
     def _quantiles(self, level: float) -> Columns:
-        names = [f"q{100 * probability:g}" for probability in PROBABILITIES]
+        names = [f"q{exact_text(100 * probability)}" for probability in PROBABILITIES]
         columns: Columns = {name: [] for name in ("mean", *names, "median_low", "median_high")}
         for week in self.weeks:
             if week.distribution is None:

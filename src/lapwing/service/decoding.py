@@ -9,6 +9,7 @@ from typing import Any, Literal, assert_never
 
 from lapwing.errors import ArgumentError
 from lapwing.results.answer_documents import AnswerRequest
+from lapwing.results.answer_text import table_rows
 from lapwing.results.answers import answer_of, difference_answer, result_answer
 from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
@@ -95,7 +96,7 @@ def table_of(result: Result | Difference, level: float) -> str:
         curve = answer["curve"]
         rows = answer["shares"] if curve is None else rows_of(curve["columns"])
         return csv_of([dict(row) for row in rows or []])
-    return csv_of(rows_of(result.to_dict(level=level)))
+    return csv_of(table_rows(result, level))
 
 
 def _alarm(material: Material) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from lapwing.errors import NotStoredError, StoreError
 from lapwing.protocol.messages.problems import Problem
 from lapwing.protocol.messages.tally import Tally
 from lapwing.results.answer_documents import PROBABILITIES
+from lapwing.results.rounding import count_text
 from lapwing.results.uncertainty import Target
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.counters import Counters
@@ -338,7 +339,7 @@ def _least(kept: KeptSurvey, segment: str | None) -> int:
 def _too_few(minimum: int) -> ProblemError:
     return ProblemError(
         DeskProblem.TOO_FEW,
-        f"nothing is shown of fewer than {minimum:,} reports",
+        f"nothing is shown of fewer than {count_text(minimum)} reports",
         more={"minimum": minimum},
     )
 
@@ -346,8 +347,8 @@ def _too_few(minimum: int) -> ProblemError:
 def _beside_few(minimum: int) -> ProblemError:
     return ProblemError(
         DeskProblem.TOO_FEW,
-        f"this segment is hidden, though {minimum:,} reports or more came, because the number of "
-        "another, of which too few came, would follow from it and the sum",
+        f"this segment is hidden, though {count_text(minimum)} reports or more came, because the "
+        "number of another, of which too few came, would follow from it and the sum",
         more={"minimum": minimum},
     )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from lapwing.results.rounding import count_text
+
 
 def shown_segments(counts: Mapping[str, int], *, minimum: int) -> set[str]:
     """Return the segments whose reports may be shown.
@@ -45,5 +47,8 @@ def count_document(reports: int, *, minimum: int, shown: bool) -> dict[str, obje
     {'reports': None, 'text': 'fewer than 1,000'}
     """
     if shown:
-        return {"reports": reports, "text": f"{reports:,}"}
-    return {"reports": None, "text": f"fewer than {minimum:,}" if reports < minimum else "hidden"}
+        return {"reports": reports, "text": count_text(reports)}
+    return {
+        "reports": None,
+        "text": f"fewer than {count_text(minimum)}" if reports < minimum else "hidden",
+    }

@@ -19,7 +19,7 @@ from lapwing.cli.showing.answer import TableOptions
 from lapwing.cli.wording import domain_text
 from lapwing.errors import ArgumentError
 from lapwing.planning.chosen_bins import recommended_bins
-from lapwing.planning.expected_error import UNITS, ErrorByKind
+from lapwing.planning.expected_error import UNITS, ErrorByKind, error_meaning, error_text
 from lapwing.planning.recommendation import recommend as recommendation
 from lapwing.privacy.exact_numbers import exact_epsilon
 from lapwing.protocol.domains.domain import Domain
@@ -131,7 +131,7 @@ def recommend(
     if noticing is not None:
         rows["noticed"] = _noticed(**noticing)
         document["noticing"] = noticing
-    tables = [_errors(found.expected_error, found.predicted_by)]
+    tables = [_errors(found.expected_error, found.predicted_by, domain)]
     if known.like is not None:
         document["like"] = str(known.like)
         if isinstance(found.randomizer, MultiscaleWave):
@@ -210,17 +210,19 @@ def _of(error: ErrorByKind, kind: str) -> float | None:
     return error.of(kind) if kind in ("typical", *error.by_kind) else None
 
 
-def _errors(expected: Mapping[str, ErrorByKind], source: str) -> Table:
+def _errors(expected: Mapping[str, ErrorByKind], source: str, domain: Domain) -> Table:
     """Return the table of predicted errors: a row for each distance."""
     kinds = _kinds(expected)
     rows = [
         [
-            distance.replace("_", "-"),
-            *("" if (one := _of(error, kind)) is None else f"{one:.2g}" for kind in kinds),
-            UNITS[distance],
+            f"{distance.replace('_', '-')}: {error_meaning(distance)}",
+            *(
+                "" if (one := _of(error, kind)) is None else error_text(distance, one, domain)
+                for kind in kinds
+            ),
         ]
         for distance, error in expected.items()
     ]
     # What `distances` says of the exact values has the steps inside the bins on top.
     where = " between bins" if "wasserstein" in expected else ""
-    return grid(f"expected error{where}, by {source}", ["distance", *kinds, "unit"], rows)
+    return grid(f"expected error{where}, by {source}", ["distance", *kinds], rows)

@@ -11,9 +11,9 @@ from lapwing.cli.console import check_ending, check_output, facts, grid, write_t
 from lapwing.cli.option_groups import option
 from lapwing.errors import ArgumentError
 from lapwing.results.answer_documents import Answer, AnswerRequest
-from lapwing.results.answer_text import TextTable, csv_rows, facts_of, tables_of
+from lapwing.results.answer_text import TextTable, csv_rows, facts_of, table_rows, tables_of
 from lapwing.results.answers import answer_of
-from lapwing.results.readable import csv_of, rows_of
+from lapwing.results.readable import csv_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -71,7 +71,7 @@ def shown_answer(
     def rows() -> Sequence[dict[str, Any]]:
         if answer["kind"] in ("difference", "series"):
             return csv_rows(answer)
-        return rows_of(result.to_dict(level=request.level))
+        return table_rows(result, request.level)
 
     return ShownAnswer(dict(answer), tables, rows)
 

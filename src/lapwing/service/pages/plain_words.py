@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from lapwing.errors import ArgumentError, DomainError, PrivacyError
+from lapwing.planning.expected_error import error_meaning, error_text
 from lapwing.planning.recommendation import recommend
 from lapwing.protocol.domains.domain import Domain
 from lapwing.results.rounding import (
@@ -175,10 +176,10 @@ def predicted(survey: Survey, *, reports: int, error: float | None) -> dict[str,
         "wanted_of": _DISTANCES.get(first, first),
         "rows": [
             {
-                "distance": _DISTANCES.get(name, name),
-                "typical": estimate_text(each.typical, 2),
-                "low": estimate_text(each.low, 2),
-                "high": estimate_text(each.high, 2),
+                "distance": f"error {error_meaning(name)}",
+                "typical": error_text(name, each.typical, domain),
+                "low": error_text(name, each.low, domain),
+                "high": error_text(name, each.high, domain),
             }
             for name, each in now.expected_error.items()
         ],

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from lapwing.results.rounding import exact_text
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.collector import Collector
 from lapwing.service.pages.page_answers import page
@@ -344,5 +345,5 @@ def _about(kept: KeptSurvey, state: dict[str, Any]) -> dict[str, Any]:
         "quick_alarm": survey.randomizer.domain.size <= QUICK_ALARM,
         "guarantee": guarantee_in_words(survey),
         "learned": learned_at_most(epsilon),
-        "epsilon": f"{float(epsilon):g}",
+        "epsilon": exact_text(epsilon),
     }

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.units import to_text
 from lapwing.protocol.messages.problems import Problem
+from lapwing.results.rounding import exact_text
 from lapwing.service.pages.page_answers import page
 from lapwing.service.pages.plain_words import asked_in_words, guarantee_in_words, learned_at_most
 from lapwing.service.problem_answers import ProblemError
@@ -36,7 +37,7 @@ async def show(request: Request) -> Response:
         asks=asked_in_words(survey.randomizer.domain),
         guarantee=guarantee_in_words(survey),
         learned=learned_at_most(survey.guarantee.epsilon),
-        epsilon=f"{float(survey.guarantee.epsilon):g}",
+        epsilon=exact_text(survey.guarantee.epsilon),
         input=input_of(survey.randomizer.domain),
         segments=survey.segments,
         invited=kept.invited_only,
