@@ -200,7 +200,7 @@ def test_an_unknown_version_is_refused(postgres_server: PostgresServer, address:
     PostgresStore(address).close()
     schema = address.rpartition("=")[2]
     asyncio.run(postgres_server.ask(f"UPDATE {schema}.lapwing_version SET version = 99"))
-    with pytest.raises(FormatError, match="version 99, this software knows up to 2"):
+    with pytest.raises(FormatError, match="version 99, this software knows up to 3"):
         open_store(address)
 
 
@@ -213,7 +213,7 @@ def test_an_interrupted_migration_is_as_if_it_had_not_begun(address: str, tmp_pa
     folder.mkdir()
     for source in (FOLDER / "postgres").glob("*.sql"):
         (folder / source.name).write_text(source.read_text("utf-8"))
-    step = folder / "0003_added.sql"
+    step = folder / "0004_added.sql"
     step.write_text("CREATE TABLE added (x BIGINT);\nSELECT 1 / 0;\n")
     with pytest.raises(StoreError):
         PostgresStore(address, migrations=tmp_path)
@@ -224,7 +224,7 @@ def test_an_interrupted_migration_is_as_if_it_had_not_begun(address: str, tmp_pa
     store = PostgresStore(address, migrations=tmp_path)
     assert counts(store)[1] == 1
     store.close()
-    with pytest.raises(FormatError, match="version 3"):
+    with pytest.raises(FormatError, match="version 4"):
         PostgresStore(address)
 
 

@@ -218,7 +218,7 @@ def test_an_unknown_version_is_refused(database: Path) -> None:
     connection.execute("PRAGMA user_version = 99")
     connection.close()
     for reading in (False, True):
-        with pytest.raises(FormatError, match=r"version 99, this software knows up to 2"):
+        with pytest.raises(FormatError, match=r"version 99, this software knows up to 3"):
             SqliteStore(database, reading=reading)
 
 
@@ -265,7 +265,7 @@ SqliteStore(Path(sys.argv[1]), migrations=Path(sys.argv[2]))
 def test_an_interrupted_migration_is_as_if_it_had_not_begun(database: Path, tmp_path: Path) -> None:
     folder = tmp_path / "migrations"
     shutil.copytree(FOLDER, folder)
-    (folder / "sqlite" / "0003_added.sql").write_text(STEPS)
+    (folder / "sqlite" / "0004_added.sql").write_text(STEPS)
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     for statements in range(5):
         program = [sys.executable, "-c", KILLED, str(database), str(folder), str(statements)]
@@ -275,7 +275,7 @@ def test_an_interrupted_migration_is_as_if_it_had_not_begun(database: Path, tmp_
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         tables = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'added'").fetchall()
         connection.close()
-        assert (version, tables) == (2, [])
+        assert (version, tables) == (3, [])
         store = SqliteStore(database)
         assert counts(store)[1] == 1
         store.close()
@@ -284,7 +284,7 @@ def test_an_interrupted_migration_is_as_if_it_had_not_begun(database: Path, tmp_
     with store._driver.reading() as transaction:
         assert len(transaction.rows("SELECT * FROM added")) == 1
     store.close()
-    with pytest.raises(FormatError, match="version 3, this software knows up to 2"):
+    with pytest.raises(FormatError, match="version 4, this software knows up to 3"):
         SqliteStore(database)
 
 
@@ -293,7 +293,7 @@ def test_an_older_file_is_read_only_after_its_collector_started(
 ) -> None:
     folder = tmp_path / "migrations"
     shutil.copytree(FOLDER, folder)
-    (folder / "sqlite" / "0003_added.sql").write_text(STEPS)
+    (folder / "sqlite" / "0004_added.sql").write_text(STEPS)
     with pytest.raises(FormatError, match="start the collector once"):
         SqliteStore(database, reading=True, migrations=folder)
 

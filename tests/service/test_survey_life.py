@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import io
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from lapwing.service.catalog import Catalog
 from lapwing.service.collector import TICKS_APART, Collector
 from lapwing.service.logs import Log
 from lapwing.service.settings import Settings
+from lapwing.service.storage.opening import SqliteStore
 from lapwing.service.survey_life import DAY, to_text
 from lapwing.survey.survey import Survey
 from tests.service.one_collector import (
@@ -57,8 +60,8 @@ def test_a_survey_is_created_published_and_forgotten(tmp_path: Path) -> None:
                 assert published.json()["state"] == "published"
             shown = await here.done("GET", PATH, token=None)
             assert Survey.from_json(shown.content) == SURVEY
-            assert shown.headers["etag"] == f'"{SURVEY.fingerprint}"'
-            assert "immutable" in shown.headers["cache-control"]
+            # Its text for people may change, so a copy is asked for again.
+            assert shown.headers["cache-control"] == "public, no-cache"
             known = {"if-none-match": shown.headers["etag"]}
             same = await here.ask("GET", PATH, token=None, headers=known)
             assert (same.status_code, same.content) == (304, b"")
@@ -67,6 +70,60 @@ def test_a_survey_is_created_published_and_forgotten(tmp_path: Path) -> None:
             assert (await here.ask("DELETE", PATH)).status_code == 204
             assert await said(here, "DELETE", PATH) == (404, "unknown-survey")
             assert await said(here, "GET", PATH, token=None) == (404, "unknown-survey")
+
+    asyncio.run(run())
+
+
+def test_the_text_of_a_survey_is_frozen_with_its_first_epoch(tmp_path: Path) -> None:
+    first, second, third = (
+        replace(SURVEY, question=question, owner="Office")
+        for question in ("One?", "Two?", "Three?")
+    )
+
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            store = here.collector.store
+
+            async def put(survey: Survey, **more: Any) -> int:
+                body = {"survey": survey.to_document(), "minimum": 1, **more}
+                return (await here.ask("PUT", PATH, json=body)).status_code
+
+            async def asked() -> tuple[str | None, str]:
+                shown = await here.done("GET", PATH, token=None)
+                return Survey.from_json(shown.content).question, shown.headers["etag"]
+
+            assert await put(SURVEY) == 201 and await put(first) == 200
+            await here.done("POST", f"{PATH}/publish")
+            question, tag = await asked()
+            assert question == "One?"
+            await here.done("PUT", f"{PATH}/epochs/e", json={"opens": to_text(NOON + 10)})
+            # Nobody has been asked yet: the text is replaced.
+            assert await put(second) == 200 and store.notices(SURVEY.fingerprint) == []
+            assert (await asked())[0] == "Two?" and (await asked())[1] != tag
+            here.clock.now += 20
+            await here.collector.life.tick()
+            assert (await here.send(batch_of(SURVEY, 1))).status_code == 201
+            # The same text, or none, changes nothing; other terms are refused with their text.
+            assert await put(second) == 200 and await put(SURVEY) == 200
+            assert await put(third, upload="tokens") == 409
+            assert store.notices(SURVEY.fingerprint) == [] and (await asked())[0] == "Two?"
+            here.clock.now += 100
+            assert await put(third) == 200 and (await asked())[0] == "Three?"
+            former = [(NOON + 120, second.notice)]
+            assert store.notices(SURVEY.fingerprint) == former
+            # By the way of an epoch, too; and reports go on being counted together.
+            here.clock.now += 100
+            assert await put(first, epoch={"name": "f"}) == 200
+            former.append((NOON + 220, third.notice))
+            assert store.notices(SURVEY.fingerprint) == former and (await asked())[0] == "One?"
+            assert (await here.send(batch_of(SURVEY, 2))).status_code == 201
+            tally = await here.done("GET", f"{PATH}/tallies/e")
+            assert sum(tally.json()["reports"]) == 2
+            # It goes where the survey goes.
+            with closing(SqliteStore(tmp_path / "other.db")) as other:
+                other.import_(store.export(SURVEY.fingerprint))
+                assert other.notices(SURVEY.fingerprint) == former
+                assert other.surveys() == store.surveys()
 
     asyncio.run(run())
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from hashlib import sha256
 from threading import Lock
 
+from lapwing.linear.memoized import cached_property
 from lapwing.service.storage.sql_store import Store
-from lapwing.service.storage.store import StoredEpoch, StoredSurvey
+from lapwing.service.storage.store import FormerNotice, StoredEpoch, StoredSurvey
 from lapwing.survey.survey import Survey
 
 EVERYBODY_ELSE = "other"
@@ -24,11 +26,19 @@ class KeptSurvey:
     survey : Survey
         Read from its document.
     epochs : dict of str to StoredEpoch
+    notices : list of FormerNotice
+        What the survey said to people before, the oldest first.
     """
 
     stored: StoredSurvey
     survey: Survey
     epochs: dict[str, StoredEpoch] = field(default_factory=dict)
+    notices: list[FormerNotice] = field(default_factory=list)
+
+    @cached_property
+    def tag(self) -> str:
+        """A hash of the document: its text may change, though the fingerprint does not."""
+        return sha256(self.stored.document).hexdigest()
 
     @property
     def invited_only(self) -> bool:
@@ -74,6 +84,9 @@ class Catalog:
 
     def _one(self, stored: StoredSurvey) -> KeptSurvey:
         known = self._kept.get(stored.fingerprint)
-        survey = Survey.from_json(stored.document) if known is None else known.survey
+        if known is not None and known.stored.document == stored.document:
+            survey = known.survey
+        else:
+            survey = Survey.from_json(stored.document)
         epochs = {epoch.name: epoch for epoch in self._store.epochs(stored.fingerprint)}
-        return KeptSurvey(stored, survey, epochs)
+        return KeptSurvey(stored, survey, epochs, self._store.notices(stored.fingerprint))

@@ -21,7 +21,7 @@ _PREFLIGHT = {
     "access-control-max-age": "86400",
 }
 
-_FOR_EVER = {**CROSS_ORIGIN, "cache-control": "public, max-age=31536000, immutable"}
+_ASK_AGAIN = {**CROSS_ORIGIN, "cache-control": "public, no-cache"}
 
 
 def routes() -> list[Route]:
@@ -41,12 +41,11 @@ async def allow_other_pages(request: Request) -> Response:
 
 
 async def show_survey(request: Request) -> Response:
-    """Return the survey's document: the same bytes for ever, named by their fingerprint."""
+    """Return the survey's document. Only its text for people ever changes, and with it the tag."""
     check_query(request, ())
     kept = published(request)
-    fingerprint = kept.stored.fingerprint
-    headers = {**_FOR_EVER, "etag": f'"{fingerprint}"'}
-    if fingerprint in request.headers.get("if-none-match", ""):
+    headers = {**_ASK_AGAIN, "etag": f'"{kept.tag}"'}
+    if kept.tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     return Response(kept.stored.document, headers=headers, media_type="application/json")
 

@@ -198,6 +198,9 @@ class SurveyLife:
     async def create(self, fingerprint: str, document: Mapping[str, Any]) -> bool:
         """Keep a survey as a draft; return whether it is new.
 
+        The terms of a survey that exists do not change. Its text for people does, when the
+        document has one; the former text is kept once an epoch has opened.
+
         Parameters
         ----------
         fingerprint : str
@@ -221,7 +224,14 @@ class SurveyLife:
                     "survey created", lambda: self._store.add_survey(wanted), survey=fingerprint
                 )
                 return True
-        _check_terms(kept, wanted)
+            _check_terms(kept, wanted)
+            if Survey.from_json(wanted.document).notice not in ({}, kept.survey.notice):
+                now = int(self._clock())
+                await self._change(
+                    "survey text changed",
+                    lambda: self._store.set_notice(wanted, now=now),
+                    survey=fingerprint,
+                )
         return False
 
     async def _add(self, fingerprint: str, document: Mapping[str, Any]) -> bool:
@@ -253,7 +263,7 @@ class SurveyLife:
                 self._check_name(Survey.from_json(wanted.document).name)
             await self._change(
                 "epoch added",
-                lambda: self._store.add_epoch(wanted, epoch),
+                lambda: self._store.add_epoch(wanted, epoch, now=int(now)),
                 survey=fingerprint,
                 epoch=epoch.name,
             )
@@ -461,7 +471,8 @@ def _planned(name: Any, document: Mapping[str, Any]) -> StoredEpoch:
 
 
 def _check_terms(kept: KeptSurvey, wanted: StoredSurvey) -> None:
-    if replace(kept.stored, state="draft") != wanted:
+    # The fingerprints are equal: documents differ in the text for people, which is no term.
+    if replace(kept.stored, state="draft", document=wanted.document) != wanted:
         raise ProblemError(
             DeskProblem.EXISTS,
             "the survey already exists with another minimum, upload or retention; these terms do "

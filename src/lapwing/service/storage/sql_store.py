@@ -29,6 +29,7 @@ from lapwing.service.storage.state_file import exported, imported
 from lapwing.service.storage.store import (
     AccessToken,
     EpochState,
+    FormerNotice,
     Outcome,
     Refused,
     StoredEpoch,
@@ -42,6 +43,7 @@ from lapwing.service.storage.store import (
 from lapwing.service.storage.survey_rows import (
     EPOCH_COLUMNS,
     SURVEY_COLUMNS,
+    change_notice,
     check_epoch,
     check_forward,
     check_survey,
@@ -49,6 +51,7 @@ from lapwing.service.storage.survey_rows import (
     drop_batches,
     end_names,
     ended_names,
+    former_notices,
     insert_epoch,
     insert_survey,
 )
@@ -341,10 +344,25 @@ class Store:
         with self._driver.writing() as transaction:
             return insert_survey(transaction, survey) is not None
 
-    def add_epoch(self, survey: StoredSurvey, epoch: StoredEpoch) -> None:
+    def set_notice(self, survey: StoredSurvey, *, now: int) -> bool:
+        """Let a survey say to people what this document says; return whether it said otherwise.
+
+        Of a survey with an epoch that has opened, what it said before is kept.
+        """
+        _check_new(survey)
+        with self._driver.writing() as transaction:
+            key, _ = self._survey(transaction, survey.fingerprint, self._driver.alone)
+            return change_notice(transaction, key, survey.document, now=now)
+
+    def notices(self, survey: str) -> list[FormerNotice]:
+        """Return what a survey said to people before its text was changed, the oldest first."""
+        with self._driver.reading() as transaction:
+            return former_notices(transaction, self._survey(transaction, survey)[0])
+
+    def add_epoch(self, survey: StoredSurvey, epoch: StoredEpoch, *, now: int) -> None:
         """Publish a survey with a new epoch: both, or neither.
 
-        A survey that exists keeps its terms.
+        A survey that exists keeps its terms. What it says to people is that of this document.
 
         Raises
         ------
@@ -365,6 +383,7 @@ class Store:
                 raise ArgumentError(
                     "the survey already has an epoch of this name; choose another name"
                 )
+            change_notice(transaction, key, survey.document, now=now)
             self._insert_epoch(transaction, survey.fingerprint, key, epoch)
 
     def _insert_epoch(
@@ -395,7 +414,7 @@ class Store:
             end_names(transaction, survey, [name for _, name in epochs])
             for epoch, _ in epochs:
                 delete_epoch(transaction, epoch)
-            for table in ("refused", "upload_tokens"):
+            for table in ("refused", "upload_tokens", "notices"):
                 transaction.run(f"DELETE FROM {table} WHERE survey = ?1", key)
             transaction.run("DELETE FROM surveys WHERE key = ?1", key)
         self._dropping = True

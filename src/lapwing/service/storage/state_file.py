@@ -2,8 +2,8 @@
 
 One JSON object a line: the survey, its epochs, the rows that are counted in them, their lists of
 batches while they take reports, what was refused, the hashes of upload tokens, the names of epochs
-that were deleted; at the end, how many lines there were and the SHA-256 of them all. A file that
-ends early is refused whole.
+that were deleted, what the survey said to people before; at the end, how many lines there were and
+the SHA-256 of them all. A file that ends early is refused whole.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -19,7 +20,7 @@ from lapwing.errors import ArgumentError, FormatError, LapwingError, StoreError
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.service.storage.counting import COUNTS, UPSERT, Counting, Row
 from lapwing.service.storage.driver import Transaction
-from lapwing.service.storage.store import StoredEpoch, StoredSurvey
+from lapwing.service.storage.store import FormerNotice, StoredEpoch, StoredSurvey
 from lapwing.service.storage.survey_rows import (
     EPOCH_COLUMNS,
     LATEST,
@@ -28,9 +29,12 @@ from lapwing.service.storage.survey_rows import (
     check_survey,
     end_names,
     ended_names,
+    former_notices,
     insert_epoch,
+    insert_notice,
     insert_survey,
 )
+from lapwing.survey.survey import NOTICE, Survey
 
 FORMAT = "lapwing-collector-state"
 VERSION = 1
@@ -41,7 +45,7 @@ _LONGEST = 64 * 2**20
 """Bytes of a line: a row of counts or of a log, in base64, is far shorter."""
 
 _EPOCH_KEYS = EPOCH_COLUMNS.split(", ")
-_KINDS = ("epoch", "rows", "batches", "refused", "upload_tokens", "ended")
+_KINDS = ("epoch", "rows", "batches", "refused", "upload_tokens", "ended", "notices")
 
 
 def exported(transaction: Transaction, survey: str, counting: Counting) -> Iterator[bytes]:
@@ -100,6 +104,8 @@ def _documents(
         after = bytes(rows[-1][0])
     if ended := ended_names(transaction, survey):
         yield {"ended": ended}
+    if former := former_notices(transaction, key):
+        yield {"notices": [one._asdict() for one in former]}
 
 
 def _rows(transaction: Transaction, epoch: int, counting: Counting) -> Iterator[dict[str, Any]]:
@@ -210,6 +216,9 @@ def _kept(transaction: Transaction, lines: Iterator[dict[str, Any]]) -> str | No
             for name in said:
                 check_epoch(StoredEpoch(name))
             end_names(transaction, fingerprint, said)
+        elif kind == "notices":
+            for one in said:
+                insert_notice(transaction, key, _former_notice(counting.survey, one))
         else:
             tokens = [(key, bytes.fromhex(one), 0) for one in said["unused"]]
             tokens += [(key, bytes.fromhex(one), 1) for one in said["used"]]
@@ -217,6 +226,13 @@ def _kept(transaction: Transaction, lines: Iterator[dict[str, Any]]) -> str | No
                 "INSERT INTO upload_tokens (survey, digest, used) VALUES (?1, ?2, ?3)", tokens
             )
     return fingerprint
+
+
+def _former_notice(survey: Survey, said: Any) -> FormerNotice:
+    require(said, {"until", "text"}, name="a former text of a survey")
+    check_whole("until", said["until"], low=0, high=LATEST)
+    silent = dict.fromkeys(NOTICE)
+    return FormerNotice(said["until"], replace(survey, **{**silent, **said["text"]}).notice)
 
 
 def _keep_row(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, NamedTuple
@@ -39,6 +40,15 @@ class StoredSurvey:
     minimum: int = 1000
     upload: UploadRule = "open"
     retention_days: int | None = None
+
+
+class FormerNotice(NamedTuple):
+    """A text that a survey said to people before it was changed."""
+
+    until: int
+    """Seconds since 1970."""
+    text: Mapping[str, str]
+    """As `Survey.notice`; empty when it said nothing."""
 
 
 @dataclass(frozen=True)

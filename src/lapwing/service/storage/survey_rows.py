@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import get_args
 
@@ -9,7 +10,13 @@ from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.messages.batch import check_epoch_name
 from lapwing.service.storage.driver import Transaction
-from lapwing.service.storage.store import EpochState, StoredEpoch, StoredSurvey, UploadRule
+from lapwing.service.storage.store import (
+    EpochState,
+    FormerNotice,
+    StoredEpoch,
+    StoredSurvey,
+    UploadRule,
+)
 
 LATEST = 2**53 - 1
 """Of times, in seconds, and of minimums."""
@@ -64,6 +71,47 @@ def insert_survey(transaction: Transaction, survey: StoredSurvey) -> int | None:
         survey.retention_days,
     )
     return int(rows[0][0]) if rows else None
+
+
+def change_notice(transaction: Transaction, key: int, document: bytes, *, now: int) -> bool:
+    """Let a survey say what another document of it says; return whether that is a change.
+
+    A document without a text changes nothing. Once an epoch has opened, people have seen the former
+    text: it is kept, with the time until which it was shown.
+    """
+    ((fingerprint, stored),) = transaction.rows(
+        "SELECT fingerprint, document FROM surveys WHERE key = ?1", key
+    )
+    text = json.loads(document).get("notice")
+    former = json.loads(bytes(stored)).get("notice", {})
+    if text is None or text == former:
+        return False
+    opened = transaction.rows(
+        "SELECT key FROM epochs WHERE survey = ?1 AND state <> 'planned' LIMIT 1", key
+    )
+    if opened or ended_names(transaction, fingerprint):
+        insert_notice(transaction, key, FormerNotice(now, former))
+    transaction.run("UPDATE surveys SET document = ?1 WHERE key = ?2", document, key)
+    return True
+
+
+def insert_notice(transaction: Transaction, key: int, notice: FormerNotice) -> None:
+    """Add a former text of a survey, as the latest of them."""
+    transaction.run(
+        "INSERT INTO notices (survey, version, until, text)"
+        " SELECT ?1, COUNT(*) + 1, ?2, ?3 FROM notices WHERE survey = ?1",
+        key,
+        notice.until,
+        json.dumps(notice.text),
+    )
+
+
+def former_notices(transaction: Transaction, key: int) -> list[FormerNotice]:
+    """Return the former texts of a survey, the first one first."""
+    rows = transaction.rows(
+        "SELECT until, text FROM notices WHERE survey = ?1 ORDER BY version", key
+    )
+    return [FormerNotice(int(until), json.loads(text)) for until, text in rows]
 
 
 def insert_epoch(transaction: Transaction, survey: int, epoch: StoredEpoch) -> int:
