@@ -35,14 +35,15 @@ def show(title: str, found: lw.HeavyHitters) -> None:
     for value, share, low, high in zip(
         found.values, found.shares, band.low, band.high, strict=True
     ):
-        print(f"  {value!s:>10}  {share:6.1%}  ({low:.1%} to {high:.1%})")
-    print(f"  {'all others':>10}  {found.remainder:6.1%}")
+        print(f"  {value!s:>15}  {share:6.1%}  ({low:.1%} to {high:.1%})")
+    print(f"  {'all others':>15}  {found.remainder:6.1%}")
 
 
 def main() -> None:
     survey = lw.Survey("word", lw.LinearHashing(lw.HashedStrings(26), epsilon=2))
     reports = survey.randomize(typed_words(np.random.default_rng(1)), rng=lw.seeded(1))
     tally = survey.tally(reports)
+    # Rows of a scan are hashes: they say how many words are common, not which.
     show("every hash", survey.decode(tally, decoder=lw.decoders.ExhaustiveScan()))
     show("candidates", survey.decode(tally, decoder=lw.decoders.Candidates(CANDIDATES)))
 

@@ -20,15 +20,18 @@ class AskedError(Exception):
     ("bits", "people", "says"),
     [(22, 1000, None), (32, 1000, "12 seconds"), (32, 200_000, "14 seconds")],
 )
+@pytest.mark.parametrize("hashed", [False, True])
 def test_a_long_scan_is_told_of_before_it_begins(
     bits: int,
     people: int,
     says: str | None,
+    hashed: bool,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    randomizer = lw.LinearHashing(lw.Categories(2**bits), epsilon=2)
-    values = np.zeros(people, dtype=np.int64)
+    domain = lw.HashedStrings(bits) if hashed else lw.Categories(2**bits)
+    randomizer = lw.LinearHashing(domain, epsilon=2)
+    values = ["word"] * people if hashed else np.zeros(people, dtype=np.int64)
     tally = randomizer.tally(randomizer.randomize(values, rng=lw.seeded(1)))
     channel = channel_for(randomizer, tally)
     said: list[str] = []
@@ -46,5 +49,9 @@ def test_a_long_scan_is_told_of_before_it_begins(
     if says is None:
         assert loud == ""
     else:
-        assert f"a scan of {2**bits:,} values takes about" in loud and says in loud
+        assert (
+            f"a scan of {2**bits:,} {'hashes' if hashed else 'values'} takes about" in loud
+            and says in loud
+        )
         assert "--resume" in loud and len(loud.splitlines()) == 1
+        assert ("--candidates FILE" in loud) is hashed

@@ -30,7 +30,7 @@ from lapwing.results.readable import (
     interval_columns,
     lines_of,
 )
-from lapwing.results.rounding import count_text, estimate_text
+from lapwing.results.rounding import count_text, percent
 from lapwing.results.symbols import values_of
 from lapwing.results.uncertainty import Band, Kind, Target, check_kind, check_level
 
@@ -153,8 +153,9 @@ class HeavyHitters(Stored):
         """Return one line: how many there are, not which."""
         promise = f", {self.guarantee}" if self.guarantee else ""
         return (
-            f"<HeavyHitters: {self.symbols.size} of {self.searched} values at or above "
-            f"{estimate_text(self.threshold)}, {self.reports} reports{promise}>"
+            f"<HeavyHitters: {count_text(self.symbols.size)} of {count_text(self.searched)} "
+            f"{'hashes' if self._hashes else 'values'} have an estimated share of "
+            f"{percent(self.threshold)} or more, {count_text(self.reports)} reports{promise}>"
         )
 
     def __len__(self) -> int:
@@ -163,10 +164,21 @@ class HeavyHitters(Stored):
 
     @property
     def values(self) -> list[Any]:
-        """The listed values: labels, whole numbers, left ends of bins; None for the missing."""
+        """The listed values: labels, whole numbers, left ends of bins; None for the missing.
+
+        Hashed strings that were scanned are "hash 7", because a hash does not tell its string.
+        """
         if self.labels is not None:
             return list(self.labels)
-        return values_of(self.domain, self.symbols)
+        values = values_of(self.domain, self.symbols)
+        if not self._hashes:
+            return values
+        return [None if value is None else f"hash {value}" for value in values]
+
+    @property
+    def _hashes(self) -> bool:
+        """Whether the listed values are numbers of hashes, not strings."""
+        return self.labels is None and self.domain.name == "hashed-strings"
 
     @property
     def remainder(self) -> float:

@@ -7,7 +7,8 @@ its thresholds give cannot be loaded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
@@ -19,7 +20,13 @@ from lapwing.documents import (
     require_format,
     require_spelling,
 )
-from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError
+from lapwing.errors import (
+    ArgumentError,
+    FormatError,
+    LapwingError,
+    LapwingWarning,
+    MismatchError,
+)
 from lapwing.linear.arrays import Values, declared_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.planning.registry import DECODERS, RANDOMIZERS
@@ -61,6 +68,12 @@ LONGEST_NOTICE = 1000
 _REMEMBERED = "remembered"
 
 _LARGEST_MINIMUM = 10**12
+
+_QUICKER = (
+    "score your own list of values in seconds: "
+    "survey.decode(tally, decoder=lw.decoders.Candidates([...])); "
+    "pass progress= or decoder=lw.decoders.ExhaustiveScan() to scan without this warning"
+)
 
 
 @dataclass(frozen=True)
@@ -303,12 +316,22 @@ class Survey(Stored):
 
     @overload
     def decode(
-        self, tally: Tally, *, decoder: SearchDecoder, bins: int | None = None
+        self,
+        tally: Tally,
+        *,
+        decoder: SearchDecoder,
+        bins: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> HeavyHitters: ...
 
     @overload
     def decode(
-        self, tally: Tally, *, decoder: Decoder | str | None = None, bins: int | None = None
+        self,
+        tally: Tally,
+        *,
+        decoder: Decoder | str | None = None,
+        bins: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Distribution: ...
 
     def decode(
@@ -317,6 +340,7 @@ class Survey(Stored):
         *,
         decoder: Any = None,
         bins: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Distribution | HeavyHitters:
         """Return the estimated distribution, or the heavy hitters of a domain too large to list.
 
@@ -329,6 +353,9 @@ class Survey(Stored):
             recommended one.
         bins : int, optional
             Decode at another number of bins, which must divide the grid of a square wave.
+        progress : callable, optional
+            Called during a scan of all values (:class:`ExhaustiveScan`), with the steps done and
+            the steps in all. All other decoders need seconds at most and do not call it.
 
         Returns
         -------
@@ -341,9 +368,16 @@ class Survey(Stored):
             When tally, decoder and survey do not fit together, or nobody reported.
         ArgumentError
             When what was passed is no decoder, or somebody else's returns what is no answer.
+
+        Warns
+        -----
+        LapwingWarning
+            When the default decoder scans all hashes for more than five seconds, and neither
+            `decoder` nor `progress` was passed.
         """
         # Who only asks or randomizes does not wait for all methods to be read.
         from lapwing.decoders.decoder import check_reads, require_answer
+        from lapwing.decoders.logs.exhaustive_scan import ExhaustiveScan
         from lapwing.planning.defaults import default_decoder, scanned_long
         from lapwing.results.distribution import Distribution
 
@@ -357,15 +391,23 @@ class Survey(Stored):
             check_reads(chosen)
         elif scanned_long(self.randomizer, tally.kind):
             raise ArgumentError(
-                f"a scan of {self.randomizer.domain.size} values takes long; name the values of "
-                "interest (Candidates), or ask for it (ExhaustiveScan)"
+                f"a scan of all {self.randomizer.domain.size:,} values takes hours; score your own "
+                "list of values with decoder=lw.decoders.Candidates([...]), or ask for the scan "
+                "with decoder=lw.decoders.ExhaustiveScan()"
             )
         else:
             chosen = default_decoder(self.randomizer, tally.kind, size=bins)
         if chosen.reads != tally.kind:
             tally = channel.counts(tally)
             channel = channel_for(self.randomizer, tally)
-        found = chosen.decode(channel, tally)
+        scan: Any = chosen
+        scans = isinstance(chosen, ExhaustiveScan)
+        silent = scans and decoder is None and progress is None
+        if silent and (announcement := scan.announcement(channel, tally)):
+            warnings.warn(f"{announcement}; {_QUICKER}", LapwingWarning, stacklevel=2)
+        found: Distribution | HeavyHitters = scan.decode(
+            channel, tally, **({"progress": progress} if scans else {})
+        )
         require_answer(found, channel.domain, type(chosen).__name__)
         if self.answers == "fresh" or not isinstance(found, Distribution):
             return found

@@ -16,6 +16,7 @@ from lapwing.errors import (
     ArgumentError,
     DomainError,
     FormatError,
+    LapwingWarning,
     MismatchError,
     UnsupportedChannelError,
 )
@@ -271,5 +272,40 @@ def test_a_survey_decodes_its_log() -> None:
     assert isinstance(result, Distribution)
     assert result.mass == pytest.approx([0.6, 0.4, 0], abs=0.1)
     huge = Survey("word", LinearHashing(HashedStrings(40), 2))
-    with pytest.raises(ArgumentError, match="takes long"):
+    with pytest.raises(ArgumentError, match=r"takes hours.*Candidates.*ExhaustiveScan"):
         huge.decode(log_of(huge, huge.randomize(["a"], rng=seeded(1))))
+
+
+def test_a_long_default_scan_is_announced_and_shows_its_progress(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    survey = Survey("word", LinearHashing(HashedStrings(25), 3))
+    log = log_of(survey, survey.randomize(["lapwing"] * 3000, rng=seeded(1)))
+    monkeypatch.setattr("lapwing.decoders.logs.exhaustive_scan.LONG_SECONDS", 0)
+    with pytest.warns(LapwingWarning, match=r"a scan of 33,554,432 hashes .*Candidates") as caught:
+        found = survey.decode(log)
+    assert len(caught) == 1 and caught[0].filename == __file__
+    # Whoever asked for the scan, or watches it, is not warned: warnings are errors here.
+    assert survey.decode(log, decoder=ExhaustiveScan()) == found
+    steps: list[tuple[int, int]] = []
+    assert survey.decode(log, progress=lambda done, tiles: steps.append((done, tiles))) == found
+    assert steps == [(n, 8) for n in range(1, 9)]
+    assert isinstance(found, HeavyHitters)
+    value = f"hash {HashedStrings(25).index(['lapwing'])[0]}"
+    assert found.values[0] == value and found.share(value) == found.shares[0] > 0.9
+    assert "of 33,554,432 hashes have" in repr(found)
+    assert found.to_dict()["value"][0] == value
+
+
+def test_a_scan_is_interrupted_between_two_steps() -> None:
+    survey = Survey("word", LinearHashing(HashedStrings(25), 3))
+    log = log_of(survey, survey.randomize(["lapwing"] * 300, rng=seeded(1)))
+    steps: list[int] = []
+
+    def interrupt(done: int, tiles: int) -> None:
+        steps.append(done)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        survey.decode(log, progress=interrupt)
+    assert steps == [1]

@@ -97,7 +97,7 @@ def test_through_a_survey_and_the_documents() -> None:
     assert isinstance(tally, TallyLog)
     found = survey.decode(tally)
     assert isinstance(found, HeavyHitters)
-    assert found.values == HashedStrings(40).index(["lapwing"]).tolist()
+    assert found.values == [f"hash {HashedStrings(40).index(['lapwing'])[0]}"]
     assert Survey.from_json(survey.to_json()) == survey
 
 

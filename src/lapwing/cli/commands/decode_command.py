@@ -39,15 +39,9 @@ from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import Tally, TallyLog
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.heavy_hitters import HeavyHitters
-from lapwing.results.rounding import count_text, length_writer, percent
+from lapwing.results.rounding import percent
 from lapwing.survey.joint_decoding import decode_together
 from lapwing.survey.survey import Survey
-
-LONG_SECONDS = 5
-"""From here on a scan says how long it takes."""
-
-SECONDS_OF_A_TILE, SECONDS_OF_A_POINT = 12e-3, 1.3e-9
-"""On the machine of the benchmarks, see the cost of :class:`ExhaustiveScan`."""
 
 
 @dataclass(frozen=True)
@@ -67,23 +61,16 @@ class WatchedScan:
     out: Output
     state: Path | None
 
-    def _seconds(self, channel: LinearChannel, tally: TallyLog) -> float:
-        """Return about how long the scan takes: each tile is filled, and takes every point in."""
-        points = tally.total * channel.points_of_a_report
-        return tiles_of(channel) * (SECONDS_OF_A_TILE + SECONDS_OF_A_POINT * points)
-
     name: ClassVar[str] = ExhaustiveScan.name
     reads: ClassVar[Kind] = "log"
 
     def decode(self, channel: LinearChannel, tally: TallyLog) -> HeavyHitters:
         """Return the heavy hitters; where it takes long, say beforehand how long."""
-        if self._seconds(channel, tally) >= LONG_SECONDS:
-            duration = length_writer("time-of-day", digits=2)
-            self.out.tell(
-                f"a scan of {count_text(channel.domain.size)} values takes about "
-                f"{duration(self._seconds(channel, tally))} of a processor that does nothing "
-                f"else{'' if self.state else '; with --resume it can be stopped and goes on'}"
-            )
+        if announcement := self.scan.announcement(channel, tally):
+            hashed = channel.domain.name == "hashed-strings"
+            quick = "; --candidates FILE scores your own texts in a second" if hashed else ""
+            later = "" if self.state else "; with --resume it can be stopped and continued"
+            self.out.tell(announcement + quick + later)
         with self.out.progress("scan", tiles_of(channel)) as advance:
             shown = 0
 
@@ -161,8 +148,8 @@ class DecoderOptions:
         values = [] if self.candidates is None else [read_candidates(self.candidates, domain)]
         if not values and self.decoder is None and scanned_long(survey.randomizer, "log"):
             raise ArgumentError(
-                f"a scan of {domain.size} values takes long; score a list (--candidates), or ask "
-                "for it (--decoder exhaustive-scan)"
+                f"a scan of all {domain.size:,} values takes hours; score your own list of values "
+                "with --candidates FILE, or ask for the scan with --decoder exhaustive-scan"
             )
         found: Any = make_with_settings(DECODERS[name], *values, settings=self.settings or ())
         if name != ExhaustiveScan.name:

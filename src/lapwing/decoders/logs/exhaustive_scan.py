@@ -26,6 +26,7 @@ from lapwing.protocol.domains.domain import check_list
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import TallyLog
 from lapwing.results.heavy_hitters import HeavyHitters
+from lapwing.results.rounding import count_text, length_writer
 
 Progress = Callable[[int, int], None]
 
@@ -37,6 +38,12 @@ _FOUND_LIMIT = 2**20
 
 _SAVE_SECONDS = 10.0
 """How often the state is written."""
+
+LONG_SECONDS = 5
+"""A scan that takes longer is announced."""
+
+_SECONDS_OF_A_TILE, _SECONDS_OF_A_POINT = 12e-3, 1.3e-9
+"""On the machine of the benchmarks, see the cost of :class:`ExhaustiveScan`."""
 
 
 def check_expected_false(expected_false: float) -> None:
@@ -87,6 +94,26 @@ class ExhaustiveScan:
     def __post_init__(self) -> None:
         """Check the number."""
         check_expected_false(self.expected_false)
+
+    def announcement(self, channel: LinearChannel, tally: TallyLog) -> str | None:
+        """Return what to say before a long scan, and how long it takes; None for a short one.
+
+        Parameters
+        ----------
+        channel : LinearChannel
+        tally : TallyLog
+        """
+        # Each tile is filled, and takes every point in.
+        points = tally.total * channel.points_of_a_report
+        seconds = tiles_of(channel) * (_SECONDS_OF_A_TILE + _SECONDS_OF_A_POINT * points)
+        if seconds < LONG_SECONDS:
+            return None
+        hashed = channel.domain.name == "hashed-strings"
+        duration = length_writer("time-of-day", digits=2)(seconds)
+        return (
+            f"a scan of {count_text(channel.domain.size)} {'hashes' if hashed else 'values'} takes "
+            f"about {duration} of an idle processor"
+        )
 
     def decode(
         self,
