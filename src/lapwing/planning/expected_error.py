@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from lapwing.decoders.decoder import Decoder, decoder_document
+from lapwing.documents import html_of, lines_of
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.randomizer import Randomizer
-from lapwing.results.readable import html_of, lines_of
 from lapwing.results.rounding import count_text, estimate_text, exact_text, length_writer, rounded
 
 USER_LIMIT = 10**9

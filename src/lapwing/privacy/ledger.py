@@ -17,7 +17,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from lapwing.documents import opening, parse, read_as, replacing, require_plain, sync_folder
+from lapwing.documents import (
+    html_of,
+    opening,
+    parse,
+    read_as,
+    replacing,
+    require_plain,
+    sync_folder,
+)
 from lapwing.errors import (
     ArgumentError,
     BudgetError,
@@ -48,6 +56,8 @@ _MILLION = 10**6
 _ROUNDED_NOISE = 1 + Fraction(1, 2**29)
 """Squares of mu of one guarantee differ by at most this factor, because noise scales are rounded
 to 32 bits, for each sensitivity by itself."""
+_SHOWN = 20
+"""The last payments, which a notebook shows."""
 
 _PAUSE = 0.02
 """Seconds between two attempts to lock."""
@@ -293,6 +303,20 @@ class Ledger:
         if least == 0:
             return None
         return replace(self.budget, epsilon=Fraction(least, _MILLION), delta=delta)
+
+    def _repr_html_(self) -> str:
+        """Return the budget and the payments as a notebook shows them."""
+        facts = {
+            "budget": str(self.budget),
+            "spent": str(self.spent or "nothing"),
+            "left": str(self.largest_payment or "nothing"),
+        }
+        earlier = max(len(self.entries) - _SHOWN, 0)
+        if earlier:
+            facts["earlier payments"] = f"{earlier:,}, not shown"
+        for number, entry in enumerate(self.entries[earlier:], earlier + 1):
+            facts[f"payment {number}: {entry.name}"] = f"{entry.guarantee}, {entry.state}"
+        return html_of(facts)
 
     def spend(
         self,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, get_ar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lapwing.documents import Stored, require, require_format, require_spelling
+from lapwing.documents import Stored, html_of, lines_of, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
@@ -45,9 +45,7 @@ from lapwing.results.readable import (
     Columns,
     equal_results,
     frame_of,
-    html_of,
     interval_columns,
-    lines_of,
 )
 from lapwing.results.rounding import count_text
 from lapwing.results.uncertainty import (

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.documents import Stored, require, require_format, require_spelling
+from lapwing.documents import Stored, html_of, lines_of, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, DomainError, FormatError, LimitedWarning
 from lapwing.linear.arrays import Values, Vector, as_numbers
 from lapwing.linear.memoized import cached_property
@@ -60,8 +60,6 @@ from lapwing.results.readable import (
     equal_results,
     frame_of,
     hash_of_result,
-    html_of,
-    lines_of,
 )
 from lapwing.results.rounding import estimate_text
 from lapwing.results.signed_estimate import (

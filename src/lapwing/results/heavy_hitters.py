@@ -10,7 +10,15 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import Stored, nearest, require, require_format, require_spelling
+from lapwing.documents import (
+    Stored,
+    html_of,
+    lines_of,
+    nearest,
+    require,
+    require_format,
+    require_spelling,
+)
 from lapwing.errors import ArgumentError, DomainError, FormatError
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
@@ -26,9 +34,7 @@ from lapwing.results.readable import (
     equal_results,
     frame_of,
     hash_of_result,
-    html_of,
     interval_columns,
-    lines_of,
 )
 from lapwing.results.rounding import count_text, percent
 from lapwing.results.symbols import values_of
@@ -227,7 +233,7 @@ class HeavyHitters(Stored):
         if place is None:
             raise ArgumentError(
                 f"{value!r} is not listed{nearest(str(value), places)}; values are listed from a "
-                f"share of {estimate_text(100 * self.threshold)} % on, and of others nothing is "
+                f"share of {percent(self.threshold)} on, and of others nothing is "
                 "said"
             )
         return place

@@ -1,10 +1,9 @@
-"""What results share: tables as data frames and CSV, facts as lines and HTML, and equality."""
+"""What results share: tables as data frames and CSV, and equality."""
 
 from __future__ import annotations
 
 import csv
 import dataclasses
-import html
 import io
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -83,26 +82,3 @@ def _same(one: Any, other: Any) -> bool:
         # An error law is compared as it is stored, and a file does not hold all its digits.
         return bool(one.to_document() == other.to_document())
     return bool(one == other)
-
-
-def lines_of(facts: Mapping[str, str]) -> str:
-    """Return facts for a terminal, one a line.
-
-    Examples
-    --------
-    >>> print(lines_of({"people": "1,000", "median": "40 (38 to 41)"}))
-    people  1,000
-    median  40 (38 to 41)
-    """
-    width = max(map(len, facts))
-    return "\n".join(f"{name:<{width}}  {fact}" for name, fact in facts.items())
-
-
-def html_of(facts: Mapping[str, str]) -> str:
-    """Return facts as a table of HTML, for a notebook; labels cannot break out of it."""
-    cell = "style='text-align:left'"
-    rows = (
-        f"<tr><th {cell}>{html.escape(name)}</th><td {cell}>{html.escape(fact)}</td></tr>"
-        for name, fact in facts.items()
-    )
-    return f"<table>{''.join(rows)}</table>"

@@ -11,7 +11,15 @@ from typing import Any, ClassVar, Self, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import Stored, fingerprint, require, require_format, require_spelling
+from lapwing.documents import (
+    Stored,
+    fingerprint,
+    html_of,
+    lines_of,
+    require,
+    require_format,
+    require_spelling,
+)
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.arrays import Vector, short_repr
 from lapwing.protocol.domains.domain import Domain
@@ -35,7 +43,7 @@ from lapwing.results.plotting import (
     shades,
     write_percent,
 )
-from lapwing.results.readable import Columns, equal_results, frame_of, html_of, lines_of
+from lapwing.results.readable import Columns, equal_results, frame_of
 from lapwing.results.rounding import exact_text, level_text
 from lapwing.results.series_change import SeriesChange
 from lapwing.results.steps import Detail, check_detail, shared_steps

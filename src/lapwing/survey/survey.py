@@ -16,6 +16,7 @@ from lapwing.documents import (
     Stored,
     describe_value,
     fingerprint,
+    html_of,
     require,
     require_format,
     require_spelling,
@@ -534,6 +535,31 @@ class Survey(Stored):
             "randomizer": self.randomizer.to_document(),
             "derived": derived_values(self.randomizer),
         }
+
+    def _facts(self) -> dict[str, str]:
+        """Return what is asked and promised, in a few lines for people."""
+        from lapwing.protocol.domains.domain_text import domain_text
+
+        labels = [label[:40] for label in self.segments]
+        listed = ", ".join(labels[:8])
+        more = f", and {len(labels) - 8:,} more" if len(labels) > 8 else ""
+        shown = f"{listed}{more}; shown from {self.segment_minimum:,} reports each"
+        kept = {"answers": "remembered: a device sends its first report ever after"}
+        return {
+            "survey": self.name,
+            **self.notice,
+            "domain": domain_text(self.randomizer.domain),
+            "randomizer": self.randomizer.name,
+            "privacy guarantee": str(self.guarantee),
+            "bytes per report": str(self.randomizer.report_width),
+            **({"segments": shown} if labels else {}),
+            **(kept if self.remembered else {}),
+            "fingerprint": self.fingerprint,
+        }
+
+    def _repr_html_(self) -> str:
+        """Return what is asked and promised, as a notebook shows it."""
+        return html_of(self._facts())
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""

@@ -11,11 +11,11 @@ from lapwing.cli.console import Output, check_distinct, check_output, facts
 from lapwing.cli.reading.column_options import is_summary, summary_of
 from lapwing.cli.reading.domain_options import CuratorDomainOptions
 from lapwing.cli.reading.options import AllowEqual, ColumnName, Force, LongJobOptions, OutputFile
-from lapwing.cli.wording import domain_text
 from lapwing.engines.arrow.dataset_tables import every_file
 from lapwing.engines.arrow.saved_progress import finished
 from lapwing.errors import ArgumentError
 from lapwing.planning.chosen_bins import BINS_FOR_ATOMS
+from lapwing.protocol.domains.domain_text import domain_text
 from lapwing.protocol.messages.exact_counts import ExactCounts
 
 

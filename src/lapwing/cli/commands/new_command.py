@@ -18,7 +18,6 @@ from lapwing.cli.reading.like_options import (
 )
 from lapwing.cli.reading.options import Force, OutputFile, Settings, make_with_settings
 from lapwing.cli.reading.stored import read_survey
-from lapwing.cli.wording import OPEN_BINS, described, domain_text
 from lapwing.documents import nearest
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
@@ -26,6 +25,7 @@ from lapwing.planning.chosen_bins import BINS_FOR_ATOMS, recommended_bins
 from lapwing.planning.recommendation import recommend
 from lapwing.planning.registry import RANDOMIZERS
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_text import OPEN_BINS, domain_text
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.group_tallies import MINIMUM
 from lapwing.protocol.randomizer import Randomizer
@@ -199,7 +199,7 @@ def _write_survey(
     survey = answers.build_survey(chosen.build_randomizer(domain, like=known.masses(domain, out)))
     write_text(output, survey.to_json())
     document = {"command": "new", "output": str(output), "survey": survey.to_document()}
-    rows, tables, randomizer = described(survey), [], survey.randomizer
+    rows, tables, randomizer = survey._facts(), [], survey.randomizer
     if note:
         document["note"] = rows["bins"] = note
     if known.like is not None and isinstance(randomizer, MultiscaleWave):
@@ -264,5 +264,5 @@ def _next_epoch(
         "survey": made.to_document(),
     }
     said = components_text(chosen, chosen_by="the answer")
-    shown = facts(described(made) | {"components": said, "written": str(output)})
+    shown = facts(made._facts() | {"components": said, "written": str(output)})
     out.show(document, shown, components_table(chosen))

@@ -16,13 +16,13 @@ from lapwing.cli.reading.domain_options import DomainFile
 from lapwing.cli.reading.like_options import LikeOptions, components_table, components_text
 from lapwing.cli.reading.options import Force
 from lapwing.cli.showing.answer import TableOptions
-from lapwing.cli.wording import domain_text
 from lapwing.errors import ArgumentError
 from lapwing.planning.chosen_bins import recommended_bins
 from lapwing.planning.expected_error import UNITS, ErrorByKind, error_meaning, error_text
 from lapwing.planning.recommendation import recommend as recommendation
 from lapwing.privacy.exact_numbers import exact_epsilon
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_text import domain_text
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.results.rounding import count_text, exact_text, level_text
 from lapwing.survey.watch import Watch

@@ -13,10 +13,10 @@ from lapwing.cli.console import Output, facts
 from lapwing.cli.reading.domain_options import DomainFile
 from lapwing.cli.reading.options import Force, Level, check_level
 from lapwing.cli.showing.answer import TableOptions
-from lapwing.cli.wording import OPEN_BINS, described, domain_text
 from lapwing.documents import read
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.chosen_bins import BINS_FOR_ATOMS
+from lapwing.protocol.domains.domain_text import OPEN_BINS, domain_text
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.rounding import count_text, exact_text, percent
 from lapwing.stored_files import DOMAIN, ReportFile, load
@@ -114,13 +114,12 @@ def _is_domain(path: Path) -> bool:
 
 
 def _survey(survey: Any, how: HowShown) -> Shown:
-    return {"survey": survey.to_document()}, [facts(described(survey))], None
+    return {"survey": survey.to_document()}, [facts(survey._facts())], None
 
 
 def _tally(tally: Any, how: HowShown) -> Shown:
     document = {"reports": tally.total, "randomizer": tally.fingerprint}
-    rows = {"reports": count_text(tally.total), "randomizer, fingerprint": tally.fingerprint}
-    return document, [facts(rows)], None
+    return document, [facts(tally._facts())], None
 
 
 def _group_tallies(groups: Any, how: HowShown) -> Shown:
@@ -193,7 +192,7 @@ def _export(export: Any, how: HowShown) -> Shown:
         "state": export.state,
         "epochs": export.epochs,
     }
-    rows = {**described(export.survey), "state": export.state, "epochs": count_text(export.epochs)}
+    rows = {**export.survey._facts(), "state": export.state, "epochs": count_text(export.epochs)}
     return document, [facts(rows)], None
 
 

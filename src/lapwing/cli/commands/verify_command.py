@@ -13,7 +13,6 @@ from lapwing.cli.console import Output, check_ending, check_output, facts, grid,
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.options import Force, SurveyFile
 from lapwing.cli.reading.stored import read_survey
-from lapwing.cli.wording import described
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import epsilon_text, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee
@@ -170,7 +169,7 @@ def _proof(survey: Survey) -> tuple[dict[str, Any], dict[str, str]]:
         "bytes_per_report": randomizer.report_width,
     }
     fraction = str(certificate.ratio)
-    rows = described(survey)
+    rows = survey._facts()
     for name, threshold in thresholds_of(randomizer).items():
         share = percent(float(Fraction(threshold, WORD)))
         rows[f"threshold {name}"] = f"{threshold:#018x} / 2^64, probability {share}"

@@ -11,11 +11,11 @@ import numpy as np
 from lapwing.cli.console import Output, grid
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.column_options import PopulationOptions, is_result
-from lapwing.cli.wording import domain_text
 from lapwing.errors import ArgumentError, DomainError, MismatchError
 from lapwing.linear.arrays import Vector
 from lapwing.planning.label_recommendation import LABEL_LIMIT
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_text import domain_text
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.results.distribution import Distribution
 from lapwing.results.rounding import count_text, exact_text, percent

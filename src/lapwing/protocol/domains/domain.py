@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import class_document
+from lapwing.documents import class_document, html_of
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.arrays import Values
 from lapwing.protocol.domains.text_values import Texts, Unit
@@ -141,6 +141,12 @@ class Domain(ABC):
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form: the name and the fields."""
         return class_document(self)
+
+    def _repr_html_(self) -> str:
+        """Return the legal values as a notebook shows them."""
+        from lapwing.protocol.domains.domain_text import domain_text
+
+        return html_of({"domain": domain_text(self)})
 
 
 def require_domain(given: Any) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import Stored, require, require_format, require_spelling
+from lapwing.documents import Stored, html_of, require, require_format, require_spelling
 from lapwing.errors import FormatError, MismatchError, TallyError
 from lapwing.linear.memoized import cached_property
 from lapwing.protocol.messages.observation import Kind
@@ -70,6 +70,18 @@ class Tally(Stored):
     def __radd__(self, other: object) -> Self:
         """Return this, of 0 and this."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def _facts(self) -> dict[str, str]:
+        """Return how many reports are counted, and whose, in a few lines for people."""
+        return {
+            "reports": f"{self.total:,}",
+            **({} if self.survey is None else {"survey, fingerprint": self.survey}),
+            "randomizer, fingerprint": self.fingerprint,
+        }
+
+    def _repr_html_(self) -> str:
+        """Return how many reports are counted, and whose, as a notebook shows it."""
+        return html_of(self._facts())
 
     def of_survey(self, survey: str) -> Self:
         """Return the same tally, marked as that of a survey, by its fingerprint."""

@@ -1,11 +1,19 @@
-"""How tables write domains and surveys."""
+"""A domain in one line, for people."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from lapwing.results.rounding import NumberWriter, count_text, number_writer
-from lapwing.survey.survey import Survey
+from lapwing.protocol.domains.text_values import Unit
+from lapwing.protocol.domains.units import to_text
+
+
+def _written(number: float, unit: Unit) -> str:
+    """Return a number of a unit; from 10,000 on with commas."""
+    if unit == "number" and abs(number) >= 10_000:
+        return f"{number:,.15g}"
+    return to_text(number, unit=unit)
+
 
 OPEN_BINS = "bins not chosen"
 """Of an interval whose bins will follow from epsilon."""
@@ -28,22 +36,20 @@ def domain_text(domain: Any, *, bins: str | None = None) -> str:
     if domain.name == "categories":
         listed = domain.listed
         labels = ", ".join(str(label)[:40] for label in listed[:8])
-        more = f", and {count_text(len(listed) - 8)} more" if len(listed) > 8 else ""
-        return f"{count_text(len(listed))} categories: {labels}{more}{missing}"
+        more = f", and {len(listed) - 8:,} more" if len(listed) > 8 else ""
+        return f"{len(listed):,} categories: {labels}{more}{missing}"
     if domain.name == "segmented":
         return f"{len(domain.segments)} segments, each of {domain_text(domain.domain, bins=bins)}"
     if domain.name == "integers":
         return f"whole numbers {domain.low} to {domain.high}{missing}"
-    write = number_writer(domain.unit)
     kind = "circle" if domain.circular else "interval"
     scale = " of equal ratio" if domain.scale == "log" else ""
-    atoms = ", ".join(write(atom) for atom in domain.atoms[:8])
+    atoms = ", ".join(_written(atom, domain.unit) for atom in domain.atoms[:8])
     closed = "(a, b]" if domain.closed == "right" else "[a, b)"
-    low, high = write(domain.low), write(domain.high)
-    bins = bins or f"{count_text(domain.bins)} bins"
+    low, high = (_written(end, domain.unit) for end in (domain.low, domain.high))
     return (
-        f"{kind} {low} to {high} ({domain.unit}), {bins} {closed}{scale}"
-        + _edges_text(domain, write)
+        f"{kind} {low} to {high} ({domain.unit}), {bins or f'{domain.bins:,} bins'} {closed}{scale}"
+        + _edges_text(domain)
         + (f", atoms at {atoms}" if atoms else "")
         + _OUTSIDE.get(domain.outside, "")
         + missing
@@ -56,32 +62,10 @@ _OUTSIDE = {
 }
 
 
-def _edges_text(domain: Any, write: NumberWriter) -> str:
+def _edges_text(domain: Any) -> str:
     """Return where the bins of one's own end, those inside: all, or how many more."""
     if domain.edges is None or len(domain.edges) == 2:
         return ""
-    inner = [write(edge) for edge in domain.edges[1:-1]]
-    more = f" and {count_text(len(inner) - 8)} more" if len(inner) > 8 else ""
+    inner = [_written(edge, domain.unit) for edge in domain.edges[1:-1]]
+    more = f" and {len(inner) - 8:,} more" if len(inner) > 8 else ""
     return f" with edges at {', '.join(inner[:8])}{more}"
-
-
-def described(survey: Survey) -> dict[str, str]:
-    """Return what a survey is, for a table."""
-    segments = survey.segments
-    parts = {
-        "segments": f"{', '.join(label[:40] for label in segments[:8])}"
-        + (f", and {count_text(len(segments) - 8)} more" if len(segments) > 8 else "")
-        + f"; shown from {count_text(survey.segment_minimum)} reports each"
-    }
-    kept = {"answers": "remembered: a device sends its first report ever after"}
-    return {
-        "survey": survey.name,
-        **survey.notice,
-        "domain": domain_text(survey.randomizer.domain),
-        "randomizer": survey.randomizer.name,
-        "privacy guarantee": str(survey.guarantee),
-        "bytes per report": str(survey.randomizer.report_width),
-        **(parts if segments else {}),
-        **(kept if survey.remembered else {}),
-        "fingerprint": survey.fingerprint,
-    }
