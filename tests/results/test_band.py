@@ -86,7 +86,7 @@ def test_pictures_draw_the_band_that_never_falls() -> None:
     result = LeastSquares().decode(wave.channel, tally)
     made = result.confidence_band(0.95)
     assert made is not None and np.diff(made.low).min() < 0  # the case is one
-    (drawn,) = result._picture().bands  # type: ignore[union-attr]
+    (drawn,) = result._pictures()[-1].bands  # type: ignore[union-attr]
     assert np.all(np.diff(drawn.low) >= 0) and np.all(np.diff(drawn.high) >= 0)
 
 
@@ -308,7 +308,7 @@ def test_a_pointwise_band_is_never_the_wider_one(name: str, target: Any) -> None
 def cut_as_drawn(result: Any, target: Any) -> Band:
     if target == "population":
         return result.confidence_band(target=target).monotone()
-    (drawn,) = result._picture().bands
+    (drawn,) = result._pictures()[-1].bands
     return drawn
 
 

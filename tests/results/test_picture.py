@@ -29,11 +29,11 @@ LOW, BETWEEN = (Interval(0, 4, bins=2, atoms=(atom,)) for atom in (0, 1))
 
 def test_a_density_holds_all_mass_in_bins_and_at_points() -> None:
     made = Distribution(ATOMS, np.array([0.1, 0.2, 0.1, 0.2, 0.4]))
-    (shape,) = made._density_picture().shapes
+    (shape,) = made._pictures()[0].shapes
     assert shape.edges.tolist() == [0, 1, 2, 4] and shape.points.tolist() == [1, 4]
     assert shape.shares.tolist() == [0.2, 0.4]
     assert np.dot(shape.heights, np.diff(shape.edges)) + shape.shares.sum() == pytest.approx(1)
-    assert not shape.atoms.size and made._density_picture().label == "density, per unit"
+    assert not shape.atoms.size and made._pictures()[0].label == "density, per unit"
 
 
 @pytest.mark.parametrize("spike", [0.2, 0.01])
@@ -47,7 +47,7 @@ def test_a_found_atom_is_drawn_as_high_as_its_share_says(spike: float) -> None:
     error_law = Uncertainty(seen, errors, np.zeros(32), seen, 1000, "by hand")
     made = Distribution(Interval(0, 32, bins=32, outside="clip"), mass, uncertainty=error_law)
     truth = Distribution(made.domain, seen)
-    estimate, known = made._density_picture(truth=truth).shapes
+    estimate, known = made._pictures(truth=truth)[0].shapes
     assert estimate.atoms.tolist() == known.atoms.tolist() == [5.5, 20.5]
     assert estimate.excess.tolist() == [atom.share for atom in made.atoms]
     assert estimate.excess == pytest.approx([0.1, 0.2]) and known.excess == pytest.approx(
@@ -59,15 +59,15 @@ def test_a_found_atom_is_drawn_as_high_as_its_share_says(spike: float) -> None:
 
 def test_bins_of_ones_own_have_a_density_per_unit() -> None:
     made = Distribution(Interval(edges=[0, 1, 3, 11]), np.array([0.2, 0.4, 0.4]))
-    (shape,) = made._density_picture().shapes
+    (shape,) = made._pictures()[0].shapes
     assert shape.heights == pytest.approx([0.2, 0.2, 0.05])
-    assert made._density_picture().usual_length == 2
+    assert made._pictures()[0].usual_length == 2
 
 
 def test_a_logarithmic_axis_has_a_density_per_factor_of_ten() -> None:
     """Equal lengths of the axis then hold people in proportion to their heights."""
     made = Distribution(Interval(1, 1e4, bins=2, scale="log"), np.array([0.5, 0.5]))
-    picture = made._density_picture()
+    picture = made._pictures()[0]
     assert picture.shapes[0].heights == pytest.approx([0.25, 0.25])
     assert picture.label == "density, per factor of 10" and picture.usual_length == 2
 
@@ -86,13 +86,13 @@ def test_each_picture_says_how_many_people_and_what_they_were_promised() -> None
 
 def test_the_heights_of_a_clock_are_per_hour() -> None:
     clock = Interval("00:00", "24:00", bins=2, unit="time-of-day", circular=True)
-    made = Distribution(clock, np.array([0.75, 0.25]))._density_picture()
+    made = Distribution(clock, np.array([0.75, 0.25]))._pictures()[0]
     assert made.shapes[0].heights == pytest.approx([0.75 / 12, 0.25 / 12])
     assert made.label == "density, per hour"
 
 
 def test_the_line_of_a_cdf_steps_at_atoms() -> None:
-    made = Distribution(ATOMS, np.array([0.1, 0.2, 0.1, 0.2, 0.4]))._picture()
+    made = Distribution(ATOMS, np.array([0.1, 0.2, 0.1, 0.2, 0.4]))._pictures()[-1]
     assert isinstance(made, Curves)
     (line,) = made.lines
     assert line.x.tolist() == [0, 1, 1, 1, 1, 2, 2, 4, 4, 4]
@@ -131,7 +131,7 @@ def test_bars_are_the_largest_by_size_and_the_missing_is_none() -> None:
 
 
 def test_no_more_bars_than_can_be_read() -> None:
-    many = Distribution.of_counts(np.arange(1, 61), Categories(60))._picture()
+    many = Distribution.of_counts(np.arange(1, 61), Categories(60))._pictures()[-1]
     assert isinstance(many, Bars)
     assert many.values == list(range(59, 59 - BAR_LIMIT, -1)) and many.intervals is None
     assert many.title == "1,830 people\nthe 40 largest of 60 shares"

@@ -84,7 +84,7 @@ def lines(ax: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("name", ["bins", "atoms", "missing", "integers", "log"])
 def test_the_curve_drawn_is_the_cdf(name: str) -> None:
     made, truth = decoded(name)
-    ax = draw(made._picture(truth=truth))
+    ax = draw(made._pictures(truth=truth)[-1])
     for label, expected in (("estimate", made), ("truth", truth)):
         x, y = lines(ax)[label].get_data()
         # At a step the line goes up from the limit below to the value.
@@ -122,7 +122,7 @@ def test_it_draws_into_given_axes() -> None:
 
     made, _ = decoded("bins")
     ax = Figure().subplots()
-    assert draw(made._picture(), ax) is ax and draw(made._density_picture(), ax) is ax
+    assert draw(made._pictures()[-1], ax) is ax and draw(made._pictures()[0], ax) is ax
     assert made.plot(ax) is ax
     assert made.plot() is not ax
 
@@ -130,7 +130,7 @@ def test_it_draws_into_given_axes() -> None:
 @pytest.mark.parametrize(("name", "unit"), [("bins", 1), ("clock", 3600), ("dates", 1)])
 def test_the_density_drawn_is_the_density(name: str, unit: float) -> None:
     made, _ = decoded(name)
-    ax = draw(made._density_picture(detail="all"))
+    ax = draw(made._pictures(detail="all")[0])
     filled, band, outline = ax.patches
     heights, edges, _ = filled.get_data()
     high, _, low = band.get_data()
@@ -144,12 +144,12 @@ def test_the_density_drawn_is_the_density(name: str, unit: float) -> None:
 
 def test_atoms_are_drawn_as_stems_with_their_mass() -> None:
     made, _ = decoded("atoms")
-    ax = draw(made._density_picture())
+    ax = draw(made._pictures()[0])
     segments = ax.collections[0].get_segments()
     curve = made.cumulative
     atoms = curve.left == curve.right
     assert [segment[0][0] for segment in segments] == curve.left[atoms].tolist()
-    shares = made._density_picture().usual_length * np.array([each[1][1] for each in segments])
+    shares = made._pictures()[0].usual_length * np.array([each[1][1] for each in segments])
     assert shares == pytest.approx(curve.mass[atoms])
     low, high = ax.get_xlim()
     assert low < -1 and high > 3  # atoms at the ends are not hidden by the frame
@@ -180,7 +180,7 @@ def with_a_found_atom() -> Distribution:
 
 def test_a_found_atom_is_marked_at_the_foot_where_no_mark_hides_the_curve() -> None:
     made = with_a_found_atom()
-    ax = draw(made._picture())
+    ax = draw(made._pictures()[-1])
     mark = lines(ax)["bin with a found atom"]
     assert mark.get_xdata().tolist() == [41]
     place = ax.transAxes.inverted().transform(mark.get_transform().transform(mark.get_xydata()))
@@ -193,7 +193,7 @@ def test_a_found_atom_is_marked_at_the_foot_where_no_mark_hides_the_curve() -> N
 def test_the_density_has_a_stem_instead_of_the_found_bin() -> None:
     made = with_a_found_atom()
     truth = Distribution.of_counts(np.where(np.arange(32) == 20, 20_000, 1000), made.domain)
-    ax = draw(made._density_picture(truth=truth))
+    ax = draw(made._pictures(truth=truth)[0])
     (stem,) = next(
         each.get_segments() for each in ax.collections if "found" in str(each.get_label())
     )
@@ -347,7 +347,7 @@ def test_a_small_declared_atom_is_drawn_small() -> None:
     mass *= 0.992 / mass.sum()
     mass[0] = 0.008
     made = Distribution(Interval(0, 64, bins=32, atoms=[0], outside="clip"), mass)
-    ax = draw(made._density_picture())
+    ax = draw(made._pictures()[0])
     height = max(segment[1][1] for segment in ax.collections[0].get_segments())
     assert height == pytest.approx(0.004) and height < 0.15 * ax.get_ylim()[1]
     # One scale: what the right side says at a height is what a bin of that height holds.
@@ -359,7 +359,7 @@ def test_a_small_declared_atom_is_drawn_small() -> None:
 
 def test_a_large_atom_leaves_room_for_the_bins_and_says_its_share() -> None:
     made = Distribution(Interval(0, 10, bins=10, atoms=[0]), np.array([0.9, *[0.01] * 10]))
-    ax = draw(made._density_picture())
+    ax = draw(made._pictures()[0])
     assert ax.get_ylim()[1] < 10 * 0.01
     assert [text.get_text() for text in ax.texts] == ["90 %"]
 
@@ -367,7 +367,7 @@ def test_a_large_atom_leaves_room_for_the_bins_and_says_its_share() -> None:
 @pytest.mark.parametrize("name", ["integers", "many integers"])
 def test_the_truth_of_whole_numbers_hides_no_estimate(name: str) -> None:
     made, truth = decoded(name)
-    ax = draw(made._density_picture(truth=truth, detail="all"))
+    ax = draw(made._pictures(truth=truth, detail="all")[0])
     if name == "integers":
         assert [bar.get_height() for bar in ax.patches] == pytest.approx(made.mass.tolist())
         dashes = ax.collections[-1].get_segments()

@@ -79,7 +79,7 @@ def test_the_largest_differences_of_equal_polls_hold_zero(polls: list[Distributi
 
 
 def test_pictures_show_the_same(polls: list[Distribution]) -> None:
-    for bars in (polls[0]._picture(), polls[0].difference(polls[1])._picture()):
+    for bars in (polls[0]._pictures()[-1], polls[0].difference(polls[1])._picture()):
         low, high = bars.intervals  # type: ignore[union-attr,misc]
         assert np.all((low <= bars.heights) & (bars.heights <= high))  # type: ignore[union-attr]
         band = polls[0].confidence_band(0.95)

@@ -59,10 +59,10 @@ def test_how_far_outside_is_not_known(income: lw.Distribution) -> None:
 
 def test_outside_the_range_there_is_no_atom(income: lw.Distribution) -> None:
     assert income.atoms == ()
-    left = income._picture()
+    left = income._pictures()[-1]
     assert left.lines[-1].x.min() == 0
     assert left.lines[-1].y[-1] == pytest.approx(float(income.cdf(30_000)))
-    (density,) = income._density_picture().shapes
+    (density,) = income._pictures()[0].shapes
     assert density.points.size == 0
 
 
@@ -229,7 +229,9 @@ def test_a_picture_says_who_is_not_in_it() -> None:
     assert "not shown" not in (nobody[0].title or "")
     dates = lw.Interval("2026-01-01", "2026-02-28", bins=58, unit="date")
     counts = np.ones(dates.size, dtype=int)
-    (line,) = (lw.Distribution.of_counts(counts, dates)._picture().title or "").splitlines()[1:]
+    (line,) = (lw.Distribution.of_counts(counts, dates)._pictures()[-1].title or "").splitlines()[
+        1:
+    ]
     assert line == "not shown: 1.67 % before 2026-01-01, 1.67 % 2026-02-28 or later"
 
 

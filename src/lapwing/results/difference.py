@@ -36,17 +36,15 @@ from lapwing.results.picture import (
     Axis,
     Bars,
     Curves,
+    Limits,
     Line,
     Picture,
+    limits_of,
+    not_shown,
     people_and_guarantee,
 )
 from lapwing.results.plotting import show
-from lapwing.results.readable import (
-    Columns,
-    equal_results,
-    frame_of,
-    interval_columns,
-)
+from lapwing.results.readable import Columns, equal_results, frame_of, interval_columns
 from lapwing.results.rounding import count_text
 from lapwing.results.uncertainty import (
     SIMULATED_LIMIT,
@@ -568,6 +566,7 @@ class Difference(Stored):
         *,
         level: float = 0.95,
         names: tuple[str, str] | None = None,
+        limits: Limits | None = None,
     ) -> Curves | Bars:
         """Return the difference with its bands, as plain data: of the CDFs, or of the shares.
 
@@ -577,6 +576,8 @@ class Difference(Stored):
             Of the bands.
         names : (str, str), optional
             Of the two, for the labels.
+        limits : (float, float), optional
+            Of the axis of the values, in the numbers of the unit.
         """
         label = "{} less {}".format(*names or ("first", "second"))
         domain = self.first.domain
@@ -590,41 +591,50 @@ class Difference(Stored):
         kinds: tuple[Kind, ...] = ("simultaneous", "pointwise")
         bands = (self.confidence_band(level, kind=kind) for kind in kinds)
         return Curves(
-            Axis.of_domain(domain),
+            Axis.of_domain(domain, limits),
             (Line(one.x, one.y - two.y),),
             label=f"P(value ≤ x): {label}",
             bands=tuple(band for band in bands if band is not None),
             stepped=np.array_equal(domain.left, domain.right),
             signed=True,
             outside=bool(domain.outside_indices),
-            title=self._title(names),
+            title=self._title(names, limits),
         )
 
-    def _title(self, names: tuple[str, str] | None) -> str:
-        """Return who is behind the two, and the promise to somebody in both or in one."""
+    def _title(self, names: tuple[str, str] | None, limits: Limits | None = None) -> str:
+        """Return who is behind the two, and the promise to somebody in both or in one.
+
+        Of limits, also which shares are beyond them.
+        """
         one, two = names or ("first", "second")
         reports = count_text(self.first.reports), count_text(self.second.reports)
         people = f"{one}: {reports[0]} people; {two}: {reports[1]}"
         promise = people_and_guarantee(0, self.guarantee)
-        return people if promise is None else f"{people}\n{promise}"
+        beyond = None
+        if limits is not None:
+            curves = self.first.cumulative, self.second.cumulative
+            beyond = not_shown(self.first.domain, curves, limits)
+        return "\n".join(filter(None, (people, promise, beyond)))
 
     def _pictures(
         self,
         *,
         level: float = 0.95,
         names: tuple[str, str] | None = None,
+        xlim: tuple[Any, Any] | None = None,
     ) -> tuple[Picture, ...]:
         """Return what a figure of it shows: both CDFs above their difference, or of shares that."""
-        picture = self._picture(level=level, names=names)
-        if not self.first.domain.ordered:
-            return (picture,)
+        domain = self.first.domain
+        if not domain.ordered:
+            return (self._picture(level=level, names=names),)
+        limits = limits_of(domain, [self.first.cumulative, self.second.cumulative], xlim)
+        picture = self._picture(level=level, names=names, limits=limits)
         one, two = names or ("first", "second")
         lines = (
             Line.of_cdf(self.first.cumulative, "first", one),
             Line.of_cdf(self.second.cumulative, "second", two),
         )
-        above = Curves(Axis.of_domain(self.first.domain), lines, title=picture.title)
-        return above, picture
+        return Curves(Axis.of_domain(domain, limits), lines, title=picture.title), picture
 
     def plot(
         self,
@@ -632,6 +642,7 @@ class Difference(Stored):
         *,
         level: float = 0.95,
         names: tuple[str, str] | None = None,
+        xlim: tuple[Any, Any] | None = None,
         title: str | None = None,
         label: str | None = None,
     ) -> Any:
@@ -645,6 +656,8 @@ class Difference(Stored):
             Of the bands.
         names : (str, str), optional
             Of the two, for the labels.
+        xlim : (low, high), optional
+            Ends of the axis of the values, as those of :meth:`Distribution.plot`.
         title, label : str, optional
             Of the picture, and of the values: what they are, and their unit.
 
@@ -653,7 +666,8 @@ class Difference(Stored):
         matplotlib.axes.Axes
             Those of the difference.
         """
-        return show(*self._pictures(level=level, names=names), ax=ax, title=title, label=label)
+        pictures = self._pictures(level=level, names=names, xlim=xlim)
+        return show(*pictures, ax=ax, title=title, label=label)
 
     def to_dict(self, *, level: float = 0.95, kind: Kind | None = None) -> Columns:
         """Return a table as a dict of columns, one row for each symbol of the domain.

@@ -46,21 +46,9 @@ from lapwing.results.intervals import (
     share_ends,
     variance_interval,
 )
-from lapwing.results.picture import (
-    Bars,
-    Curves,
-    Densities,
-    Picture,
-    people_and_guarantee,
-    title_of,
-)
+from lapwing.results.picture import Picture, pictures_of
 from lapwing.results.plotting import show
-from lapwing.results.readable import (
-    Columns,
-    equal_results,
-    frame_of,
-    hash_of_result,
-)
+from lapwing.results.readable import Columns, equal_results, frame_of, hash_of_result
 from lapwing.results.rounding import estimate_text
 from lapwing.results.signed_estimate import (
     DOCUMENT_KEYS,
@@ -71,8 +59,13 @@ from lapwing.results.signed_estimate import (
     estimate_fields,
     present_uncertainty,
 )
-from lapwing.results.steps import Detail, Steps, check_detail, shared_steps
-from lapwing.results.symbols import asked_symbol, drawn_values, one_for_each_symbol
+from lapwing.results.steps import Detail, Steps, check_detail
+from lapwing.results.symbols import (
+    asked_symbol,
+    counts_of_values,
+    drawn_values,
+    one_for_each_symbol,
+)
 from lapwing.results.uncertainty import Among, Band, Kind, Target, Uncertainty, table_kind
 
 
@@ -603,29 +596,6 @@ class Distribution(Stored):
         """
         return Difference(self, other, people=people or people_of(self, other), target=target)
 
-    def _picture(self, *, level: float = 0.95, truth: Distribution | None = None) -> Curves | Bars:
-        """Return the CDF with its pointwise band, or the shares of categories, as plain data.
-
-        Parameters
-        ----------
-        level : float
-            Of the band.
-        truth : Distribution, optional
-            Drawn beside it, where it is known.
-        """
-        if not self.domain.ordered:
-            title = people_and_guarantee(self.reports, self.guarantee)
-            band = self._shown_band(level)
-            beside = None if truth is None else truth.mass
-            return Bars.of_symbols(self.domain, self.mass, band, truth=beside, title=title)
-        band = self.confidence_band(level)
-        shown = None if band is None else band.monotone()
-        known = None if truth is None else truth.cumulative
-        curve = self.cumulative
-        title = title_of(self.reports, self.guarantee, self.domain, curve)
-        found, _ = found_bins(self.atoms, curve.left, curve.right)
-        return Curves.of_cdf(self.domain, curve, shown, atom_bins=found, truth=known, title=title)
-
     def _steps(self, *, level: float = 0.95, steps: int | None = None) -> Steps:
         """Return the shares of so many steps, or of all bins; DomainError for categories."""
         curve = self.cumulative
@@ -635,49 +605,29 @@ class Distribution(Stored):
             self.domain, curve.mass, steps, atom_bins=found, error_law=error_law, level=level
         )
 
-    def _density_picture(
-        self,
-        *,
-        level: float = 0.95,
-        truth: Distribution | None = None,
-        detail: Detail = "resolved",
-    ) -> Densities:
-        """Return the density as plain data; DomainError for categories."""
-        curve = self.cumulative
-        found, shares = found_bins(self.atoms, curve.left, curve.right)
-        steps = shared_steps([self]) if detail == "resolved" else None
-        return Densities.of_steps(
-            self.domain,
-            curve,
-            self._steps(level=level, steps=steps),
-            atom_bins=found,
-            shares=shares,
-            truth=None if truth is None else (truth.domain, truth.cumulative),
-            title=title_of(self.reports, self.guarantee, self.domain, curve),
-            level=level,
-        )
-
     def _pictures(
         self,
         *,
         level: float = 0.95,
-        truth: Distribution | None = None,
+        truth: Distribution | Values | None = None,
         detail: Detail = "resolved",
+        xlim: tuple[Any, Any] | None = None,
     ) -> tuple[Picture, ...]:
         """Return what a figure of it shows: density above CDF, or the shares of categories."""
         check_detail(detail)
-        picture = self._picture(level=level, truth=truth)
-        if not self.domain.ordered:
-            return (picture,)
-        return (self._density_picture(level=level, truth=truth, detail=detail), picture)
+        known: Any = truth
+        if truth is not None and not isinstance(truth, Distribution):
+            known = Distribution.of_counts(*counts_of_values(truth, self.domain))
+        return pictures_of(self, level=level, truth=known, detail=detail, xlim=xlim)
 
     def plot(
         self,
         ax: Any = None,
         *,
         level: float = 0.95,
-        truth: Distribution | None = None,
+        truth: Distribution | Values | None = None,
         detail: Detail = "resolved",
+        xlim: tuple[Any, Any] | None = None,
         title: str | None = None,
         label: str | None = None,
     ) -> Any:
@@ -689,11 +639,16 @@ class Distribution(Stored):
             Where the CDF alone, or the shares, are drawn; a new figure of pyplot without it.
         level : float
             Of the pointwise band of the CDF, and of the simultaneous one of the density.
-        truth : Distribution, optional
-            Drawn beside it, where it is known, in the same steps.
+        truth : Distribution or array_like, optional
+            Drawn beside it, where it is known, in the same steps: a distribution, or the values
+            themselves (a list, an array or a pandas Series), one for each person.
         detail : {"resolved", "all"}
             Density in steps that so many reports can distinguish, or every bin. How many depends on
             channel, people and domain alone (:mod:`lapwing.decoders.resolution`).
+        xlim : (low, high), optional
+            Ends of the axis of the values, in their unit; None for an end of the domain. Default:
+            the whole domain. An end is moved to the 0.5 % or 99.5 % quantile where that halves the
+            axis or more. The picture then says which share it does not show.
         title, label : str, optional
             Of the picture, and of the values: what they are, and their unit.
 
@@ -702,7 +657,7 @@ class Distribution(Stored):
         matplotlib.axes.Axes
             Those of the CDF, or of the shares.
         """
-        pictures = self._pictures(level=level, truth=truth, detail=detail)
+        pictures = self._pictures(level=level, truth=truth, detail=detail, xlim=xlim)
         return show(*pictures, ax=ax, title=title, label=label)
 
     def median(self, *, start: Any = None) -> NDArray[np.float64]:

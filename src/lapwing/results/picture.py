@@ -6,22 +6,25 @@ library, drawing knows no result, and who draws by other means starts from here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector, short_repr
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_answers import to_points
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.domains.ranges import open_end
+from lapwing.protocol.domains.ranges import OpenEnd, open_end
 from lapwing.protocol.domains.text_values import Unit
-from lapwing.results.atoms import expected_mass
+from lapwing.results.atoms import expected_mass, found_bins
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.rounding import beyond_text, count_text, level_text, number_writer, percent
-from lapwing.results.steps import Steps
+from lapwing.results.steps import Detail, Steps, shared_steps
 from lapwing.results.symbols import values_of
 from lapwing.results.uncertainty import Band, DifferenceBand
 
@@ -45,31 +48,130 @@ def people_and_guarantee(reports: int, guarantee: Guarantee | None) -> str | Non
     return "; ".join(filter(None, (people, str(guarantee or "")))) or None
 
 
-def title_of(
-    reports: int, guarantee: Guarantee | None, domain: Domain, curve: Cumulative | None
-) -> str | None:
-    """Return :func:`people_and_guarantee`, and a line of who is outside the range of the picture.
+Limits = tuple[float, float]
+"""Ends of an axis, in the numbers of the unit of a domain."""
 
-    Shares that round to zero are left out, and so is the line without any.
-    """
-    lines = [people_and_guarantee(reports, guarantee)]
-    if curve is not None and curve.outside:
-        end_symbols = (0, curve.mass.size - 1)
-        beyond = [
-            f"{percent(float(curve.mass[symbol]))} {_beyond(domain, symbol)}"
-            for symbol in end_symbols
-            if curve.mass[symbol] >= _SHOWN
-        ]
-        lines.append(f"not shown: {', '.join(beyond)}" if beyond else None)
+
+def title_of(
+    reports: int,
+    guarantee: Guarantee | None,
+    domain: Domain,
+    curve: Cumulative,
+    limits: Limits | None = None,
+) -> str | None:
+    """Return :func:`people_and_guarantee`, and a line of who is beyond the ends of the picture."""
+    lines = people_and_guarantee(reports, guarantee), not_shown(domain, [curve], limits)
     return "\n".join(filter(None, lines)) or None
 
 
-def _beyond(domain: Domain, symbol: int) -> str:
-    """Return where the values of a symbol below or above the range lie."""
-    edge = (domain.left if symbol else domain.right)[symbol]
-    word = open_end(domain, symbol)
-    assert word is not None
-    return beyond_text(number_writer(domain.unit)(float(edge)), domain.unit, word)
+def not_shown(
+    domain: Domain, curves: Sequence[Cumulative], limits: Limits | None = None
+) -> str | None:
+    """Return which shares are beyond the ends of a picture; None where they round to zero.
+
+    Parameters
+    ----------
+    domain : Domain
+    curves : sequence of Cumulative
+        Of several the largest share is said.
+    limits : (float, float), optional
+        The ends, where they are not those of the domain.
+    """
+    left, right = (_inside(domain, ends) for ends in (domain.left, domain.right))
+    low, high = limits or (left[0], right[-1])
+    write, most = number_writer(domain.unit), "up to " if len(curves) > 1 else ""
+    outside = domain.outside_indices
+    words: tuple[OpenEnd, OpenEnd] = ("below", "above")
+    if domain.closed == "left":
+        words = ("below", "at_least")
+    ends = ((low, left[0], words[0], 0), (high, right[-1], words[1], -1))
+    told = []
+    for end, edge, word, symbol in ends:
+        if end != edge:
+            shares = [curve.at(end) if symbol == 0 else 1 - curve.at(end) for curve in curves]
+        elif outside:
+            shares = [curve.mass[symbol] for curve in curves]
+            known = open_end(domain, outside[symbol])
+            word = word if known is None else known
+        else:
+            continue
+        if max(shares) >= _SHOWN:
+            where = beyond_text(write(float(end)), domain.unit, word)
+            told.append(f"{most}{percent(float(max(shares)))} {where}")
+    return f"not shown: {', '.join(told)}" if told else None
+
+
+def limits_of(
+    domain: Domain, curves: Sequence[Cumulative], xlim: tuple[Any, Any] | None = None
+) -> Limits | None:
+    """Return the ends of an axis: those asked for, or those of what is not a long thin tail.
+
+    Parameters
+    ----------
+    domain : Domain
+        Ordered.
+    curves : sequence of Cumulative
+        What is drawn on the axis: the quantiles are those of their mean.
+    xlim : (low, high), optional
+        What was asked for; None for an end of the domain.
+
+    Returns
+    -------
+    (float, float) or None
+        None: the ends of the domain.
+
+    Raises
+    ------
+    ArgumentError
+        Unless `xlim` are two increasing values in the range of the domain.
+    """
+    left, right = (_inside(domain, ends) for ends in (domain.left, domain.right))
+    low, high = float(left[0]), float(right[-1])
+    if xlim is not None:
+        return _asked_limits(xlim, domain, low, high)
+    axis = Axis.of_domain(domain)
+    if domain.circular or axis.whole:
+        return None
+    edges = np.append(left, right[-1])
+    positions = axis.lengths(
+        np.full_like(edges, low if low > 0 or not axis.log else edges[1]), edges
+    )
+    inside = slice(1, -1) if domain.outside_indices else slice(None)
+    # Of those inside the range: the rest is no part of the picture.
+    masses = [curve.mass[inside] / max(float(curve.mass[inside].sum()), _SHOWN) for curve in curves]
+    sums = np.append(0.0, np.cumsum(np.mean(masses, axis=0)))
+    last = int(np.searchsorted(sums, 1 - TAIL))
+    first = int(np.searchsorted(sums, TAIL, side="right")) - 1
+    last, first = min(last, edges.size - 1), max(first, 0)
+    if positions[last] - positions[0] > MUCH * (positions[-1] - positions[0]):
+        last = edges.size - 1
+    if positions[last] - positions[first] > MUCH * (positions[last] - positions[0]):
+        first = 0
+    found = float(edges[first]), float(edges[last])
+    return None if found == (low, high) or first >= last else found
+
+
+def _asked_limits(xlim: Any, domain: Domain, low: float, high: float) -> Limits:
+    if not isinstance(xlim, tuple | list) or len(xlim) != 2:
+        raise ArgumentError("xlim must be two values, such as xlim=(0, 100)")
+    given = [
+        end if asked is None else float(to_points(asked, unit=domain.unit, name="an end of xlim"))
+        for asked, end in zip(xlim, (low, high), strict=True)
+    ]
+    if not low <= given[0] < given[1] <= high:
+        write = number_writer(domain.unit)
+        raise ArgumentError(
+            f"xlim must be two increasing values from {write(low)} to {write(high)}, got "
+            f"{write(given[0])} and {write(given[1])}"
+        )
+    return given[0], given[1]
+
+
+TAIL = 0.005
+"""Share of the people at an end of the line that a picture may leave out."""
+
+MUCH = 0.5
+"""It does so where the axis becomes this much of what it was, or less."""
 
 
 _SHOWN = 0.00005
@@ -118,13 +220,14 @@ class Axis:
     whole: bool = False
 
     @classmethod
-    def of_domain(cls, domain: Domain) -> Axis:
-        """Return the axis of a domain; DomainError when it is not ordered."""
+    def of_domain(cls, domain: Domain, limits: Limits | None = None) -> Axis:
+        """Return the axis of a domain, or a part of it; DomainError when it is not ordered."""
         left, right = (_inside(domain, ends) for ends in (domain.left, domain.right))
         log = isinstance(domain, Interval) and domain.scale == "log"
         at_end = left[0] == right[0] or left[-1] == right[-1]
         whole = np.array_equal(left, right)
-        return cls(float(left[0]), float(right[-1]), domain.unit, log, bool(at_end), whole)
+        ends = limits or (float(left[0]), float(right[-1]))
+        return cls(*ends, domain.unit, log, bool(at_end), whole)
 
     @property
     def label(self) -> str:
@@ -212,7 +315,7 @@ class Curves:
     @classmethod
     def of_cdf(
         cls,
-        domain: Domain,
+        axis: Axis,
         curve: Cumulative,
         band: Band | None,
         *,
@@ -221,7 +324,6 @@ class Curves:
         title: str | None,
     ) -> Curves:
         """Return the picture of one CDF; `atom_bins`: the bins in which atoms were found."""
-        axis = Axis.of_domain(domain)
         known = () if truth is None else (Line.of_cdf(truth, "truth"),)
         return cls(
             axis,
@@ -385,7 +487,7 @@ class Densities:
     @classmethod
     def of_steps(
         cls,
-        domain: Domain,
+        axis: Axis,
         curve: Cumulative,
         steps: Steps,
         *,
@@ -399,7 +501,6 @@ class Densities:
 
         `atom_bins` and `shares`: the bins in which atoms were found, and what is reported of these.
         """
-        axis = Axis.of_domain(domain)
         shapes = [Shape.of_steps(steps, curve, atom_bins, shares, axis=axis)]
         if truth is not None:
             place, known = truth
@@ -505,3 +606,52 @@ class Bars:
 
 
 Picture = Curves | Densities | Bars
+
+
+def pictures_of(
+    result: Any, *, level: float, truth: Any, detail: Detail, xlim: tuple[Any, Any] | None
+) -> tuple[Picture, ...]:
+    """Return the density of a distribution above its CDF, or its shares of categories.
+
+    Parameters
+    ----------
+    result : Distribution
+    level : float
+        Of the pointwise band of the CDF, and of the simultaneous one of the density.
+    truth : Distribution or None
+        Drawn beside it.
+    detail : {"resolved", "all"}
+    xlim : (low, high) or None
+        Ends of the axis, as :func:`limits_of` takes them.
+    """
+    domain = result.domain
+    if not domain.ordered:
+        title = people_and_guarantee(result.reports, result.guarantee)
+        known = None if truth is None else truth.mass
+        band = result._shown_band(level)
+        return (Bars.of_symbols(domain, result.mass, band, truth=known, title=title),)
+    curve = result.cumulative
+    limits = limits_of(domain, [curve], xlim)
+    axis = Axis.of_domain(domain, limits)
+    title = title_of(result.reports, result.guarantee, domain, curve, limits)
+    atom_bins, shares = found_bins(result.atoms, curve.left, curve.right)
+    density = Densities.of_steps(
+        axis,
+        curve,
+        result._steps(level=level, steps=shared_steps([result]) if detail == "resolved" else None),
+        atom_bins=atom_bins,
+        shares=shares,
+        truth=None if truth is None else (truth.domain, truth.cumulative),
+        title=title,
+        level=level,
+    )
+    band = result.confidence_band(level)
+    cdf = Curves.of_cdf(
+        axis,
+        curve,
+        None if band is None else band.monotone(),
+        atom_bins=atom_bins,
+        truth=None if truth is None else truth.cumulative,
+        title=title,
+    )
+    return density, cdf

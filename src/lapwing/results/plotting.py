@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime, timedelta
 from typing import IO, Any, Literal
 
@@ -22,7 +23,7 @@ from lapwing.results.picture import (
     Shape,
     name_of,
 )
-from lapwing.results.rounding import axis_text, estimate_text
+from lapwing.results.rounding import axis_text, count_text, estimate_text
 
 ESTIMATE = "#0b5ea8"
 """Blue: the estimate, and the first of two."""
@@ -45,6 +46,9 @@ _LINES: dict[str, dict[str, Any]] = {
 
 _FEW = 12
 """So many stems have marks on top; more would hide one another."""
+
+_SMALL = 0.01
+"""Densities below it are written per 1,000 or more."""
 
 _TALLEST = 8.0
 """Stems end where they are so many times as high as the highest bin, and say their share."""
@@ -302,9 +306,10 @@ def _draw_curves(picture: Curves, ax: Any) -> None:
     if picture.atoms is not None:
         # At the foot, where marks hide no curve however many there are.
         foot = {"transform": ax.get_xaxis_transform(), "clip_on": False, "markersize": 9}
-        at = np.full(picture.atoms.size, 0.02)
+        seen = (picture.axis.low <= picture.atoms) & (picture.atoms <= picture.axis.high)
+        at = np.full(np.count_nonzero(seen), 0.02)
         label = "bin with a found atom"
-        ax.plot(picture.atoms, at, "|", color="black", label=label, zorder=4, **foot)
+        ax.plot(picture.atoms[seen], at, "|", color="black", label=label, zorder=4, **foot)
     ax.set_ylabel(plain(picture.label))
     _dress(ax, picture.axis)
     # Above the marks at the foot.
@@ -323,17 +328,27 @@ def _draw_densities(picture: Densities, ax: Any) -> None:
         ax.set_ylim(bottom=0)
         _dress(ax, picture.axis)
         return
-    length = picture.usual_length
-    drawn = [each for shape in picture.shapes for each in (shape.heights, shape.high)]
-    bins = max(float(each.max(initial=0.0)) for each in drawn if each is not None)
-    stems = [np.append(each.shares, each.excess).max(initial=0) for each in picture.shapes]
-    top = max(bins, min(max(stems) / length, _TALLEST * bins)) or 1.0
+    length, axis = picture.usual_length, picture.axis
+    bins, stems = 0.0, 0.0
     for shape in picture.shapes:
-        _draw_shape(shape, ax, length=length, top=top, band=picture.band_name)
+        steps = (shape.edges[:-1] < axis.high) & (shape.edges[1:] > axis.low)
+        for heights in (shape.heights, shape.high):
+            if heights is not None:
+                bins = max(bins, float(heights[steps].max(initial=0.0)))
+        for _, shares, _ in _stems(shape, axis):
+            stems = max(stems, float(shares.max(initial=0.0)))
+    top = max(bins, min(stems / length, _TALLEST * bins)) or 1.0
+    for shape in picture.shapes:
+        _draw_shape(shape, ax, axis, length=length, top=top, band=picture.band_name)
     ax.set_ylim(0, 1.1 * top)
     ax.set_ylabel(picture.label)
+    if picture.axis.per == "unit" and top < _SMALL:
+        # "8 per 100,000" reads better than 8e-5.
+        many = 10.0 ** math.ceil(-math.log10(top))
+        ax.set_ylabel(f"density, per {count_text(int(many))}")
+        ax.yaxis.set_major_formatter(lambda height, _: axis_text(height * many, 6))
     _dress(ax, picture.axis)
-    if max(stems) > 0:
+    if stems > 0:
         right = ax.secondary_yaxis("right", functions=(lambda y: y * length, lambda s: s / length))
         right.set_ylabel("share at one value")
         right.yaxis.set_major_formatter(write_percent)
@@ -341,7 +356,20 @@ def _draw_densities(picture: Densities, ax: Any) -> None:
     ax.legend(frameon=False)
 
 
-def _draw_shape(shape: Shape, ax: Any, *, length: float, top: float, band: str) -> None:
+def _stems(shape: Shape, axis: Axis) -> list[tuple[Vector, Vector, str]]:
+    """Return places, shares and kind of the single values that are on an axis."""
+    stems = []
+    for places, shares, kind in (
+        (shape.points, shape.shares, "atom"),
+        (shape.atoms, shape.excess, "found atom"),
+    ):
+        seen = (axis.low <= places) & (places <= axis.high)
+        if seen.any():
+            stems.append((places[seen], shares[seen], kind))
+    return stems
+
+
+def _draw_shape(shape: Shape, ax: Any, axis: Axis, *, length: float, top: float, band: str) -> None:
     """Draw one density as a filled shape, or as a line when it is the truth; then its stems."""
     truth = shape.role == "truth"
     if truth:
@@ -358,12 +386,7 @@ def _draw_shape(shape: Shape, ax: Any, *, length: float, top: float, band: str) 
         if shape.low is not None and shape.high is not None:
             fill_band(ax, shape.low, shape.high, shape.edges, label=band)
         ax.stairs(shape.heights, shape.edges, color=ESTIMATE, linewidth=0.8)
-    for places, shares, kind in (
-        (shape.points, shape.shares, "atom"),
-        (shape.atoms, shape.excess, "found atom"),
-    ):
-        if not places.size:
-            continue
+    for places, shares, kind in _stems(shape, axis):
         few = places.size <= _FEW
         heights = np.minimum(shares / length, top)
         if truth:

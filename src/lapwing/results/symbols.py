@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lapwing.documents import nearest
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.linear.arrays import Vector, as_numbers
+from lapwing.linear.arrays import Values, Vector, as_numbers
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_answers import to_points, to_values
 from lapwing.protocol.domains.units import is_missing, to_text
@@ -48,6 +48,19 @@ def drawn_values(
     values = left[known] + generator.random(size) * (right - left)[known]
     drawn: NDArray[Any] = to_values(np.where(symbols < left.size, values, np.nan), domain)
     return drawn
+
+
+def counts_of_values(values: Values, domain: Domain) -> tuple[NDArray[np.int64], Domain]:
+    """Return how many of these values each symbol has, and the domain that counts them.
+
+    That is the domain of a curator: values outside have symbols of their own. Missing ones count
+    where the domain counts them.
+    """
+    whole: Any = domain.for_curator()
+    counts = np.bincount(whole.index_or_missing(values), minlength=whole.size)
+    if domain.missing_index is None:
+        counts[whole.missing_index] = 0
+    return counts, whole
 
 
 def one_for_each_symbol(mass: ArrayLike, domain: Domain) -> Vector:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from lapwing.decoders.decoder import Decoder
 from lapwing.decoders.releases.label_shares import segment_shares
-from lapwing.documents import Stored
+from lapwing.documents import Stored, html_of
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
@@ -28,11 +28,13 @@ from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.protocol.domains.segmented import Segmented
+from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release
 from lapwing.results.distribution import Distribution
+from lapwing.results.steps import Detail
+from lapwing.results.timeline import segments_figure
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,40 @@ class Publication(Stored):
     def by_segment(self) -> dict[str | int | None, Distribution]:
         """Return the distribution within each segment; see :func:`segment_shares`."""
         return segment_shares(self.release)
+
+    def plot(
+        self,
+        *,
+        detail: Detail = "resolved",
+        title: str | None = None,
+        label: str | None = None,
+    ) -> Any:
+        """Draw the distribution; of a release by segment, a small picture of each segment.
+
+        Parameters
+        ----------
+        detail : {"resolved", "all"}
+            Density in steps that the release can distinguish, or every bin.
+        title, label : str, optional
+            Of the picture, and of the values: what they are, and their unit.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        if not isinstance(self.release.domain, Segmented):
+            return self.distribution.plot(detail=detail, title=title, label=label).figure
+        segments = {segment_text(key): each for key, each in self.by_segment().items()}
+        return segments_figure(segments, detail=detail, title=title, label=label)
+
+    def _repr_html_(self) -> str:
+        """Return what is published and promised, as a notebook shows it."""
+        if not isinstance(self.release.domain, Segmented):
+            return self.distribution._repr_html_()
+        facts = {"privacy guarantee": str(self.guarantee)}
+        for segment, found in self.by_segment().items():
+            facts[f"segment {segment_text(segment)}"] = f"about {found.reports:,} people"
+        return html_of(facts)
 
 
 @american

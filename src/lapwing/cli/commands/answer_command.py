@@ -14,14 +14,13 @@ from lapwing.cli.reading.options import Force, Level, SegmentName, check_level
 from lapwing.cli.reading.stored_answers import (
     read_distribution_or_list,
     require_no_segments,
-    segment_text,
 )
 from lapwing.cli.showing.answer import TableOptions, terminal_table
 from lapwing.documents import nearest
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.ranges import Closed
-from lapwing.protocol.domains.segmented import Segmented
+from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.results.answer_documents import AnswerRequest, AskedRange
 from lapwing.results.answer_text import MISSING, csv_rows, question_rows, questions_table, tables_of
 from lapwing.results.answers import number_of, result_answer

@@ -11,7 +11,12 @@ import typer
 from lapwing.cli.console import ENDINGS, Output, check_ending, check_output, facts, write_figure
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.options import Force, Level, OutputFile, SegmentName, check_level
-from lapwing.cli.reading.stored_answers import is_series, read_distribution_or_list, read_series
+from lapwing.cli.reading.stored_answers import (
+    is_series,
+    read_distribution_or_list,
+    read_series,
+    segmented_release,
+)
 from lapwing.cli.reading.truth import TruthOptions
 from lapwing.errors import ArgumentError
 from lapwing.results.plotting import figure_of
@@ -55,7 +60,8 @@ def plot(
     """A picture of a result: .png, .svg or .pdf.
 
     For numbers, shows the density and the CDF, both with bands. For categories, the shares with
-    their intervals. For a series, the quantiles or shares over time.
+    their intervals. For a series, the quantiles or shares over time. For a release by segment, a
+    small picture of each segment.
     """
     check_level(level)
     texts = {"title": words.title, "label": words.label}
@@ -74,6 +80,10 @@ def plot(
         return
     if words.detail == "weeks":
         raise ArgumentError("--detail weeks is for a series (lapwing series -o)")
+    if segment is None and named.truth is None and (table := segmented_release(result_file)):
+        figure = table.plot(detail=words.detail, **texts)
+        _write(output, figure, out, truth=False)
+        return
     result = read_distribution_or_list(result_file, segment)
     if result._kind == "heavy-hitters":
         if named.truth is not None:

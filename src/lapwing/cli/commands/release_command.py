@@ -33,7 +33,7 @@ from lapwing.privacy.exact_numbers import exact_delta
 from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.segmented import NO_SEGMENT, Segmented
+from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release
 from lapwing.results.answer_documents import AnswerRequest
@@ -381,7 +381,7 @@ def published_answer(
     document["segments"], tables = [], []
     answers: dict[str, ShownAnswer] = {}
     for segment, result in published.by_segment().items():
-        label = NO_SEGMENT if segment is None else str(segment)
+        label = segment_text(segment)
         title = f"{name}, {label}, about {count_text(result.reports)} people"
         answers[label] = answer = shown_answer(result, title, request, detail=detail)
         document["segments"].append({"segment": segment, **answer.document})

@@ -13,7 +13,7 @@ from typing import Any
 from lapwing.cli.reading.stored import read_survey, read_tally
 from lapwing.documents import nearest, read, read_as
 from lapwing.errors import ArgumentError
-from lapwing.protocol.domains.segmented import NO_SEGMENT, Segmented
+from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
@@ -86,17 +86,20 @@ def read_segment(path: Path, segment: str | None) -> Distribution:
     return found[segment]
 
 
+def segmented_release(path: Path) -> Publication | None:
+    """Return the release by segment that a file holds; None for any other file."""
+    if read(path).get("format") != RELEASE:
+        return None
+    made = Publication(read_stored_release(path))
+    return made if isinstance(made.release.domain, Segmented) else None
+
+
 def require_no_segments(result: Distribution, *, flag: str) -> None:
     """Raise ArgumentError where a table by segment is asked what only its segments can answer."""
     domain = result.domain
     if isinstance(domain, Segmented):
         names = ", ".join(map(segment_text, [*domain.segments, None]))
         raise ArgumentError(f"{flag} is of one segment: name it with --segment, one of {names}")
-
-
-def segment_text(segment: str | int | None) -> str:
-    """Return the name of a segment, or of none of them."""
-    return NO_SEGMENT if segment is None else str(segment)
 
 
 def _distribution(document: dict[str, Any]) -> Distribution:

@@ -116,3 +116,8 @@ def _names(domain: Any) -> list[str]:
     else:
         held = list(map(str, domain.listed))
     return held if domain.missing_index is None else [*held, "(missing)"]
+
+
+def segment_text(segment: str | int | None) -> str:
+    """Return the name of a segment, or of none of them."""
+    return NO_SEGMENT if segment is None else str(segment)
