@@ -111,7 +111,7 @@ def before_writing(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -
         with replacing(*arguments, **options) as stream:
             yield stream
 
-    monkeypatch.setattr("lapwing.privacy.ledger.replacing", late)
+    monkeypatch.setattr("lapwing.privacy.locked_file.replacing", late)
 
 
 def refused(file: LedgerFile, step: str, *, name: str, loss: PrivacyLoss, match: str) -> None:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -22,7 +20,6 @@ from lapwing.documents import (
     opening,
     parse,
     read_as,
-    replacing,
     require_plain,
     sync_folder,
 )
@@ -38,6 +35,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import LARGEST_GUARANTEE, check_whole_field
 from lapwing.privacy.gaussian_dp import noise_scale
 from lapwing.privacy.guarantee import Guarantee
+from lapwing.privacy.locked_file import LockedFile, acquire
 from lapwing.privacy.privacy_loss import PrivacyLoss, tight_epsilon
 
 VERSION = 2
@@ -58,12 +56,6 @@ _ROUNDED_NOISE = 1 + Fraction(1, 2**29)
 to 32 bits, for each sensitivity by itself."""
 _SHOWN = 20
 """The last payments, which a notebook shows."""
-
-_PAUSE = 0.02
-"""Seconds between two attempts to lock."""
-
-_ATTEMPTS = 1000
-"""Files of one name that are opened one after the other, each replaced before it was locked."""
 
 
 @dataclass(frozen=True)
@@ -613,10 +605,10 @@ class LedgerFile:
             hard link, and the payment stays reserved.
         """
         with self._locked() as file:
-            ledger = file.ledger().spend(
+            ledger = _ledger(file.content, file.path).spend(
                 name, guarantee, loss=loss, state="reserved", release=release, rounds=rounds
             )
-            if not file.write(ledger):
+            if not file.write(ledger.to_json().encode()):
                 raise BudgetError(
                     f"the ledger {self.path.name} was replaced while it was read; nothing was "
                     "spent, try again"
@@ -625,7 +617,7 @@ class LedgerFile:
                 yield ledger
                 ledger = ledger.released(release)
             finally:
-                if not file.write(ledger):
+                if not file.write(ledger.to_json().encode()):
                     file.close()
                     self._carry_over(ledger.entries[-1])
 
@@ -635,8 +627,8 @@ class LedgerFile:
         For the parameters and errors see :meth:`Ledger.next_round`.
         """
         with self._locked() as file:
-            ledger = file.ledger().next_round(release, after=after, loss=loss)
-            if not file.write(ledger):
+            ledger = _ledger(file.content, file.path).next_round(release, after=after, loss=loss)
+            if not file.write(ledger.to_json().encode()):
                 raise BudgetError(
                     f"the ledger {self.path.name} was replaced while it was read; nothing was "
                     "drawn, try again"
@@ -647,7 +639,7 @@ class LedgerFile:
         """Note a payment in the file that took the ledger's place while it was under way."""
         try:
             with self._locked() as file:
-                found = file.ledger()
+                found = _ledger(file.content, file.path)
                 if any(other.release == entry.release for other in found.entries):
                     # A copy, made after the payment.
                     settled = found if entry.state == "reserved" else _marked(found, entry)
@@ -660,7 +652,7 @@ class LedgerFile:
                         release=entry.release,
                         rounds=entry.rounds,
                     )
-                kept = file.write(settled)
+                kept = file.write(settled.to_json().encode())
         except (LapwingError, OSError) as error:
             raise BudgetError(
                 f"the ledger {self.path.name} was replaced while a payment was under way, and "
@@ -674,104 +666,12 @@ class LedgerFile:
             )
 
     @contextmanager
-    def _locked(self) -> Iterator[_LockedFile]:
-        file = _acquire(self.path, self.wait)
+    def _locked(self) -> Iterator[LockedFile]:
+        file = acquire(self.path, self.wait)
         try:
             yield file
         finally:
             file.close()
-
-
-@dataclass
-class _LockedFile:
-    """A ledger's file, open and locked, and what was last read from or written to it."""
-
-    path: Path
-    descriptor: int
-    content: bytes
-
-    def close(self) -> None:
-        """Let others in; a second time does nothing."""
-        if self.descriptor >= 0:
-            os.close(self.descriptor)
-        self.descriptor = -1
-
-    def ledger(self) -> Ledger:
-        """Return what the file held when it was read or written."""
-        return _ledger(self.content, self.path)
-
-    def _is_current(self) -> bool:
-        return _has_name(self.path, self.descriptor) and _read(self.descriptor) == self.content
-
-    def write(self, ledger: Ledger) -> bool:
-        """Replace the file by a ledger; False when it is not the file that was read any more."""
-        content = ledger.to_json().encode()
-        if not self._is_current():
-            return False
-        if content == self.content:
-            return True
-        _check_links(self.path, self.descriptor)
-        mode = stat.S_IMODE(os.fstat(self.descriptor).st_mode)
-        taken = False
-        try:
-            with replacing(self.path, mode=mode) as stream:
-                descriptor = os.dup(stream.fileno())
-                taken = True
-                # Locked before it has the name: nobody comes between two states of a payment.
-                _lock(descriptor)
-                stream.write(content)
-                stream.flush()
-                os.fsync(descriptor)
-                if not self._is_current():
-                    raise _ReplacedError
-                _check_links(self.path, self.descriptor)
-        except BaseException as error:
-            if taken:
-                os.close(descriptor)
-            if isinstance(error, _ReplacedError):
-                return False
-            raise
-        self.close()
-        self.descriptor, self.content = descriptor, content
-        return True
-
-
-class _ReplacedError(Exception):
-    """The file is not the one that was read; nothing was written."""
-
-
-def _acquire(path: Path, wait: float) -> _LockedFile:
-    """Return the file of that name, locked; BudgetError when another process keeps it."""
-    deadline = time.monotonic() + wait
-    for _ in range(_ATTEMPTS):
-        real = Path(os.path.realpath(path))
-        descriptor = os.open(real, os.O_RDWR)
-        try:
-            while not _lock(descriptor):
-                if time.monotonic() >= deadline:
-                    raise BudgetError(
-                        f"the ledger {path.name} is in use by another process; nothing was "
-                        "spent, try again when it has ended"
-                    )
-                time.sleep(_PAUSE)
-            # Who held the lock before has given the name to another file.
-            if _has_name(real, descriptor):
-                _check_links(path, descriptor)
-                return _LockedFile(real, descriptor, _read(descriptor))
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)
-    raise BudgetError(f"the ledger {path.name} keeps being replaced; nothing was spent")
-
-
-def _check_links(path: Path, descriptor: int) -> None:
-    if os.fstat(descriptor).st_nlink > 1:
-        raise BudgetError(
-            f"the ledger {path.name} has several hard links, and each would get a budget of its "
-            "own; nothing was written to it, and what it says is reserved stays so; remove the "
-            "other names (or put a copy in its place) first"
-        )
 
 
 def _marked(ledger: Ledger, entry: LedgerEntry) -> Ledger:
@@ -779,37 +679,5 @@ def _marked(ledger: Ledger, entry: LedgerEntry) -> Ledger:
     return ledger.released(entry.release or "") if reserved else ledger
 
 
-def _has_name(path: Path, descriptor: int) -> bool:
-    try:
-        return os.path.samestat(os.lstat(path), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
-
-
-def _read(descriptor: int) -> bytes:
-    with open(os.dup(descriptor), "rb") as stream:
-        stream.seek(0)
-        return stream.read()
-
-
 def _ledger(content: bytes, path: Path) -> Ledger:
     return Ledger.from_document(parse(content, name=path.name))
-
-
-def _lock(descriptor: int) -> bool:
-    """Lock an open file without waiting; False when another has it.
-
-    A lock of the operating system ends with its process, also after a crash.
-    """
-    try:
-        import fcntl
-    except ImportError:  # Windows, where an open file cannot be replaced
-        raise BudgetError(
-            "a ledger file needs the file locks of a POSIX system; nothing was spent, keep the "
-            "ledger on one"
-        ) from None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -39,7 +39,7 @@ from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import Tally, TallyLog
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.heavy_hitters import HeavyHitters
-from lapwing.results.rounding import percent
+from lapwing.results.rounding import count_text, percent
 from lapwing.survey.joint_decoding import decode_together
 from lapwing.survey.survey import Survey
 
@@ -148,8 +148,9 @@ class DecoderOptions:
         values = [] if self.candidates is None else [read_candidates(self.candidates, domain)]
         if not values and self.decoder is None and scanned_long(survey.randomizer, "log"):
             raise ArgumentError(
-                f"a scan of all {domain.size:,} values takes hours; score your own list of values "
-                "with --candidates FILE, or ask for the scan with --decoder exhaustive-scan"
+                f"a scan of all {count_text(domain.size)} values takes hours; score your own list "
+                "of values with --candidates FILE, or ask for the scan with --decoder "
+                "exhaustive-scan"
             )
         found: Any = make_with_settings(DECODERS[name], *values, settings=self.settings or ())
         if name != ExhaustiveScan.name:
