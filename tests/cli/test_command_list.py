@@ -160,3 +160,16 @@ def test_an_old_option_says_where_it_is_now(
     assert use in said and len(said.splitlines()) == 1
     assert main(["decode", "--no-such-option"]) == 2
     assert "no_such_option" in capsys.readouterr().err.replace("-", "_")
+
+
+@pytest.mark.parametrize("words", [(), ("collector",)])
+def test_help_cuts_no_summary_at_80_columns(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([*words, "--help"]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    for name, does in (PARTS["collector"] if words else COMMANDS).items():
+        assert f"{name} {does}" in lines
+    cut = [line for line in lines if line.endswith(("...", "…"))]
+    assert all(line.startswith("Usage:") for line in cut)

@@ -75,3 +75,23 @@ def test_a_summary_says_about_whom(made: lw.Difference) -> None:
     assert "<table>" in same._repr_html_()
     plain = lw.Distribution.of_counts(np.array([1, 1]), labels)
     assert "not known: one of them" in plain.difference(plain).summary()
+
+
+@pytest.mark.parametrize("kind", ["pointwise", "simultaneous"])
+def test_the_first_row_of_a_table_holds_who_has_exactly_the_lowest_value(kind: str) -> None:
+    """Its right end is `low`, and they are counted in the bin after it."""
+    domain = lw.Interval(0, 10, bins=5, outside="overflow")
+
+    def released(values: np.ndarray, seed: int) -> lw.Distribution:
+        return lw.release(
+            values, domain, epsilon=4, neighbors="replace-one", rng=lw.seeded(seed)
+        ).distribution
+
+    low, elsewhere = np.repeat([0.0, 5.0], 5000), np.full(10_000, 5.0)
+    for first, second, truth in ((low, elsewhere, 0.5), (elsewhere, low, -0.5)):
+        made = lw.Difference(released(first, 1), released(second, 2), people="different")
+        table = made.to_dict(kind=kind)
+        assert table["right"][0] == 0
+        assert table["low"][0] <= truth <= table["high"][0]
+        rows = list(zip(table["low"], table["cdf"], table["high"], strict=True))
+        assert all(low <= value <= high for low, value, high in rows[:-1])  # the missing

@@ -114,3 +114,17 @@ def test_nobody_present() -> None:
     assert nobody.to_dict()["share_of_present"] == [None, None]
     with pytest.raises(ArgumentError, match="missing symbol"):
         nobody.share("a", among="present")
+
+
+def test_nested_questions_have_consistent_intervals() -> None:
+    """At least x is no less than above x, and its interval reaches as far up."""
+    domain = lw.Interval(0, 8, bins=8)
+    center = np.array([0.3, 0.2, 0.1, 0.3, -0.1, 0.1, 0.05, 0.05])
+    noise = Covariance(np.full(8, 0.01), np.zeros((8, 0)), np.zeros(0))
+    law = Uncertainty(center, noise, np.zeros(8), center, 1000, "as it is")
+    result = lw.Distribution(domain, np.full(8, 0.125), 1000, uncertainty=law)
+    for x in range(1, 8):
+        above = result.probability_interval(x, np.inf)
+        least = result.probability_interval(x, np.inf, closed="both")
+        assert above is not None and least is not None
+        assert least[0] <= above[0] and above[1] <= least[1]

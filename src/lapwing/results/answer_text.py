@@ -57,7 +57,7 @@ from lapwing.results.rounding import (
 from lapwing.results.uncertainty import Target
 
 METHOD = "method of the intervals"
-"""The fact that a summary leaves out, because it is long."""
+"""The fact about where the intervals come from."""
 
 NOT_KNOWN = "not known"
 """The shift of a quantile that is outside the range in one of two: how far, nobody knows."""
@@ -229,8 +229,8 @@ def facts_of(answer: Answer, *, detail: bool = False) -> dict[str, str]:
     ----------
     answer : dict
     detail : bool
-        Whether it says how far any range can be off, and where a smooth estimate leaves its
-        intervals. Few readers need that.
+        Whether it says where the intervals come from, how far any range can be off, and where a
+        smooth estimate leaves its intervals. Few readers need that.
     """
     if answer["kind"] == "difference":
         return _difference_facts(answer)
@@ -259,7 +259,8 @@ def facts_of(answer: Answer, *, detail: bool = False) -> dict[str, str]:
         facts["intervals"] = "none: not computed for this estimator or this many bins"
         return facts
     facts["intervals"] = band_text(band, answer["level"], guarantee=answer["guarantee"])
-    facts[METHOD] = band["method"]
+    if detail:
+        facts[METHOD] = band["method"]
     if detail and answer["kind"] != "heavy-hitters" and answer["share_in_band"] is not None:
         where = "bins" if answer["kind"] == "numbers" else "labels"
         inside = percent(answer["share_in_band"])
@@ -722,7 +723,7 @@ def summary_of(answer: Answer) -> dict[str, str]:
     ----------
     answer : dict
     """
-    facts = {name: text for name, text in facts_of(answer).items() if name != METHOD}
+    facts = facts_of(answer)
     rows: dict[str, str] = {}
     for name, text, interval in (row[:3] for row in tables_of(answer, "")[0].rows):
         rows[_row_name(answer, name)] = with_interval(text, interval)

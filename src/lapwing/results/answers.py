@@ -611,7 +611,7 @@ def cdf_columns(result: Any, band: Band | None) -> dict[str, list[Any]]:
 
     None throughout without a band.
     """
-    sums: Vector = result.cumulative.sums
+    sums: Vector = np.minimum(result.cumulative.sums, 1.0)  # one but for rounding
     ends = None if band is None else band.monotone().reaching(sums)
     nothing = [None] * sums.size
     low, high = (nothing, nothing) if ends is None else (ends.low.tolist(), ends.high.tolist())

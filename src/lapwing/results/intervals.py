@@ -86,9 +86,14 @@ class Ends:
         return Ends(self.low.minus(other.high), self.high.minus(other.low))
 
     def interval(self, level: float, *, least: float, most: float) -> tuple[float, float]:
-        """Return the interval of a level, cut to what the number can be at all."""
-        low = self.low.value - self.low.reach(level)
-        high = self.high.value + self.high.reach(level)
+        """Return the interval of a level, cut to what the number can be at all.
+
+        It holds the intervals of both ends. So the share of a range that ends inside a bin has an
+        interval that holds that of the range without the bin.
+        """
+        both = self.low, self.high
+        low = min(end.value - end.reach(level) for end in both)
+        high = max(end.value + end.reach(level) for end in both)
         return float(np.clip(low, least, most)), float(np.clip(high, least, most))
 
 

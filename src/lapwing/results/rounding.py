@@ -143,7 +143,7 @@ class NumberWriter:
         if self.unit == "date":  # a whole day, which holds all of its moments
             return to_text(float(_on_grid(exact, Decimal(1), "down")), unit="date")
         width = _width(ends)
-        coarse = width is not None and width >= 1200
+        coarse = width is not None and width >= 600
         step = Decimal(60 if coarse else 1)
         shown = _on_grid(exact, step, rounding)
         text = to_text(float(shown), unit=self.unit)

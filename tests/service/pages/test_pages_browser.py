@@ -12,7 +12,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.protocol.messages.batch import MEDIA_TYPE, Batch
-from lapwing.results.rounding import percent
+from lapwing.results.rounding import number_text, percent
 from lapwing.service.security import COOKIE
 from tests.clients_js.programs import SECONDS, chromium
 from tests.service.one_collector import ADMIN, as_role, new_id, open_survey, served
@@ -184,7 +184,10 @@ def test_what_is_drawn_is_what_the_reports_say(place: Place, survey: lw.Survey) 
             rows = page.eval_on_selector_all(
                 ".bars tbody tr", "all => all.map((row) => row.innerText.split('\\t').slice(0, 2))"
             )
-            expected = [[row["label"], percent(row["share"])] for row in document["shares"]]
+            expected = [
+                [row["label"], number_text(row, percent, name="share")]
+                for row in document["shares"]
+            ]
             assert [[cell.strip() for cell in row] for row in rows] == expected
             widths = page.eval_on_selector_all(
                 ".bars rect", "all => all.map((each) => each.getBoundingClientRect().width)"
@@ -203,7 +206,10 @@ def test_what_is_drawn_is_what_the_reports_say(place: Place, survey: lw.Survey) 
             "details tbody tr",
             "all => all.map((row) => [...row.cells].map((cell) => cell.textContent))",
         )
-        assert [row[3] for row in rows] == [percent(share) for share in columns["cdf"]]
+        ends = zip(columns["low"], columns["high"], strict=True)
+        assert [row[3] for row in rows] == [
+            percent(share, both) for share, both in zip(columns["cdf"], ends, strict=True)
+        ]
 
 
 CONTRAST = """() => {

@@ -184,7 +184,8 @@ def answer(
 
     One lower and one upper end ask for the range between. On a circle it may go round the end. A
     share is a share of the people whose value is present. The share of missing values is a share
-    of all people. Each interval is for one question (pointwise). It covers every position of the
+    of all people. Each interval is for one question (pointwise). Those of heavy hitters hold for
+    all listed values at once (simultaneous). An interval covers every position of the
     values inside the bins in which a range ends. The interval of a quantile comes from inverting
     the band of the distribution function. On a circle a quantile needs --start.
     """

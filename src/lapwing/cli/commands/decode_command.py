@@ -209,8 +209,9 @@ def decode(
     """The estimated distribution of a survey's answers.
 
     Shows quantiles or shares with intervals, about the distribution of the people who reported. The
-    intervals are computed from the tally, not from the decoder. A decoder that smooths may lie
-    outside them. The output says for which share of the bins the estimate is inside.
+    intervals are computed from the tally, not from the decoder. Where a smooth estimate lies
+    outside its interval, the interval is extended to it. --csv writes a row for each bin, label or
+    listed value. lapwing show RESULT --detail says more.
     """
     check_level(level)
     output = stored.output
