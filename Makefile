@@ -23,7 +23,7 @@ $(shell $(BIN)/python -c 'import pip' >/dev/null 2>&1 || rm -f $(BIN)/python .ve
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:  # two steps must not install into one environment at once
-.PHONY: help demo demo-collector test lint typecheck bench soak docs docs-check screenshots clean
+.PHONY: help demo demo-collector test lint typecheck bench soak docs docs-check pictures clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
@@ -65,8 +65,8 @@ docs: .venv/.installed-docs  ## write the generated pages anew
 docs-check: .venv/.installed-docs  ## fail if a generated page is out of date
 	$(BIN)/python docs/generate.py --check
 
-screenshots: .venv/.installed-test  ## the pictures of the collector's pages (needs Chromium)
-	$(BIN)/python docs/screenshots.py
+pictures: .venv/.installed-test  ## draw the pictures of the documentation (needs Chromium)
+	$(BIN)/python docs/pictures.py
 
 clean:  ## remove .venv, caches and what was built
 	rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist demo-output

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.accuracy.series.made_up import taxi_months
 from benchmarks.datasets import load
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "data"
@@ -25,6 +26,7 @@ TAXI_2020_FILE = "nyc_taxi_pickup_minutes_2020.csv"
 HOURS_FILE = "adult_hours_per_week.csv"
 FLIGHTS_FILE = "houston_departure_minutes.csv"
 CLICKS_FILE = "kosarak_clicks.csv"
+MONTHS_FILE = "nyc_taxi_months.csv"
 
 _MINUTES_A_DAY = 1_440
 _PAGES = 4_096
@@ -64,6 +66,13 @@ def clicks_table(counts: NDArray[np.int64]) -> str:
     return _csv("page", pages + 1, counts[pages])
 
 
+def months_table(names: list[str], counts: NDArray[np.int64]) -> str:
+    """Return a line for each month: its name, and the trips that began in each bin of the day."""
+    head = ["month", *map(str, range(counts.shape[1]))]
+    rows = [[name, *map(str, month)] for name, month in zip(names, counts.tolist(), strict=True)]
+    return "".join(f"{','.join(row)}\n" for row in [head, *rows])
+
+
 def _csv(name: str, values: NDArray[Any], counts: NDArray[Any]) -> str:
     lines = (f"{value},{count}\n" for value, count in zip(values, counts, strict=True))
     return f"{name},count\n{''.join(lines)}"
@@ -90,6 +99,8 @@ def main() -> None:
     clicks = load("kosarak", choice.folder)
     assert clicks.counts is not None
     (choice.out / CLICKS_FILE).write_bytes(clicks_table(clicks.counts).encode("ascii"))
+    months = months_table(*taxi_months(choice.folder))
+    (choice.out / MONTHS_FILE).write_bytes(months.encode("ascii"))
     print(f"{CLICKS_FILE}: the {_PAGES:,} most-clicked pages; {clicks.rule}")
 
 

@@ -40,6 +40,7 @@ class Column:
     """One real column, what is asked about it, and how its numbers are written."""
 
     title: str
+    finding: str  # the title of the picture
     file: str
     folder: str
     survey: lw.Survey
@@ -55,6 +56,7 @@ class Column:
 
 TAXI = Column(
     title="NYC taxi trips: time of day of the pick-up",
+    finding="Taxi trips peak in the early evening",
     file="nyc_taxi_pickup_minutes.csv",
     folder="taxi",
     survey=lw.Survey(
@@ -80,6 +82,7 @@ TAXI = Column(
 
 INCOME = Column(
     title="Incomes: US dollars in a year, American Community Survey 2019",
+    finding="Half of the people earn at most about 30,000 dollars",
     file="acs_income_2019.csv",
     folder="income",
     # Many people have exactly 0, so 0 is declared to be a symbol of its own.
@@ -233,7 +236,8 @@ def observe(column: Column, values: np.ndarray, answer: lw.Distribution, console
     sent = randomizer.tally(report)
     group = int(np.argmax(sent.reports))
     chance = randomizer.channel.blocks[group].operator.rmatvec(sent.blocks[group].astype(float))
-    nearness = (chance - chance.min()) / (chance.max() - chance.min())
+    # A group may hold all values in one set: its reports tell nothing.
+    nearness = (chance - chance.min()) / (np.ptp(chance) or 1.0)
     likelihood = 1 + (float(certificate.ratio) - 1) * nearness
     uniform = np.full(domain.size, 1 / domain.size)
     prior = uniform if column.knows == "nothing" else answer.mass
@@ -260,9 +264,9 @@ def observe(column: Column, values: np.ndarray, answer: lw.Distribution, console
 def draw(column: Column, values: np.ndarray, answer: lw.Distribution) -> Path:
     """Write the density and the CDF with its band, the truth beside them."""
     truth = lw.Distribution.of_values(values, answer.domain)
-    axes = answer.plot(truth=truth, title=column.title, label=column.label)
+    axes = answer.plot(truth=truth, title=column.finding, label=column.label)
     path = FOLDER / f"{column.folder}.png"
-    axes.figure.savefig(path, dpi=110)
+    axes.figure.savefig(path, dpi=180)
     return path
 
 

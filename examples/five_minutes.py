@@ -24,7 +24,8 @@ if band is not None:  # a decoder may leave out what a band needs
     low, high = band.quantile(0.5)
     print(f"median, 95 %:     {low:,.0f} to {high:,.0f}")
 
-result.plot(title="What people earn", label="income, dollars").figure.savefig("income.png")
+title = "Half of the people earn at most about 30,000 dollars"
+result.plot(title=title, label="income, dollars").figure.savefig("income.png", dpi=180)
 
 # A curator who already holds the values publishes them once, with noise.
 published = lw.release(

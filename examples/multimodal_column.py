@@ -41,6 +41,6 @@ for epsilon in (1, 4):
     largest = lw.distances.kolmogorov_smirnov(result, truth)
     print(f"epsilon {epsilon:<4}{peaks(result):8}{minutes:12.2f} min{largest:8.4f}")
 
-axes = result.plot(truth=truth, title="Departures from Houston in 2011", label="time of day")
-axes.figure.savefig(PICTURE, dpi=110)
+axes = result.plot(truth=truth, title="Flights leave Houston in waves", label="time of day")
+axes.figure.savefig(PICTURE, dpi=180)
 print(f"drawn: {PICTURE}")

@@ -42,6 +42,8 @@ low, high = result.probability_interval(44.5, np.inf)  # bins hold their right e
 share, true = result.probability(44.5, np.inf), np.mean(hours >= 45)
 print(f"45 hours or more   {share:8.1%}   {low:6.1%} to {high:6.1%}   {true:8.1%}")
 
-axes = result.plot(truth=truth, title="Hours of work in a week", label="hours a week")
-axes.figure.savefig(PICTURE, dpi=110)
+axes = result.plot(
+    truth=truth, title="Nearly half of the people work 40 hours a week", label="hours a week"
+)
+axes.figure.savefig(PICTURE, dpi=180)
 print(f"drawn: {PICTURE}")

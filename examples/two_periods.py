@@ -58,8 +58,8 @@ print("the two periods differ" if differ else "no difference is shown")
 
 axes = change.plot(
     names=("pandemic", "before"),
-    title="Taxi trips of the pandemic less those before",
+    title="Taxi trips moved from night and evening to the day",
     label="time of day",
 )
-axes.figure.savefig(PICTURE, dpi=110)
+axes.figure.savefig(PICTURE, dpi=180)
 print(f"drawn: {PICTURE}")

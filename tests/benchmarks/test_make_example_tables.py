@@ -13,11 +13,13 @@ from benchmarks.make_example_tables import (
     FLIGHTS_FILE,
     HOURS_FILE,
     INCOME_FILE,
+    MONTHS_FILE,
     TAXI_2020_FILE,
     TAXI_FILE,
     flights_table,
     hours_table,
     income_table,
+    months_table,
     taxi_table,
 )
 
@@ -88,7 +90,15 @@ def test_the_committed_income_table():
     assert round(counts[(incomes > 0) & (incomes % 1000 == 0)].sum() / positive, 2) == 0.59
 
 
-FILES = [TAXI_FILE, INCOME_FILE, TAXI_2020_FILE, FLIGHTS_FILE, HOURS_FILE]
+def test_the_committed_months():
+    _, *rows = (EXAMPLES / MONTHS_FILE).read_text().splitlines()
+    months = [row.split(",") for row in rows]
+    assert (len(months), months[0][0], months[-1][0]) == (36, "2018-01", "2020-12")
+    assert {sum(map(int, counts)) for _, *counts in months} == {10_000}
+    assert months_table(["a"], np.array([[3, 4]])) == "month,0,1\na,3,4\n"
+
+
+FILES = [TAXI_FILE, INCOME_FILE, TAXI_2020_FILE, FLIGHTS_FILE, HOURS_FILE, MONTHS_FILE]
 
 
 @pytest.mark.parametrize("file", FILES)

@@ -68,11 +68,17 @@ def survey(*, circular: bool = False, bins: int = BINS, epsilon: float = 1) -> l
     return lw.Survey("series", lw.MultiscaleWave(domain, epsilon=epsilon))
 
 
-def taxi_months() -> tuple[list[str], NDArray[np.int64]]:
-    """Return the names of the 36 months, and how many of 10,000 trips began in each bin."""
+def taxi_months(folder: str | None = None) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the names of the 36 months, and how many of 10,000 trips began in each bin.
+
+    Parameters
+    ----------
+    folder : str, optional
+        The data folder; by default as the benchmarks find it.
+    """
     from pyarrow import parquet
 
-    path = datasets.data_folder() / "taxi_pickup_seconds.parquet"
+    path = datasets.data_folder(folder) / "taxi_pickup_seconds.parquet"
     if not path.is_file():
         raise datasets.DataFolderError(f"{path} is not there; see benchmarks/README.md")
     table = parquet.read_table(path)

@@ -204,7 +204,7 @@ def test_the_overview_says_what_is_asked_and_promised(tmp_path: Path) -> None:
             text = await look(here, "/")
             assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
             for words in (
-                "a number from 0 to 80, told apart in 32 steps; counted by itself: 0",
+                "a number from 0 to 80, in 32 bins and single values for 0",
                 "one of 3 choices",
                 "one of 1,048,576 choices",
                 "epsilon = 3",

@@ -34,13 +34,14 @@ def structure(_: Measured) -> Any:
         (0.8, 0.62, "recovery\ny = B D′p + e,\nsparse p", "#e8eef0"),
         (0.95, 0.62, "p̂, k shares\non the simplex", "white"),
     ]
-    for (left, y, _one, _c), (right, *_rest) in itertools.pairwise(steps):
-        ax.annotate(
-            "", (right - 0.055, y), (left + 0.055, y), arrowprops={"arrowstyle": "->"}, zorder=0
-        )
+    boxes = []
     for x, y, text, color in steps:
         box = {"boxstyle": "round,pad=0.5", "facecolor": color, "edgecolor": "#1f4e5f"}
-        ax.text(x, y, text, ha="center", va="center", fontsize=8.5, bbox=box)
+        words = ax.text(x, y, text, ha="center", va="center", fontsize=8.5, bbox=box)
+        boxes.append((x, y, words.get_bbox_patch()))
+    for (left, y, start), (right, _, end) in itertools.pairwise(boxes):
+        arrow = {"arrowstyle": "->", "patchA": start, "patchB": end}
+        ax.annotate("", (right, y), (left, y), arrowprops=arrow)
     box = {"boxstyle": "round,pad=0.5", "facecolor": "#f7ecd2", "edgecolor": "#e0a030"}
     public = "public: ε and the signs A (m × k), column x is the set C_x, from a seed"
     ax.text(0.53, 0.16, public, ha="center", va="center", fontsize=8.5, bbox=box)

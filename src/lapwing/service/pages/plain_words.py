@@ -52,7 +52,7 @@ def asked_in_words(domain: Domain) -> str:
     --------
     >>> from lapwing.protocol.domains.interval import Interval
     >>> asked_in_words(Interval(0, 100, bins=256))
-    'a number from 0 to 100, told apart in 256 steps'
+    'a number from 0 to 100, in 256 bins'
     """
     told = domain.to_document()
     missing = "; people without an answer are counted" if domain.missing_index is not None else ""
@@ -62,8 +62,8 @@ def asked_in_words(domain: Domain) -> str:
             return f"a whole number from {low} to {high}{missing}"
         case "hashed-strings":
             return (
-                f"any text, of which {told['bits']} bits of its hash are asked; only texts "
-                f"that somebody thinks of can be found{missing}"
+                f"any text, as {told['bits']} bits of its hash; only texts on a list of "
+                f"candidates can be found{missing}"
             )
         case "categories":
             return _one_of(told["labels"]) + missing
@@ -71,10 +71,10 @@ def asked_in_words(domain: Domain) -> str:
             write = number_writer(domain.unit)
             low, high = (write(end) for end in (domain.left[0], domain.right[-1]))
             atoms = [write(atom) for atom in told["atoms"][:MOST_NAMED]]
-            alone = f"; counted by itself: {', '.join(atoms)}" if atoms else ""
+            alone = f" and single values for {', '.join(atoms)}" if atoms else ""
             return (
-                f"{_KINDS[domain.unit]} from {low} to {high}, told apart in "
-                f"{count_text(told['bins'])} steps{alone}{missing}"
+                f"{_KINDS[domain.unit]} from {low} to {high}, in "
+                f"{count_text(told['bins'])} bins{alone}{missing}"
             )
         case _:
             return f"one of {count_text(domain.size)} values{missing}"

@@ -1,0 +1,88 @@
+"""The pictures of the documentation are those that are drawn today; examples check their own."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from PIL import Image, ImageDraw
+
+from tests.clients_js.programs import chromium
+from tests.pictures import IMAGES, OTHER_NOISE, SAME_NOISE, apart, check_picture
+
+ROOT = Path(__file__).parents[1]
+
+BY_EXAMPLES = {
+    *("income.png", "multimodal_column.png", "smooth_column.png", "spiky_column.png"),
+    *("taxi.png", "two_periods.png"),
+}
+"""What the tests of the examples and of the README compare."""
+
+
+@pytest.fixture(scope="module")
+def pictures() -> ModuleType:
+    pytest.importorskip("playwright.sync_api", reason="needs: pip install 'lapwing[test]'")
+    spec = importlib.util.spec_from_file_location("docs_pictures", ROOT / "docs" / "pictures.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_picture_is_shown_and_every_shown_picture_is_there() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    shown = {
+        name for page in pages for name in re.findall(r"images/([\w-]+\.png)", page.read_text())
+    }
+    # The dark scheme has the same page as the light one.
+    assert shown | {"collector-dark.png"} == {path.name for path in IMAGES.iterdir()}
+
+
+def test_the_months_and_the_scheme_are_drawn_as_they_were(
+    pictures: ModuleType, tmp_path: Path
+) -> None:
+    pictures.draw_series(tmp_path)
+    pictures.draw_scheme(tmp_path)
+    drawn = sorted(tmp_path.iterdir())
+    assert len(drawn) == 3
+    for path in drawn:
+        check_picture(path, path.name, most=SAME_NOISE)
+
+
+@pytest.mark.service
+def test_the_pages_are_drawn_as_they_were(pictures: ModuleType, tmp_path: Path) -> None:
+    chromium()
+    pictures.draw_pages(tmp_path)
+    drawn = {path.name for path in tmp_path.iterdir()}
+    others = {"compressive-privatization.png", "taxi-series.png", "taxi-weeks.png"}
+    assert drawn | others | BY_EXAMPLES == {path.name for path in IMAGES.iterdir()}
+    for name in drawn:
+        check_picture(tmp_path / name, name, most=SAME_NOISE)
+
+
+def test_another_picture_is_noticed(tmp_path: Path) -> None:
+    name = "collector-numbers.png"
+    with Image.open(IMAGES / name) as picture:
+        width, height = picture.size
+        whole = picture.convert("RGB")
+    bare, dark = whole.copy(), whole.point(lambda color: 255 - color)
+    # The density is gone, as if it had not been drawn.
+    ImageDraw.Draw(bare).rectangle((0, height * 45 // 100, width, height * 7 // 10), fill="white")
+    small = whole.resize((width // 2, height // 2))
+    for number, changed in enumerate((bare, dark, small, Image.new("RGB", whole.size))):
+        path = tmp_path / f"{number}.png"
+        changed.quantize(256).save(path)
+        with pytest.raises(AssertionError, match="run: make pictures"):
+            check_picture(path, name, most=SAME_NOISE)
+    whole.save(tmp_path / "other_mode.png")
+    with pytest.raises(AssertionError, match="run: make pictures"):
+        check_picture(tmp_path / "other_mode.png", name, most=SAME_NOISE)
+    check_picture(IMAGES / name, name, most=SAME_NOISE)
+    pages = sorted(IMAGES.glob("collector-*.png"))
+    for first in pages:
+        for second in pages:
+            assert first == second or apart(first, second) > 2.5 * SAME_NOISE
+    assert OTHER_NOISE > SAME_NOISE
