@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from lapwing.cli.wording import described
 
 import lapwing as lw
-from lapwing.cli.wording import described
 from lapwing.client import Device
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.privacy.guarantee import Guarantee
