@@ -26,6 +26,7 @@
     LapwingWarning (UserWarning)
     ├── ConvergenceWarning                an iteration stopped at its limit
     ├── LimitedWarning                    a mean of limited values, and people are outside the range
+    ├── RowsWarning                       many rows are missing, unreadable or outside the range
     └── WeakAnswerWarning                 the answer is mostly prior: too few reports
 
 A message says what must hold, what came, what to do. It names a position, never a raw value:
@@ -208,6 +209,13 @@ class ConvergenceWarning(LapwingWarning):
 
 class LimitedWarning(LapwingWarning):
     """A mean is that of values limited to the range, and some people are outside it."""
+
+
+class RowsWarning(LapwingWarning):
+    """Many rows of a column are missing, cannot be read, or lie outside the range.
+
+    It holds exact counts of raw data, so it is for whoever holds them: keep it out of stored logs.
+    """
 
 
 class WeakAnswerWarning(LapwingWarning):

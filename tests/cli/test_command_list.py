@@ -117,10 +117,10 @@ def test_every_command_has_an_example_that_can_be_read() -> None:
         commands["tally"].make_context("tally", ["survey.json", "reports.lwr", "--bounds", "0"])
 
 
-def test_json_and_quiet_are_options_of_every_command() -> None:
+def test_json_quiet_and_yes_are_options_of_every_command() -> None:
     for command in leaves().values():
         flags = [one.opts[0] for one in command.get_params(typer.Context(command))]
-        assert flags[-3:-1] == ["--json", "--quiet"]
+        assert flags[-4:-1] == ["--json", "--quiet", "--yes"]
 
 
 @pytest.mark.parametrize("name", MOVED_COMMANDS)

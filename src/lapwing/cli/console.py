@@ -23,10 +23,12 @@ from typing import IO, TYPE_CHECKING, Any
 from lapwing.cli.option_groups import option
 from lapwing.documents import replacing
 from lapwing.engines.arrow.inputs import STDIN, input_name
-from lapwing.errors import ArgumentError, LapwingWarning
+from lapwing.errors import ArgumentError, DomainError, LapwingWarning
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from lapwing.protocol.domains.row_counts import RowCounts
 
 
 _PIPED_WIDTH = 200
@@ -87,7 +89,7 @@ def write_json(document: Mapping[str, Any]) -> None:
 
 @dataclass
 class Output:
-    """How one command speaks: its last two options.
+    """How one command speaks: the options that every command has.
 
     Parameters
     ----------
@@ -95,6 +97,8 @@ class Output:
         One JSON document instead of tables.
     quiet : bool
         No tables and no progress bar; JSON, warnings and errors stay.
+    yes : bool
+        Go on where a terminal would be asked.
 
     Attributes
     ----------
@@ -110,7 +114,14 @@ class Output:
         flags="--quiet -q",
         default=False,
     )
+    yes: bool = option(
+        "Go on without asking. A command asks only on a terminal, when most rows have no value in "
+        "the range.",
+        flags="--yes -y",
+        default=False,
+    )
     warnings: list[str] = field(default_factory=list, init=False)
+    _bar: Any = field(default=None, init=False)
 
     def show(self, document: Mapping[str, Any], *tables: Table) -> None:
         """Print the result of a command: the document as JSON, or the tables."""
@@ -137,6 +148,31 @@ class Output:
             return
         self.warnings.append(message)
         complain(f"warning: {message}")
+
+    def examine(self, rows: RowCounts, domain: Any, *, ask: bool = True) -> None:
+        """Say on stderr how many rows have no value in the range; ask where it is most of them.
+
+        These are exact counts of raw data, so they stand in no JSON document, and without a
+        terminal, where stderr may be a log, they are written only when a warning is due. There the
+        command goes on: a scheduled job that stops would tell of the data.
+
+        Raises
+        ------
+        DomainError
+            When whoever is asked does not go on.
+        """
+        if not (rows.enough and rows.without_value):
+            return
+        if self._bar is not None:
+            self._bar.stop()
+        if rows.doubtful:
+            complain(f"warning: {rows.text(domain)}. {rows.advice(domain)}.")
+        elif sys.stderr.isatty():
+            self.tell(rows.text(domain))
+        if rows.mostly_without and ask and not self.yes:
+            _ask_to_go_on()
+        if self._bar is not None:
+            self._bar.start()
 
     def tell(self, message: str) -> None:
         """Print one line on stderr about what goes on, unless nothing is to be said."""
@@ -176,7 +212,25 @@ class Output:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Elapsed())
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(what, total=total)
-            yield lambda steps: bar.advance(task, steps)
+            self._bar = bar
+            try:
+                yield lambda steps: bar.advance(task, steps)
+            finally:
+                self._bar = None
+
+
+def _ask_to_go_on() -> None:
+    """Ask on a terminal whether to go on; DomainError where the answer is not yes."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return
+    print(
+        "Most rows have no value in the range. Go on? [y/N] ", end="", file=sys.stderr, flush=True
+    )
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise DomainError(
+            "stopped, because most rows have no value in the range; nothing was written or paid "
+            "(--yes goes on without asking)"
+        )
 
 
 def facts(rows: Mapping[str, str]) -> Table:

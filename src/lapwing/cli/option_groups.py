@@ -15,7 +15,7 @@ from typer.core import TyperCommand
 
 from lapwing.errors import LapwingError
 
-OF_ALL = ("as_json", "quiet")
+OF_ALL = ("as_json", "quiet", "yes")
 """The options that every command has, by the names of their fields."""
 
 

@@ -22,8 +22,9 @@ from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.integers import Integers
+from lapwing.protocol.domains.row_counts import RowCounts, warn_of_rows
 from lapwing.protocol.domains.units import to_numbers
-from lapwing.protocol.messages.exact_counts import ExactCounts
+from lapwing.protocol.messages.exact_counts import ExactCounts, counts_of
 from lapwing.protocol.release import Release
 
 SMALLEST, LARGEST = -20, 62
@@ -73,18 +74,19 @@ class PrivateBounds:
         return self.release.parts[0].loss
 
 
-def steps_of(values: Values) -> NDArray[np.float64]:
+def steps_of(values: Values, *, faults: list[int] | None = None) -> NDArray[np.float64]:
     """Return the step of every value: float64 [n], NaN for a missing one.
 
     Step 0 holds what is at most 2^SMALLEST in size, and step k > 0 the values in (2^(k - 1), 2^k]
-    times that; step -k their negatives. Exact, also at powers of two.
+    times that; step -k their negatives. Exact, also at powers of two. `faults` gets the positions
+    of what is no number.
 
     Examples
     --------
     >>> (steps_of([0, 1, 1.5, -1.5, 2]) - steps_of([1])).tolist()
     [-20.0, 0.0, 1.0, -41.0, 1.0]
     """
-    x = to_numbers(values, unit="number", unreadable="missing")
+    x = to_numbers(values, unit="number", unreadable="missing", faults=faults)
     size = np.minimum(np.abs(x), 2.0**LARGEST)
     part, power = np.frexp(size)
     power = power - (part == 0.5)  # size is 2^power now at exact powers, and below it elsewhere
@@ -102,9 +104,16 @@ def edges(step: int) -> tuple[float, float]:
     return (end / 2, end) if step else (-end, end)
 
 
-def count_steps(values: Values) -> ExactCounts:
-    """Return the exact counts of the steps: secret, and they add up over parts of a column."""
-    return ExactCounts.of_values(steps_of(values), SCALES)
+def count_steps(values: Values, *, rows: RowCounts | None = None) -> ExactCounts:
+    """Return the exact counts of the steps: secret, and they add up over parts of a column.
+
+    `rows` gets how many values are missing and unreadable.
+    """
+    rows = RowCounts() if rows is None else rows
+    faults: list[int] = []
+    steps = steps_of(values, faults=faults)
+    rows.add_unreadable(faults)
+    return ExactCounts(SCALES, counts_of(steps, SCALES, rows=rows))
 
 
 @american
@@ -138,6 +147,12 @@ def private_bounds(
     PrivacyError, ArgumentError
         Before anything is drawn; BudgetError when the ledger cannot pay.
 
+    Warns
+    -----
+    RowsWarning
+        Of 100 values or more, before anything is paid: when more than half are missing or
+        unreadable, or more than 1 % are unreadable. It holds exact counts, for your eyes.
+
     Privacy
     -------
     Which step a row is in depends on that row alone, and the steps are fixed; so it is a
@@ -167,7 +182,12 @@ def private_bounds(
     rng = source_of(rng)  # before anything is paid
     query = HistogramQuery(2 * STEPS + 1)
     loss = query.loss(SCALES, promise)
-    summary = values if isinstance(values, ExactCounts) else count_steps(values)
+    if isinstance(values, ExactCounts):
+        summary = values
+    else:
+        rows = RowCounts()
+        summary = count_steps(values, rows=rows)
+        warn_of_rows(rows, SCALES, stacklevel=4)
     if summary.domain != SCALES:
         raise MismatchError("the exact counts must be of steps; make them with count_steps")
     if ledger is None:

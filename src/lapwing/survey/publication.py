@@ -169,6 +169,12 @@ def release(
     PrivacyError, ArgumentError, DomainError
         Before anything is drawn or released; BudgetError when the ledger cannot pay.
 
+    Warns
+    -----
+    RowsWarning
+        Of 100 values or more, before anything is paid: when more than half are missing, unreadable
+        or outside the range, or more than 1 % are unreadable. It holds exact counts, for your eyes.
+
     Examples
     --------
     >>> from lapwing.protocol.domains.interval import Interval
@@ -201,9 +207,9 @@ def release(
     if isinstance(values, ExactCounts):
         summary = values
     elif by is not None and isinstance(curated, Segmented):
-        summary = ExactCounts.of_segments(values, by, curated, texts=texts)
+        summary = ExactCounts._of_segments(values, by, curated, texts=texts, stacklevel=4)
     else:
-        summary = ExactCounts.of_values(values, curated, texts=texts)
+        summary = ExactCounts._of_values(values, curated, texts=texts, stacklevel=4)
     return replace(planned.publish(summary, ledger=ledger, name=name, rng=rng), note=note)
 
 

@@ -36,6 +36,12 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.domains.domain import MAXIMUM_BINS
 from lapwing.protocol.domains.domain_documents import build
+from lapwing.protocol.domains.row_counts import (
+    RowCounts,
+    are_many,
+    counted_values,
+    warn_of_rows,
+)
 from lapwing.protocol.messages.group_tallies import (
     MINIMUM,
     MOST_GROUPS,
@@ -230,7 +236,26 @@ class Survey(Stored):
         return None if lifetime is None else replace(self.guarantee, epsilon=lifetime)
 
     def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
-        """Return one report per value; runs on the device. See the randomizer."""
+        """Return one report per value; runs on the device. See the randomizer.
+
+        Warns
+        -----
+        RowsWarning
+            Of 100 values or more, before anything is randomized: when more than half are missing,
+            unreadable or outside the range, or more than 1 % are unreadable.
+        """
+        if are_many(values):
+            rows = RowCounts()
+            values = counted_values(values, self.randomizer.domain, rows)
+            warn_of_rows(rows, self.randomizer.domain)
+        return self._reports(values, rng=rng)
+
+    def _reports(
+        self, values: Values, *, rng: RandomSource | None = None, rows: RowCounts | None = None
+    ) -> Reports:
+        """Return one report per value, and count the rows; who asks says what there is to say."""
+        if rows is not None:
+            values = counted_values(values, self.randomizer.domain, rows)
         return self.randomizer.randomize(values, rng=rng).of_survey(self.fingerprint)
 
     @overload

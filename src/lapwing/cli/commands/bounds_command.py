@@ -24,6 +24,7 @@ from lapwing.privacy.exact_numbers import exact_delta
 from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.domains.row_counts import RowCounts
 from lapwing.protocol.domains.text_values import Decimal
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.results.rounding import argument_text
@@ -114,9 +115,11 @@ def _steps(
     with out.listening():
         table = open_table(path, header=header, decimal=decimal)
         values = ColumnValues.in_table(table, column, _NUMBERS, curator=True)
+        rows = RowCounts()
         with out.progress("count", values.table.rows) as advance:
-            parts = values.map(count_steps, advance=advance)
+            parts = values.map(count_steps, advance=advance, rows=rows)
             summary: ExactCounts = sum(parts, start=count_steps([]))
+        out.examine(rows, _NUMBERS)
     return summary
 
 

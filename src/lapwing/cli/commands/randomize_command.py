@@ -18,6 +18,7 @@ from lapwing.engines.arrow.report_tables import ENDINGS, LABELED_ENDINGS
 from lapwing.engines.arrow.value_jobs import randomize as randomize_tables
 from lapwing.engines.arrow.value_jobs import write_columns
 from lapwing.errors import ArgumentError
+from lapwing.protocol.domains.row_counts import RowCounts
 from lapwing.results.rounding import count_text
 from lapwing.survey.survey import Survey
 
@@ -78,6 +79,7 @@ def randomize(
     threads = work.workers()
     known = columns[0].table.rows if len(columns) == 1 else None
     progress = out.progress("randomize", known)
+    rows = RowCounts()
     with out.listening(), progress as advance, writing(output) as stream:
         total = write_columns(
             stream,
@@ -87,7 +89,9 @@ def randomize(
             by=work.by,
             threads=threads,
             advance=advance,
+            rows=rows,
         )
+        out.examine(rows, survey.randomizer.domain)  # before the reports have their name
     _show(out, survey, columns[0].name, total, work.by, str(output))
 
 
@@ -114,6 +118,7 @@ def _randomize_folder(
             threads=work.workers(),
             reading=given.reading(domain),
             advance=advance,
+            examine=out.examine,
         )
     _show(out, survey, given.column or "the only one", total, work.by, str(output))
 

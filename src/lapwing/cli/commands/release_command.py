@@ -23,6 +23,7 @@ from lapwing.cli.reading.options import (
 )
 from lapwing.cli.reading.stored_answers import read_stored_release
 from lapwing.cli.showing.answer import ShownAnswer, shown_answer
+from lapwing.engines.arrow.inputs import STDIN
 from lapwing.errors import ArgumentError
 from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
 from lapwing.planning.error_prediction import expected_error
@@ -128,7 +129,8 @@ class KindOptions:
     )
 
     dry_run: bool = option(
-        "Only show the expected error. Nothing is read, drawn, paid or written.",
+        "Only show the expected error, and how many rows of DATA cannot be used. Nothing is drawn, "
+        "paid or written. DATA need not exist.",
         default=False,
     )
     users: int | None = option("With --dry-run: how many people, from public knowledge.", "N")
@@ -188,11 +190,12 @@ def release(
     bins = release_bins(promise)
     domain, note = asked.curated(bins=bins) if stored is None else (stored.domain, "")
     texts_of(asked.texts, domain), decimal_of(asked.decimal, domain)
-    # Everything that can be refused is refused before the data are read or anything is paid.
+    # What can be refused is refused before the data are read or anything is paid.
     planned = planned_release(domain, promise, chosen.build_mechanism())
     name = payment.name or (output.name if output else "dry run")
     file = payment.checked(name, planned)
     if kind.users is not None:
+        _examine(data[0], column, domain, out, asked=asked)
         show_expected_error(out, domain, planned, kind.users, note=note)
         return
     assert output is not None
@@ -201,6 +204,14 @@ def release(
         counts, ledger=file, name=name, keep=lambda made: write_text(output, made.to_json())
     )
     _show(out, replace(published, note=note), output, payment.ledger)
+
+
+def _examine(
+    data: Path, column: str | None, domain: Domain, out: Output, *, asked: CuratorDomainOptions
+) -> None:
+    """Say how many rows are missing, unreadable and outside, where there is a table."""
+    if data == STDIN or (data.exists() and not is_summary(data)):
+        summary_of(data, column, domain, out, asked=asked, ask=False)
 
 
 def _round(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from lapwing.engines.arrow.value_jobs import Reading, summarize
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.integers import Integers
+from lapwing.protocol.domains.row_counts import RowCounts
 from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.exact_counts import MAGIC, ExactCounts
 from lapwing.protocol.messages.tally import LARGEST_COUNT
@@ -101,8 +103,11 @@ class PopulationOptions(ColumnOptions):
         """Return how many people of a table hold each symbol: int64 [domain.size]."""
         if self.count_column is None:
             rows = self.values_in(path, domain)
+            seen = RowCounts()
             with out.listening(), out.progress(what, rows.table.rows) as advance:
-                return rows.counts(advance=advance)
+                people = rows.counts(advance=advance, rows=seen)
+            out.examine(seen, domain, ask=False)
+            return people
         read = self.reading(domain)
         with out.listening():
             table = open_table(path, header=read.header, decimal=read.decimal)
@@ -138,10 +143,12 @@ def summary_of(
     asked: CuratorDomainOptions,
     threads: int = 1,
     progress: Path | None = None,
+    ask: bool = True,
 ) -> ExactCounts:
     """Return the counts of a column; ArgumentError and DomainError name the file and column.
 
-    `asked` says how its texts are read, whether it has a header, and the column of segments.
+    `asked` says how its texts are read, whether it has a header, and the column of segments. A
+    terminal is told how many rows are missing, unreadable and outside, and may be asked.
 
     Both are about the tables, their columns and types: no row is refused.
     """
@@ -157,6 +164,7 @@ def summary_of(
             reading=reading,
             progress=progress,
             advance=advance,
+            examine=partial(out.examine, ask=ask),
         )
 
 

@@ -20,6 +20,7 @@ from lapwing.engines.arrow.text_columns import NULL_TEXTS, numbers_in_texts, unc
 from lapwing.errors import ArgumentError, DomainError, LapwingWarning
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.label_columns import UNKNOWN, CodedLabels, coded_labels
+from lapwing.protocol.domains.row_counts import RowCounts
 from lapwing.protocol.domains.text_values import (
     EXAMPLES,
     Decimal,
@@ -39,6 +40,7 @@ _FITS = {
     "dates": ("date", "datetime"),
     "timestamps": ("date", "datetime", "time-of-day"),
     "times of day": ("time-of-day",),
+    "durations": ("time-of-day",),
     "texts": ("number", "date", "datetime", "time-of-day"),
 }
 
@@ -84,7 +86,7 @@ def labels_of(array: Any, *, column: str) -> list[str | None]:
     return labels
 
 
-def _valid_texts(array: Any, *, refuse: bool) -> Any:
+def _valid_texts(array: Any, *, refuse: bool, rows: RowCounts | None = None) -> Any:
     """Return texts or their bytes as texts; what is no UTF-8 is refused, or is missing."""
     import pyarrow as pa
 
@@ -106,6 +108,8 @@ def _valid_texts(array: Any, *, refuse: bool) -> Any:
                     position=position,
                 ) from None
             texts.append(None)
+            if rows is not None:
+                rows.add_unreadable([position])
     return pa.array(texts, pa.large_string())
 
 
@@ -117,6 +121,7 @@ def values_of(
     typed: bool,
     texts: Texts = "iso",
     decimal: Decimal = ".",
+    rows: RowCounts | None = None,
 ) -> Values:
     """Return an Arrow array as values of a domain: float64 [n], or labels by their numbers.
 
@@ -134,6 +139,8 @@ def values_of(
         How texts of dates and times are read.
     decimal : {".", ","}
         What stands before the fraction of a number in a text.
+    rows : RowCounts, optional
+        Gets the rows that cannot be read.
 
     Raises
     ------
@@ -163,9 +170,11 @@ def values_of(
     unit: Unit = domain.unit
     check_texts(texts, unit)
     if domain.ordered:
-        return _ordered(array, unit, column=column, texts=texts, decimal=decimal, refuse=refuse)
+        return _ordered(
+            array, unit, column=column, texts=texts, decimal=decimal, refuse=refuse, rows=rows
+        )
     if _kind(array.type) == "texts":
-        array = _valid_texts(array, refuse=refuse)
+        array = _valid_texts(array, refuse=refuse, rows=rows)
         if not typed:
             array = pc.utf8_trim_whitespace(array)
             labels = _text_labels(domain)
@@ -194,6 +203,8 @@ def _kind(kind: Any) -> str:
         return "timestamps"
     if types.is_time(kind):
         return "times of day"
+    if types.is_duration(kind):
+        return "durations"
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return "texts"
     if types.is_binary(kind) or types.is_large_binary(kind):  # the cells of a CSV, for one
@@ -210,7 +221,14 @@ def _refuse_kind(column: str, kind: str, needed: str, advice: str) -> NoReturn:
 
 
 def _ordered(
-    array: Any, unit: Unit, *, column: str, texts: Texts, decimal: Decimal, refuse: bool
+    array: Any,
+    unit: Unit,
+    *,
+    column: str,
+    texts: Texts,
+    decimal: Decimal,
+    refuse: bool,
+    rows: RowCounts | None,
 ) -> Values:
     import pyarrow as pa
 
@@ -248,10 +266,23 @@ def _ordered(
                 f"be written as {written}; correct it, leave it empty if it is missing{other}",
                 position=position,
             )
+        if rows is not None:
+            rows.add_unreadable(np.flatnonzero(unreadable))
         return numbers
     if kind == "times of day":
         ticks = array.cast(pa.int32() if pa.types.is_time32(array.type) else pa.int64())
         return _floats(ticks) / _PER_SECOND[array.type.unit]
+    if kind == "durations":
+        faults: list[int] = []
+        clocks = to_numbers(
+            array.to_numpy(zero_copy_only=False),
+            unit=unit,
+            unreadable="refuse" if refuse else "missing",
+            faults=faults,
+        )
+        if rows is not None:
+            rows.add_unreadable(faults)
+        return clocks
     if unit != "datetime":
         # The date and the time of day are those on the wall where the value was recorded.
         array = as_local_time(array, name=f"column {column!r}")

@@ -16,6 +16,7 @@ from lapwing.engines.arrow.ordered_work import in_order
 from lapwing.engines.arrow.table_reader import BATCH_ROWS, Table
 from lapwing.errors import ArgumentError, DomainError, ReportError
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.row_counts import RowCounts, counted_values
 from lapwing.protocol.domains.text_values import Decimal, Texts
 
 
@@ -100,7 +101,7 @@ class ColumnValues:
         with at_rows(self.table.label, first):
             return labels_of(named, column=self.by or "")
 
-    def _read(self, part: Any, first: int) -> NDArray[Any]:
+    def _read(self, part: Any, first: int, rows: RowCounts | None = None) -> NDArray[Any]:
         """Return the values of some rows, of which so many stand before them."""
         with at_rows(self.table.label, first):
             return values_of(
@@ -110,16 +111,19 @@ class ColumnValues:
                 typed=self.table.typed,
                 texts=self.texts,
                 decimal=self.decimal,
+                rows=rows,
             )
 
-    def beside(self, other: ColumnValues) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-        """Yield the values of batches together with those of another column of the table.
+    def beside(self, other: ColumnValues) -> Iterator[tuple[NDArray[Any], NDArray[Any], RowCounts]]:
+        """Yield the values of batches, those of another column of the table, and what was read.
 
         Both are read at once: standard input gives its rows once.
         """
         first = 0
         for batch in self.table.batches([self.name, other.name]):
-            yield self._read(batch.column(0), first), other._read(batch.column(1), first)
+            rows = RowCounts(label=self.table.label, start=first)
+            values = self._read(batch.column(0), first, rows)
+            yield values, other._read(batch.column(1), first), rows
             first += batch.num_rows
         if first == 0:
             self.check_type()
@@ -127,11 +131,12 @@ class ColumnValues:
 
     def map(
         self,
-        work: Callable[[NDArray[Any]], Any],
+        work: Callable[..., Any],
         *,
         advance: Callable[[int], None],
-        rows: int = BATCH_ROWS,
+        size: int = BATCH_ROWS,
         threads: int = 1,
+        rows: RowCounts | None = None,
     ) -> Iterator[Any]:
         """Yield what `work` makes of each batch, in their order; its DomainErrors name the row.
 
@@ -140,35 +145,50 @@ class ColumnValues:
         Parameters
         ----------
         work : callable
-            Given the values of one batch.
+            Given the values of one batch; with `rows`, also ``rows=`` of that batch.
         advance : callable
             Told the number of rows after each.
-        rows : int
+        size : int
             Most values in a batch.
         threads : int
             How many read values and work beside each other.
+        rows : RowCounts, optional
+            Gets how many are missing, unreadable and outside.
         """
-        jobs = (partial(self._worked, work, *held) for held in self._slices(rows))
-        for number, result in in_order(jobs, threads=threads):
+        if rows is None:
+            plain = work
+
+            def work(values: NDArray[Any], rows: RowCounts) -> Any:
+                return plain(values)
+
+        jobs = (partial(self._worked, work, *held) for held in self._slices(size))
+        for number, result, read in in_order(jobs, threads=threads):
+            if rows is not None:
+                rows += read
             yield result
             advance(number)
 
     def _worked(
-        self, work: Callable[[NDArray[Any]], Any], first: int, part: Any, named: Any
-    ) -> tuple[int, Any]:
+        self, work: Callable[..., Any], first: int, part: Any, named: Any
+    ) -> tuple[int, Any, RowCounts]:
         labels = self._labels(named, first)
-        values = self._read(part, first)
+        rows = RowCounts(label=self.table.label, start=first)
+        values = self._read(part, first, rows)
         with at_rows(self.table.label, first):
-            result = work(values)
-        return len(part), result if self.by is None else (result, labels)
+            result = work(values, rows=rows)
+        return len(part), result if self.by is None else (result, labels), rows
 
-    def counts(self, *, advance: Callable[[int], None]) -> NDArray[np.int64]:
-        """Return how many people hold each symbol: int64 [domain.size]."""
+    def counts(self, *, advance: Callable[[int], None], rows: RowCounts) -> NDArray[np.int64]:
+        """Return how many people hold each symbol: int64 [domain.size]; count the rows, too."""
         size = self.domain.size
         total = np.zeros(size, dtype=np.int64)
-        for symbols in self.map(self.domain.index, advance=advance):
+        for symbols in self.map(self._symbols, advance=advance, rows=rows):
             total += np.bincount(symbols, minlength=size)
         return total
+
+    def _symbols(self, values: NDArray[Any], rows: RowCounts) -> NDArray[np.int64]:
+        symbols: NDArray[np.int64] = self.domain.index(counted_values(values, self.domain, rows))
+        return symbols
 
 
 def decimal_mark(table: Table, domain: Domain, texts: Texts) -> Decimal:

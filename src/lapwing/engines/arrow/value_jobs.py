@@ -25,6 +25,7 @@ from lapwing.engines.arrow.table_reader import Table
 from lapwing.errors import ArgumentError
 from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.row_counts import Examine, RowCounts, warn_of_rows
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Decimal, Texts
 from lapwing.protocol.messages.exact_counts import (
@@ -66,6 +67,7 @@ def randomize(
     threads: int | None = None,
     reading: Reading | None = None,
     advance: Advance = unwatched,
+    examine: Examine = warn_of_rows,
 ) -> int:
     """Turn the values of a data set into reports, and return how many.
 
@@ -90,6 +92,9 @@ def randomize(
         How cells of texts are read.
     advance : callable
         Told the number of rows after each batch.
+    examine : callable
+        Given the :class:`lapwing.protocol.domains.row_counts.RowCounts` so far and the domain,
+        before a file takes its name. Default: a RowsWarning where most rows have no value.
 
     Raises
     ------
@@ -112,7 +117,16 @@ def randomize(
     for one in columns:
         one.check_type()
     workers = 1 if rng is not None else threads_or_all(threads)
-    work = partial(write_columns, survey=survey, by=by, rng=rng, threads=workers, advance=advance)
+    seen = RowCounts()
+    work = partial(
+        write_columns,
+        survey=survey,
+        by=by,
+        rng=rng,
+        threads=workers,
+        advance=advance,
+        rows=seen,
+    )
     ending = output.suffix.lower()
     if ending in ENDINGS:
         if by is not None and ending not in LABELED_ENDINGS:
@@ -121,14 +135,16 @@ def randomize(
                 f"{ending}"
             )
         with replacing(output.resolve()) as stream:
-            return work(stream, columns, ending=ending)
+            total: int = work(stream, columns, ending=ending)
+            examine(seen, domain)
+            return total
     if output.exists() and not output.is_dir():
         raise ArgumentError(
             f"the output must be a folder, or a file that ends in {', '.join(ENDINGS)}; "
             f"{output.name} is neither"
         )
     output.mkdir(exist_ok=True)
-    return _write_folder(output, columns, survey, by, work)
+    return _write_folder(output, columns, survey, by, work, _Examination(seen, domain, examine))
 
 
 def write_columns(
@@ -141,6 +157,7 @@ def write_columns(
     rng: RandomSource | None = None,
     threads: int = 1,
     advance: Advance = unwatched,
+    rows: RowCounts | None = None,
 ) -> int:
     """Write the reports of the values of some columns; return how many.
 
@@ -153,13 +170,15 @@ def write_columns(
         As of :func:`randomize`.
     ending : str
         As of :func:`lapwing.engines.arrow.report_tables.write_reports`.
+    rows : RowCounts, optional
+        Gets how many values are missing and outside.
     """
-    work = partial(survey.randomize, rng=rng)
-    rows = reports_per_block(survey.randomizer.report_width)
+    work = partial(survey._reports, rng=rng)
+    size = reports_per_block(survey.randomizer.report_width)
     batches = (
         batch
         for people in columns
-        for batch in people.map(work, advance=advance, rows=rows, threads=threads)
+        for batch in people.map(work, advance=advance, size=size, threads=threads, rows=rows)
     )
     return write_reports(stream, survey, batches, ending=ending, by=by)
 
@@ -173,6 +192,7 @@ def _write_folder(
     survey: Survey,
     by: str | None,
     work: Callable[..., int],
+    examination: _Examination,
 ) -> int:
     job: dict[str, Any] = {"verb": "randomize", "survey": survey.fingerprint, "by": by}
     job |= {"columns": sorted({one.name for one in columns}), "texts": columns[0].texts}
@@ -196,13 +216,47 @@ def _write_folder(
         before = saved.identity(path)
         with replacing(part.resolve()) as stream:
             made = work(stream, [one], ending=".parquet")
+            examination.of_part()
             # Noted before the file has its name: one that is noted and absent was never seen.
             saved.add(path, before, {"output": part.name, "reports": made})
             if path is not None:
                 saved.save(b"")
         total += made
     finished(output / _PROGRESS)
+    examination.at_end()
     return total
+
+
+@dataclass
+class _Examination:
+    """Who is told of the rows of a folder, whose files appear one after the other.
+
+    Parameters
+    ----------
+    rows : RowCounts
+        So far.
+    domain : Domain
+    examine : callable
+        Called before the file that makes them doubtful appears, and again where it is most rows;
+        else once at the end.
+    """
+
+    rows: RowCounts
+    domain: Domain
+    examine: Examine
+    told: int = 0
+
+    def of_part(self) -> None:
+        """Tell where the rows are more doubtful than before."""
+        doubt = self.rows.doubtful + self.rows.mostly_without
+        if doubt > self.told:
+            self.told = doubt
+            self.examine(self.rows, self.domain)
+
+    def at_end(self) -> None:
+        """Tell where nobody was told."""
+        if not self.told:
+            self.examine(self.rows, self.domain)
 
 
 def summarize(
@@ -215,6 +269,7 @@ def summarize(
     reading: Reading | None = None,
     progress: Path | str | None = None,
     advance: Advance = unwatched,
+    examine: Examine = warn_of_rows,
 ) -> ExactCounts:
     """Return how many people of a data set hold each symbol: exact, and secret.
 
@@ -236,6 +291,9 @@ def summarize(
         as secret as the data, and readable by its owner only.
     advance : callable
         Told the number of rows after each batch.
+    examine : callable
+        Given the :class:`lapwing.protocol.domains.row_counts.RowCounts` of the rows that were read
+        and the domain. Default: a RowsWarning where most rows have no value in the range.
 
     Raises
     ------
@@ -264,15 +322,17 @@ def summarize(
     if stored is not None:
         total += np.frombuffer(stored, dtype="<i8")
     saved.check_only([one.table.file for one, _ in columns])
+    rows = RowCounts()
     for one, beside in columns:
         if saved.is_done(one.table.file) is not None:
             continue
         before = saved.identity(one.table.file)
-        total += symbol_counts(one, beside, curated, workers, advance)
+        total += symbol_counts(one, beside, curated, workers, advance, rows=rows)
         saved.add(one.table.file, before, {})
         if saved.due():
             saved.save(total.astype("<i8").tobytes())
     saved.save(total.astype("<i8").tobytes())
+    examine(rows, curated.domain if isinstance(curated, Segmented) else curated)
     return ExactCounts(curated, total)
 
 
@@ -316,6 +376,8 @@ def symbol_counts(
     domain: Domain,
     threads: int = 1,
     advance: Advance = unwatched,
+    *,
+    rows: RowCounts,
 ) -> NDArray[np.int64]:
     """Return how many rows of a table hold each symbol: int64 [domain.size].
 
@@ -327,14 +389,17 @@ def symbol_counts(
         Of a curator.
     threads : int
     advance : callable
+    rows : RowCounts
+        Gets how many values are missing, unreadable and outside.
     """
     counts = np.zeros(domain.size, dtype=np.int64)
     if beside is not None and isinstance(domain, Segmented):
-        for cells, others in one.beside(beside):
-            counts += counts_by_segment(cells, others, domain)
+        for cells, others, read in one.beside(beside):
+            counts += counts_by_segment(cells, others, domain, rows=read)
+            rows += read
             advance(cells.shape[0])
         return counts
     work = partial(counts_of, domain=domain)
-    for part in one.map(work, advance=advance, threads=threads):
+    for part in one.map(work, advance=advance, threads=threads, rows=rows):
         counts += part
     return counts

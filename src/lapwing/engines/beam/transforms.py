@@ -366,6 +366,6 @@ class _Randomizing(DoFn):  # type: ignore[misc]
             labels = None
             if self.by is not None:
                 labels = labels_of(column_in(batch, self.by), column=self.by)
-            reports = self.survey.randomize(values)
+            reports = self.survey._reports(values)
             made = report_batch(reports, self.survey, labels=labels, by=self.by)
             yield pa.Table.from_batches([made])

@@ -33,6 +33,7 @@ from lapwing.engines.arrow.value_jobs import segments_beside, symbol_counts
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.protocol.domains.row_counts import RowCounts
 from lapwing.protocol.messages.reports import Reports, reports_per_block
 from lapwing.protocol.messages.tally import Tally, TallyLog
 from lapwing.survey.survey import Survey
@@ -151,8 +152,8 @@ def randomize_values(given: Given, batches: Batches) -> Batches:
     if table is None:
         return
     values = _column(given, table, survey.randomizer.domain, curator=False)
-    rows = reports_per_block(survey.randomizer.report_width)
-    for made in values.map(survey.randomize, advance=unwatched, rows=rows):
+    size = reports_per_block(survey.randomizer.report_width)
+    for made in values.map(survey._reports, advance=unwatched, size=size):
         reports, labels = made if given["by"] is not None else (made, None)
         batch = report_batch(reports, survey, labels=labels, by=given["by"])
         yield batch.set_column(0, "report", batch.column(0).cast(pa.binary()))
@@ -167,7 +168,7 @@ def summarize_values(given: Given, batches: Batches) -> Batches:
     cells = domain.domain if given["by"] is not None else domain  # type: ignore[attr-defined]
     values = _column(given, table, cells, curator=True)
     beside = segments_beside(values, given["by"], domain)
-    counts = symbol_counts(values, beside, domain, 1, unwatched)
+    counts = symbol_counts(values, beside, domain, 1, unwatched, rows=RowCounts())
     yield _row_of(counts)
 
 

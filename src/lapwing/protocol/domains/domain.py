@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from lapwing.documents import class_document, html_of
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.arrays import Values
+from lapwing.protocol.domains.row_counts import RowCounts
 from lapwing.protocol.domains.text_values import Texts, Unit
 from lapwing.protocol.domains.units import check_some, to_numbers
 
@@ -115,13 +116,34 @@ class Domain(ABC):
     def index(self, values: Values) -> NDArray[np.int64]:
         """Return the symbol of each value."""
 
-    def index_or_missing(self, values: Values, *, texts: Texts = "iso") -> NDArray[np.int64]:
+    def index_or_missing(
+        self, values: Values, *, texts: Texts = "iso", rows: RowCounts | None = None
+    ) -> NDArray[np.int64]:
         """Return the symbol of each value, the missing one for what is none: int64 [n].
 
         For a curator, who must not refuse a row. The domain is one of :meth:`for_curator`.
+
+        Parameters
+        ----------
+        values : array_like [n]
+        texts : {"iso", "days", "seconds"}
+        rows : RowCounts, optional
+            Gets what the symbols do not tell: values that cannot be read, and those clipped.
         """
-        numbers = to_numbers(values, unit=self.unit, texts=texts, unreadable="missing")
+        faults: list[int] = []
+        numbers = to_numbers(
+            values, unit=self.unit, texts=texts, unreadable="missing", faults=faults
+        )
+        numbers = self._rounded(numbers)
+        if rows is not None:
+            rows.add_unreadable(faults)
+            if not self.outside_indices:
+                rows.add_clipped(numbers, self)
         return self.index(numbers) if numbers.size else np.zeros(0, dtype=np.int64)
+
+    def _rounded(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return numbers as a curator reads them, who refuses no fraction."""
+        return numbers
 
     @abstractmethod
     def for_curator(self) -> Self:

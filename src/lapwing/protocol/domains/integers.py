@@ -20,8 +20,6 @@ from lapwing.protocol.domains.domain import (
     read_numbers,
     refuse_outside,
 )
-from lapwing.protocol.domains.text_values import Texts
-from lapwing.protocol.domains.units import to_numbers
 
 
 @dataclass(frozen=True)
@@ -111,10 +109,8 @@ class Integers(Domain):
     name: ClassVar[str] = "integers"
     """Of its class, in documents."""
 
-    def index_or_missing(self, values: Values, *, texts: Texts = "iso") -> NDArray[np.int64]:
-        """Return the symbol of each value, rounded; the missing one for what is none: int64 [n]."""
-        numbers = to_numbers(values, unit="number", texts=texts, unreadable="missing")
-        return super().index_or_missing(np.rint(numbers))
+    def _rounded(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.rint(numbers)
 
     def for_curator(self) -> Integers:
         """Return the domain with numbers outside clipped and missing ones counted."""

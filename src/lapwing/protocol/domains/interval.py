@@ -401,14 +401,14 @@ class Interval(Domain):
                     refuse_outside(nowhere, what="a circle, so be finite")
                 missing = nowhere if missing is None else missing | nowhere
             numbers = np.where(nowhere | (numbers >= self.high), self.low, numbers)
-        below, above = self._beyond(numbers)
-        if self.outside == "refuse" and not self.circular:
-            refuse_outside(below | above, what="[low, high] of the domain")
+        beyond = None if self.outside == "clip" else self._beyond(numbers)
+        if beyond is not None and self.outside == "refuse" and not self.circular:
+            refuse_outside(beyond[0] | beyond[1], what="[low, high] of the domain")
         numbers = np.clip(numbers, self.low, self.high)
         searched = self.atoms or self.edges is not None
         symbols = self._searched_index(numbers) if searched else self._regular_index(numbers)
-        if self.below_index is not None and self.above_index is not None:
-            symbols[below], symbols[above] = self.below_index, self.above_index
+        if beyond is not None and self.below_index is not None and self.above_index is not None:
+            symbols[beyond[0]], symbols[beyond[1]] = self.below_index, self.above_index
         if missing is not None:
             symbols[missing] = self.size - 1
         return symbols

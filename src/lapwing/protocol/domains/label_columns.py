@@ -52,6 +52,11 @@ class CodedLabels:
         """Return the number of values."""
         return int(self.codes.size)
 
+    def cells(self, positions: NDArray[np.int64]) -> list[Any]:
+        """Return the values of some rows, None for missing."""
+        codes = self.codes[positions].tolist()
+        return [None if code < 0 else self.distinct[code] for code in codes]
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Return the values themselves, None for missing."""
         values = np.empty(len(self.distinct) + 1, dtype=object)

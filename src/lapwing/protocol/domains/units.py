@@ -6,7 +6,7 @@ unit           the number                                  accepted beside numbe
 number         itself                                      "12.5"
 date           days since 1970-01-01                       date, "2026-11-21"
 datetime       seconds since 1970-01-01T00:00 UTC          datetime, "2026-11-21T09:30"
-time-of-day    seconds since midnight, "24:00" is 86400    time, datetime, "09:30"
+time-of-day    seconds since midnight, "24:00" is 86400    time, datetime, timedelta, "09:30"
 =============  ==========================================  =======================
 
 **Time zones.** A timestamp with a zone has the date and time of day of its own zone, and is the
@@ -110,12 +110,16 @@ def _number(value: Any, *, unit: Unit, texts: Texts) -> float:
             return float(numbers_of_timestamps(np.array([value]), unit=unit)[0])
         if isinstance(value, datetime.date | datetime.time) and unit != "number":
             return calendar_number(value, unit=unit)
+        if isinstance(value, datetime.timedelta | np.timedelta64) and unit == "time-of-day":
+            return _clock_of_duration(value)
         if isinstance(value, Decimal) or (
             isinstance(value, numbers.Real) and _is_plain(type(value))
         ):
             return _float(value)
     except TypeError:
         pass
+    except _UnreadableError:
+        raise
     except NoClockError as error:
         raise _UnreadableError(f"must be a {unit}: {error}") from None
     except Exception:  # classes of others (pandas' far moments) raise what they like
@@ -124,6 +128,20 @@ def _number(value: Any, *, unit: Unit, texts: Texts) -> float:
     if isinstance(value, datetime.date | datetime.time | np.datetime64):
         hint = "; declare the unit of the domain, for example unit='date'"
     raise _UnreadableError(f"must be a {unit}, got a {type(value).__name__}{hint}")
+
+
+def _clock_of_duration(value: datetime.timedelta | np.timedelta64) -> float:
+    """Return the time of day that a duration since midnight is: databases give clocks so."""
+    if isinstance(value, np.timedelta64):
+        seconds = float(_seconds_of_durations(np.array([value]))[0])
+    else:
+        since = value.days * DAY + value.seconds
+        seconds = (since * 10**6 + value.microseconds) / 1e6
+    if not 0 <= seconds <= DAY:
+        raise _UnreadableError(
+            "must be a time-of-day, got a duration of more than a day or less than none"
+        )
+    return seconds
 
 
 def _float(value: Any) -> float:
@@ -227,7 +245,12 @@ def check_some(array: NDArray[Any]) -> None:
 
 
 def to_numbers(
-    values: Values, *, unit: Unit, texts: Texts = "iso", unreadable: Unreadable = "refuse"
+    values: Values,
+    *,
+    unit: Unit,
+    texts: Texts = "iso",
+    unreadable: Unreadable = "refuse",
+    faults: list[int] | None = None,
 ) -> NDArray[np.float64]:
     """Return values as float64 [n]; missing ones (None, NaN, NaT) as NaN.
 
@@ -242,6 +265,8 @@ def to_numbers(
         How texts of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
     unreadable : {"refuse", "missing"}
         What becomes of a value that is no number of the unit: a truth value, another text.
+    faults : list of int, optional
+        Gets the positions of such values where they are missing.
 
     Raises
     ------
@@ -279,12 +304,17 @@ def to_numbers(
     if kind in "iuf":
         with np.errstate(all="ignore"):
             return array.astype(np.float64, copy=False)
+    if kind == "m" and unit == "time-of-day":
+        seconds = _seconds_of_durations(array)
+        if np.all((seconds >= 0) & (seconds <= DAY) | np.isnat(array)):
+            return seconds
+        return _each(array, unit=unit, texts=texts, unreadable=unreadable, faults=faults)
     calendar = kind == "M" and unit != "number"
     if calendar:
         with contextlib.suppress(NoClockError):  # told below, of the first that is not missing
             return numbers_of_timestamps(array, unit=unit)
     if kind in "OUS" or unreadable == "missing" or calendar:
-        return _each(array, unit=unit, texts=texts, unreadable=unreadable)
+        return _each(array, unit=unit, texts=texts, unreadable=unreadable, faults=faults)
     hint = "; declare the unit of the domain, for example unit='date'" if kind == "M" else ""
     raise DomainError(f"values must be numbers, got an array of {array.dtype.name}{hint}")
 
@@ -308,11 +338,16 @@ def _nullable_numbers(values: Any) -> NDArray[np.float64] | None:
 
 
 def _each(
-    array: NDArray[Any], *, unit: Unit, texts: Texts, unreadable: Unreadable
+    array: NDArray[Any],
+    *,
+    unit: Unit,
+    texts: Texts,
+    unreadable: Unreadable,
+    faults: list[int] | None,
 ) -> NDArray[np.float64]:
     found = np.full(array.shape, np.nan)
     # Not tolist(), which makes whole numbers of moments in nanoseconds.
-    cells = array if array.dtype.kind == "M" else array.tolist()
+    cells = array if array.dtype.kind in "mM" else array.tolist()
     for position, value in enumerate(cells):
         try:
             found[position] = _number(value, unit=unit, texts=texts)
@@ -321,6 +356,8 @@ def _each(
                 raise DomainError(
                     f"the value at position {position} {error}", position=position
                 ) from None
+            if faults is not None:
+                faults.append(position)
     return found
 
 
@@ -393,6 +430,22 @@ def numbers_of_timestamps(array: NDArray[Any], *, unit: Unit) -> NDArray[np.floa
     numbers = _ticks_in_unit(ticks, *_TICK[kind], unit=unit)
     numbers[missing] = np.nan
     return numbers + far
+
+
+def _seconds_of_durations(array: NDArray[Any]) -> NDArray[np.float64]:
+    """Return timedelta64 [n] as seconds, cut to microseconds: float64 [n].
+
+    NaT is NaN. Months and what has no unit are infinite, and so is what is far beyond a day.
+    """
+    kind, count = np.datetime_data(array.dtype)
+    finer, kind = _FINER.get(kind, 1), "us" if kind in _FINER else kind
+    if kind not in _TICK:
+        return np.where(np.isnat(array), np.nan, np.inf)
+    seconds, parts = _TICK[kind]
+    ticks = array.astype(array.dtype.newbyteorder("="), copy=False).view(np.int64)
+    far = np.abs(ticks.astype(np.float64)) * count * seconds > 2.0 * DAY * parts * finer
+    near = np.where(far, 0, ticks) * count // finer * seconds / parts
+    return np.where(np.isnat(array), np.nan, np.where(far, np.inf, near))
 
 
 def _ticks_in_unit(

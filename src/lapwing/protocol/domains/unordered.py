@@ -13,6 +13,7 @@ from lapwing.errors import DomainError
 from lapwing.linear.arrays import Values
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.label_columns import CodedLabels, coded_labels
+from lapwing.protocol.domains.row_counts import RowCounts
 from lapwing.protocol.domains.text_values import Texts, check_texts
 from lapwing.protocol.domains.units import check_some, is_missing, one_dimensional
 
@@ -60,7 +61,9 @@ class Unordered(Domain):
         check_some(array)
         return self._symbols(array)
 
-    def index_or_missing(self, values: Values, *, texts: Texts = "iso") -> NDArray[np.int64]:
+    def index_or_missing(
+        self, values: Values, *, texts: Texts = "iso", rows: RowCounts | None = None
+    ) -> NDArray[np.int64]:
         """Return the symbol of each value, the missing one for what is none: int64 [n]."""
         check_texts(texts, self.unit)
         missing = self.missing_index
@@ -68,8 +71,15 @@ class Unordered(Domain):
             raise DomainError("only a domain with a missing symbol has a place for every value")
         coded = coded_labels(values, self._compared)
         if coded is not None:
-            return self._of_codes(coded, unknown=missing)
-        return self._symbols(one_dimensional(values), unknown=missing)
+            symbols = self._of_codes(coded, unknown=missing)
+        else:
+            array = one_dimensional(values)
+            symbols = self._symbols(array, unknown=missing)
+        if rows is not None:
+            absent = np.flatnonzero(symbols == missing)
+            cells: Any = array[absent] if coded is None else coded.cells(absent)
+            rows.add_unreadable(absent[[not is_missing(cell) for cell in cells]])
+        return symbols
 
     @property
     def _compared(self) -> Sequence[str | int]:

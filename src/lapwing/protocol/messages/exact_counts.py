@@ -16,6 +16,7 @@ from lapwing.errors import ArgumentError, DomainError, FormatError, MismatchErro
 from lapwing.linear.arrays import Values
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.protocol.domains.row_counts import RowCounts, warn_of_rows
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.observation import Summed
@@ -27,34 +28,49 @@ MOST_PEOPLE = 2**40
 """So that the exact integers of every mechanism stay below 2^63."""
 
 
-def counts_of(values: Values, domain: Domain, *, texts: Texts = "iso") -> NDArray[np.int64]:
+def counts_of(
+    values: Values, domain: Domain, *, texts: Texts = "iso", rows: RowCounts | None = None
+) -> NDArray[np.int64]:
     """Return how many values fall on each symbol of a curator's domain: int64 [domain.size].
 
     Each value counts once, by itself: what cannot be read is missing, and no values are counts of
-    zero.
+    zero. `rows` gets how many are missing, unreadable and outside.
     """
-    return np.bincount(domain.index_or_missing(values, texts=texts), minlength=domain.size)
+    symbols = domain.index_or_missing(values, texts=texts, rows=rows)
+    counts = np.bincount(symbols, minlength=domain.size)
+    if rows is not None:
+        rows.add_symbols(counts, domain)
+    return counts
 
 
 def counts_by_segment(
-    values: Values, by: Values, domain: Segmented, *, texts: Texts = "iso"
+    values: Values,
+    by: Values,
+    domain: Segmented,
+    *,
+    texts: Texts = "iso",
+    rows: RowCounts | None = None,
 ) -> NDArray[np.int64]:
     """Return how many rows fall in each cell of a curator's table: int64 [domain.size].
 
-    A row's cell follows from its own value and segment; what is no segment is in none.
+    A row's cell follows from its own value and segment; what is no segment is in none. `rows` is
+    as of :func:`counts_of`.
 
     Raises
     ------
     ArgumentError
         When there are not as many segments as values.
     """
-    symbols = domain.domain.index_or_missing(values, texts=texts)
+    symbols = domain.domain.index_or_missing(values, texts=texts, rows=rows)
     segments = domain.segmentation.index_or_missing(by)
     if symbols.size != segments.size:
         raise ArgumentError(
             f"there must be a segment for each value, got {segments.size} and {symbols.size}"
         )
-    return np.bincount(segments * domain.domain.size + symbols, minlength=domain.size)
+    counts = np.bincount(segments * domain.domain.size + symbols, minlength=domain.size)
+    if rows is not None:
+        rows.add_symbols(counts.reshape(-1, domain.domain.size).sum(axis=0), domain.domain)
+    return counts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,10 +144,24 @@ class ExactCounts(Summed):
         domain : Interval, Integers or Categories
         texts : {"iso", "days", "seconds"}
             How texts of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
+
+        Warns
+        -----
+        RowsWarning
+            Of 100 values or more: when more than half are missing, unreadable or outside the range,
+            or more than 1 % are unreadable.
         """
         require_domain(domain)
-        domain = domain.for_curator()
-        return cls(domain, counts_of(values, domain, texts=texts))
+        return cls._of_values(values, domain.for_curator(), texts=texts, stacklevel=3)
+
+    @classmethod
+    def _of_values(
+        cls, values: Values, curated: Domain, *, texts: Texts, stacklevel: int
+    ) -> ExactCounts:
+        rows = RowCounts()
+        counts = counts_of(values, curated, texts=texts, rows=rows)
+        warn_of_rows(rows, curated, stacklevel=stacklevel + 1)
+        return cls(curated, counts)
 
     @classmethod
     def of_segments(
@@ -148,7 +178,16 @@ class ExactCounts(Summed):
         texts : {"iso", "days", "seconds"}
         """
         curated = replace(domain, domain=domain.domain.for_curator())
-        return cls(curated, counts_by_segment(values, by, curated, texts=texts))
+        return cls._of_segments(values, by, curated, texts=texts, stacklevel=3)
+
+    @classmethod
+    def _of_segments(
+        cls, values: Values, by: Values, curated: Segmented, *, texts: Texts, stacklevel: int
+    ) -> ExactCounts:
+        rows = RowCounts()
+        counts = counts_by_segment(values, by, curated, texts=texts, rows=rows)
+        warn_of_rows(rows, curated.domain, stacklevel=stacklevel + 1)
+        return cls(curated, counts)
 
     @property
     def people(self) -> int:

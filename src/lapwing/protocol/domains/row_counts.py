@@ -1,0 +1,225 @@
+"""How many rows of a column are missing, cannot be read, or lie outside the range.
+
+Exact counts of raw data, for the eyes of whoever holds them: they go to a screen, and nothing that
+is stored or published depends on them. They are taken from the numbers and symbols that a reader
+makes anyway, so no row is read twice.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import RowsWarning
+from lapwing.linear.arrays import Values
+from lapwing.protocol.domains.units import is_missing, one_dimensional, to_numbers, to_text
+
+LEAST_ROWS = 100
+"""Rows from which on they are counted for somebody: a device has one."""
+
+_UNREADABLE_SHARE = 0.01
+"""More unreadable rows than this share give a warning: fewer move no share by a point."""
+
+_FORMS = {
+    "number": "Write numbers as 1234.5, without separators of thousands; --decimal , reads 1234,5. "
+    "Truth values and durations are no numbers",
+    "date": "Write dates as 2026-11-21, or say how texts are read (--texts)",
+    "datetime": "Write timestamps as 2026-11-21T09:30, or say how texts are read (--texts)",
+    "time-of-day": "Write times as 09:30, or say how texts are read (--texts)",
+}
+"""What to do about rows that cannot be read, for each unit."""
+
+
+@dataclass
+class RowCounts:
+    """How many rows of a column have no value in the range, and why.
+
+    Parameters
+    ----------
+    rows : int
+        All of them.
+    absent : int
+        Without a value: missing and unreadable ones.
+    unreadable : int
+        With something that is no value of the domain.
+    outside : int
+        With a value below or above the range.
+    first : int, optional
+        Rows before the first unreadable one, in its file.
+    label : str
+        Of the file that is read; empty for values in memory. Of several files, of that with the
+        first unreadable row.
+    start : int
+        Rows of the file before those at hand.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.integers import Integers
+    >>> counts = RowCounts(1000, absent=30, unreadable=20, outside=3, first=6, label="a.csv")
+    >>> counts.text(Integers(0, 9))
+    'of 1,000 rows: 10 missing, 20 unreadable (the first in row 7 of a.csv), 3 outside 0 to 9'
+    """
+
+    rows: int = 0
+    absent: int = 0
+    unreadable: int = 0
+    outside: int = 0
+    first: int | None = None
+    label: str = ""
+    start: int = 0
+
+    @property
+    def missing(self) -> int:
+        """Rows that say that there is no value."""
+        return max(0, self.absent - self.unreadable)
+
+    @property
+    def without_value(self) -> int:
+        """Rows that are missing, unreadable or outside."""
+        return self.absent + self.outside
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are as many rows as somebody is told of."""
+        return self.rows >= LEAST_ROWS
+
+    @property
+    def mostly_without(self) -> bool:
+        """Whether more than half of enough rows have no value in the range."""
+        return self.enough and 2 * self.without_value > self.rows
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether a warning is due: more than half, or more than 1 % that cannot be read."""
+        return self.mostly_without or (self.enough and self._many_unreadable)
+
+    @property
+    def _many_unreadable(self) -> bool:
+        return self.unreadable > _UNREADABLE_SHARE * self.rows
+
+    def text(self, domain: Any) -> str:
+        """Return the counts in words, those that are not zero."""
+        unreadable = (
+            f"{self.unreadable:,} unreadable"
+            if domain.ordered
+            else (f"{self.unreadable:,} with none of the labels")
+        )
+        if self.first is not None:
+            where = f"in row {self.first + 1} of {self.label}"
+            unreadable += f" (the first {where if self.label else f'at position {self.first}'})"
+        said = [f"{self.missing:,} missing"] * (self.missing > 0)
+        said += [unreadable] * (self.unreadable > 0)
+        if self.outside:
+            ends = (to_text(float(end), unit=domain.unit) for end in (domain.low, domain.high))
+            said.append(f"{self.outside:,} outside {' to '.join(ends)}")
+        return f"of {self.rows:,} rows: {', '.join(said) or 'none without a value in the range'}"
+
+    def advice(self, domain: Any) -> str:
+        """Return what to do where :attr:`doubtful`."""
+        if self._many_unreadable and domain.ordered:
+            return _FORMS[domain.unit]
+        if self._many_unreadable:
+            return "Check the column, or name a label for all other values (--other)"
+        if self.outside > self.missing:
+            return "Check the column and its unit (seconds or minutes?), or choose another range"
+        return "Check the column"
+
+    def __iadd__(self, other: RowCounts) -> RowCounts:
+        """Add the counts of rows that come after these."""
+        self.rows += other.rows
+        self.absent += other.absent
+        self.unreadable += other.unreadable
+        self.outside += other.outside
+        if self.first is None:
+            self.first, self.label = other.first, other.label
+        return self
+
+    def add_unreadable(self, positions: Sequence[int] | NDArray[Any]) -> None:
+        """Count rows that hold no value of the domain, by their positions in increasing order."""
+        if len(positions):
+            self.unreadable += len(positions)
+            place = self.start + int(positions[0])
+            self.first = place if self.first is None else min(place, self.first)
+
+    def add_numbers(self, numbers: NDArray[np.float64], domain: Any) -> None:
+        """Count the rows of a column of numbers: those missing, and those outside."""
+        self.rows += numbers.size
+        if not _all_within(numbers, domain):
+            absent = ~np.isfinite(numbers) if domain.circular else np.isnan(numbers)
+            self.absent += int(np.count_nonzero(absent))
+            self.add_clipped(numbers, domain)
+
+    def add_clipped(self, numbers: NDArray[np.float64], domain: Any) -> None:
+        """Count numbers outside that have no symbol of their own.
+
+        On a circle values wrap, so there are none; but infinity has no place there.
+        """
+        if _all_within(numbers, domain):
+            return
+        if domain.circular:
+            self.add_unreadable(np.flatnonzero(np.isinf(numbers)))
+        else:
+            self.outside += int(np.count_nonzero(numbers < domain.low))
+            self.outside += int(np.count_nonzero(numbers > domain.high))
+
+    def add_symbols(self, counts: NDArray[np.int64], domain: Any) -> None:
+        """Count the rows of a curator's column by how many hold each symbol."""
+        self.rows += int(counts.sum())
+        self.absent += int(counts[domain.missing_index])
+        self.outside += int(counts[domain.outside_indices].sum())
+
+
+def are_many(values: Any) -> bool:
+    """Return whether there are as many values as somebody is told of."""
+    return hasattr(values, "__len__") and np.ndim(values) > 0 and len(values) >= LEAST_ROWS
+
+
+def counted_values(values: Values, domain: Any, rows: RowCounts) -> Values:
+    """Return values as a randomizer reads them, and count those that are missing or outside.
+
+    What a domain refuses is not counted: it is an error with its position.
+    """
+    refuse = domain.missing_index is None
+    if not domain.ordered:
+        labels: Any = values
+        rows.rows += len(labels)
+        rows.absent += 0 if refuse else _missing_labels(labels)
+        return values
+    faults: list[int] = []
+    unreadable: Any = "refuse" if refuse else "missing"
+    numbers = to_numbers(values, unit=domain.unit, unreadable=unreadable, faults=faults)
+    rows.add_unreadable(faults)
+    rows.add_numbers(numbers, domain)
+    return numbers
+
+
+def _missing_labels(values: Any) -> int:
+    """Return how many labels are missing."""
+    codes = getattr(values, "codes", None)  # of labels by their numbers
+    if isinstance(codes, np.ndarray):
+        return int(np.count_nonzero(codes < 0))
+    array = one_dimensional(values)
+    if array.dtype.kind in "iuUS":
+        return 0
+    return sum(is_missing(cell) for cell in array.tolist() if type(cell) not in (str, int))
+
+
+def _all_within(numbers: NDArray[np.float64], domain: Any) -> bool:
+    """Return whether all are in the range, in two passes without a temporary array."""
+    return not numbers.size or bool(domain.low <= numbers.min() and numbers.max() <= domain.high)
+
+
+Examine = Callable[[RowCounts, Any], None]
+"""Given the counts of a column and its domain, before anything is paid or written."""
+
+
+def warn_of_rows(counts: RowCounts, domain: Any, *, stacklevel: int = 3) -> None:
+    """Give a RowsWarning where most rows have no value in the range, or many cannot be read."""
+    if counts.doubtful:
+        said = f"{counts.text(domain)}. {counts.advice(domain)}."
+        warnings.warn(said, RowsWarning, stacklevel=stacklevel)
