@@ -154,8 +154,9 @@ def test_nothing_that_is_stored_holds_the_counts(tmp_path: Path) -> None:
             warnings.simplefilter("ignore", RowsWarning)
             made = lw.release(values, RANGE, neighbors="replace-one", epsilon=1, ledger=ledger)
         document = json.loads(made.to_json())
+        document["answers"] = None
         for part in document["parts"]:
-            part.pop("answers"), part.pop("identifier")
+            part["identifier"] = None
         kept.append(document)
     assert kept[0] == kept[1]
     assert "177" not in ledger.path.read_text() and "123" not in ledger.path.read_text()

@@ -110,13 +110,16 @@ class PaymentOptions:
         "Name of the entry in the ledger. Default: the name of the output.", "TEXT"
     )
 
-    def checked(self, name: str, planned: PlannedRelease) -> LedgerFile | None:
-        """Return the ledger, if one is named; BudgetError unless it can pay."""
+    def checked(
+        self, output: Path | None, planned: PlannedRelease
+    ) -> tuple[LedgerFile | None, str]:
+        """Return the ledger, if one is named, and the entry; BudgetError unless it can pay."""
+        name = self.name or (output.name if output else "dry run")
         if self.ledger is None:
-            return None
+            return None, name
         file = Ledger.open(self.ledger)
         file.read().spend(name, planned.guarantee, loss=planned.loss)
-        return file
+        return file, name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,8 +195,7 @@ def release(
     texts_of(asked.texts, domain), decimal_of(asked.decimal, domain)
     # What can be refused is refused before the data are read or anything is paid.
     planned = planned_release(domain, promise, chosen.build_mechanism())
-    name = payment.name or (output.name if output else "dry run")
-    file = payment.checked(name, planned)
+    file, name = payment.checked(output, planned)
     if kind.users is not None:
         _examine(data[0], column, domain, out, asked=asked)
         show_expected_error(out, domain, planned, kind.users, note=note)
