@@ -54,11 +54,12 @@ without asking) and `--help` or `-h`.
 Where values are read, `-` is standard input, a CSV. Parquet and tables of values need
 `pip install 'lapwing[data]'`, pictures `lapwing[plot]`.
 
-**Rows without a value.** A command that reads a column of 100 rows or more counts those that are missing,
-unreadable or outside the range. It names the first unreadable row, never its value. A terminal shows the counts
-before anything is written or paid. Above a half, the command asks there whether to go on. Without a terminal it goes
-on, and writes the counts to stderr when more than half of the rows, or more than 1 % by unreadable ones, are
-affected. The counts are exact, so they are as secret as the column: keep them out of stored logs.
+**Rows without a value.** Of a column of 100 rows or more, commands count the rows that are missing,
+unreadable or outside the range. They name the first unreadable row, never its value. A terminal
+shows the counts before anything is written or paid. Where most rows have no value, the command asks
+there whether to go on. Without a terminal, the command goes on. It then writes the counts to stderr
+only where most rows have no value, or more than 1 % are unreadable. The counts are exact, so they
+are as secret as the column: keep them out of stored logs.
 
 **Values.** A CSV has a line of column names (or `--no-header`: then the columns are 1, 2, 3). What
 stands in that line may be values, so it is shown only once `--column` or `--by` names one of them,
