@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import httpx
@@ -374,12 +375,19 @@ def test_a_visitor_sees_the_bytes_before_they_are_sent_and_answers_once(place: P
         page.click("#randomize")
         page.wait_for_selector("#report:not([hidden])")
         assert page.evaluate("document.activeElement.id") == "h-report"
+        # Words come first; the bytes are behind a click.
+        assert not page.is_visible("#bytes")
+        words = page.inner_text("#report")
+        assert "an epsilon of 2" in words and "The survey that it answers: Birds." in words
+        assert "Your randomized answer, 1 byte." in words and "no name and no cookie" in words
+        page.click("#size")
         shown = bytes.fromhex(page.inner_text("#bytes"))
         batch = Batch.from_bytes(shown)
         assert batch.survey == BIRDS.fingerprint and batch.reports == 1
         # Asked again after a reload, it is the same report, and still nothing was sent.
         page.reload()
         page.wait_for_selector("#report:not([hidden])")
+        page.click("#size")
         assert bytes.fromhex(page.inner_text("#bytes")) == shown and uploads == []
         page.click("#send")
         page.wait_for_selector("#status:has-text('Sent and stored')")
@@ -387,7 +395,7 @@ def test_a_visitor_sees_the_bytes_before_they_are_sent_and_answers_once(place: P
         page.reload()
         page.wait_for_selector("#status:has-text('Sent and stored')")
         assert page.is_disabled("#randomize") and not page.is_visible("#send")
-        assert page.inner_text("#spent") == "1 answer, an epsilon of 2 of 20 in all."
+        assert page.inner_text("#spent") == "1 answer has cost an epsilon of 2 so far."
 
 
 def test_a_report_that_is_not_to_be_sent_never_is(place: Place) -> None:
@@ -401,25 +409,133 @@ def test_a_report_that_is_not_to_be_sent_never_is(place: Place) -> None:
         page.fill("#value", "2026-05-06")
         page.keyboard.press("Enter")
         page.wait_for_selector("#report:not([hidden])")
-        # Another page of this browser says that it would be sent along.
-        other = page.context.new_page()
-        other.goto(f"{place.address}/take-part/{BIRDS.fingerprint}")
-        other.wait_for_selector("[data-ready]")
-        other.get_by_label("snipe").check()
-        other.click("#randomize")
-        other.wait_for_selector("#others:not([hidden])")
-        assert "One earlier report" in other.inner_text("#others")
-        other.close()
         page.click("#withdraw")
         page.wait_for_selector("#status:has-text('Not sent')")
         assert uploads == [] and not page.is_visible("#send")
+
+
+def _answer(page: Any, address: str, *, label: str = "", text: str = "") -> bytes:
+    """Draw a report on a page and return the bytes that it shows."""
+    page.goto(address)
+    page.wait_for_selector("[data-ready]")
+    if label:
+        page.get_by_label(label).check()
+    else:
+        page.fill("#value", text)
+    page.click("#randomize")
+    page.wait_for_selector("#report:not([hidden])")
+    return bytes.fromhex(page.text_content("#bytes"))
+
+
+def test_what_is_shown_is_sent_and_nothing_else(place: Place) -> None:
+    with opened(place, analyst=False) as page:
+        uploads: list[bytes] = []
+        page.on(
+            "request",
+            lambda asked: (
+                uploads.append(asked.post_data_buffer) if "batches" in asked.url else None
+            ),
+        )
+        pages = {each: f"{place.address}/take-part/{each.fingerprint}" for each in SURVEYS}
+        dates = _answer(page, pages[DAYS], text="2026-05-06")
+        incomes = _answer(page, pages[INCOME], text="20")
+        birds = _answer(page, pages[BIRDS], label="snipe")
+        cards = page.locator("#waiting li")
+        assert cards.count() == 2 and "sent only by its own button" in page.inner_text("#others")
+        page.click("#send")
+        page.wait_for_selector("#status:has-text('Sent and stored')")
+        assert uploads == [birds]
+        # The others wait still, each with its bytes and a button of its own.
+        card = cards.filter(has_text="Days, epoch e")
+        card.locator("summary").click()
+        assert bytes.fromhex(card.locator("code").inner_text()) == dates
+        card.get_by_role("button", name="Send it", exact=True).click()
+        page.wait_for_selector("#status:has-text('Days, epoch e: sent and stored')")
+        assert uploads == [birds, dates]
+        cards.get_by_role("button", name="Do not send it").click()
+        page.wait_for_selector("#others", state="hidden")
+        page.goto(pages[INCOME])
+        page.wait_for_selector("#status:has-text('Not sent')")
+        assert uploads == [birds, dates] and incomes not in uploads
+        assert page.inner_text("#spent") == "3 answers together have cost an epsilon of 7 so far."
+
+
+def test_the_cost_is_said_before_anything_is_drawn(place: Place) -> None:
+    with opened(place, analyst=False) as page:
+        page.goto(f"{place.address}/take-part/{DAYS.fingerprint}")
+        page.wait_for_selector("[data-ready]")
+        assert page.inner_text("#cost") == (
+            "Epsilon measures how much a report can tell about you. This answer costs an epsilon "
+            "of 2. Your answers to this collector have cost nothing so far."
+        )
+        said = page.inner_text("#limits")
+        assert "50 % sure of your answer can be at most 88.08 % sure" in said
+        assert "this one answer and no further one: with it, an epsilon of 2 in all" in said
+        assert not page.is_visible("#budget") and page.input_value("#most") == "2"
+        _answer(page, page.url, text="2026-05-06")
+        assert not page.is_visible("#limits")
+        # On another survey the next answer is added to what was spent.
+        page.goto(f"{place.address}/take-part/{INCOME.fingerprint}")
+        page.wait_for_selector("[data-ready]")
+        assert "an epsilon of 3. Your" in page.inner_text("#cost")
+        assert "have cost an epsilon of 2 so far" in page.inner_text("#cost")
+        assert page.input_value("#most") == "3" and page.input_value("#budget") == "5"
+        # What the visitor types holds.
+        page.click("#limits summary")
+        page.fill("#budget", "4.50")
+        assert page.inner_text("#allowed").endswith("3 for one answer and 4.50 in all.")
+        page.fill("#value", "20")
+        page.click("#randomize")
+        page.wait_for_selector("#wrong:has-text('4.5 in all')")
+        assert "change the limits above" in page.inner_text("#wrong")
+        page.fill("#budget", "")
+        page.click("#randomize")
+        page.wait_for_selector("#wrong:has-text('all answers to this collector together must be')")
+        assert not page.is_visible("#report")
+
+
+HOSTILE = "<img src=x onerror=alert(1)> {{ 7*7 }} <script>alert(2)</script> javascript:alert(3)"
+
+
+@pytest.mark.parametrize("width", [390, 1000])
+def test_the_text_of_a_survey_is_shown_as_plain_text_and_kept(place: Place, width: int) -> None:
+    texts = {"purpose": HOSTILE, "owner": "x" * 1000, "contact": "Füße & Söhne"}
+    survey = lw.Survey(
+        f"Legs {width}",
+        lw.RandomizedResponse(lw.Categories(["two", "more"]), 2),
+        question="How many legs <b>do</b> you see?",
+        **texts,  # type: ignore[arg-type]
+    )
+    path = open_survey(place.address, survey)
+    viewport = {"width": width, "height": 900}
+    with opened(place, analyst=False, viewport=viewport) as page:
+        address = f"{place.address}/take-part/{survey.fingerprint}"
+        _answer(page, address, label="two")
+        assert page.inner_text("h1") == survey.question
+        assert page.locator("#notice dd").all_inner_texts() == [*texts.values()]
+        assert page.locator("main img, main b, main script").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.locator("#version").count() == 0
+        changed = replace(survey, question="How many wings?", purpose="Another")
+        body = {"survey": changed.to_document(), "minimum": 1}
+        answer = httpx.put(path, json=body, headers=as_role(ADMIN), timeout=SECONDS)
+        assert answer.status_code == 200, answer.text
+        page.reload()
+        page.wait_for_selector("[data-ready]")
+        assert page.inner_text("h1") == "How many wings?"
+        assert "version 2. It was changed on 20" in page.inner_text("#version")
+        page.click("#notice summary")
+        assert survey.question in page.inner_text("#notice details")
+        # This browser keeps what it showed when it answered.
+        assert page.inner_text("#answered li").endswith(f"You were asked: {survey.question}")
+        assert page.locator("main img, main b, main script").count() == 0
 
 
 def test_a_visitor_who_allows_less_is_asked_for_nothing(place: Place) -> None:
     with opened(place, analyst=False) as page:
         page.goto(f"{place.address}/take-part/{BIRDS.fingerprint}")
         page.wait_for_selector("[data-ready]")
-        page.click("summary")
+        page.click("#limits summary")
         page.fill("#most", "1")
         page.get_by_label("snipe").check()
         page.click("#randomize")
@@ -427,7 +543,9 @@ def test_a_visitor_who_allows_less_is_asked_for_nothing(place: Place) -> None:
         assert "epsilon" in page.inner_text("#wrong") and not page.is_visible("#report")
         page.fill("#most", "much")
         page.click("#randomize")
-        page.wait_for_selector("#wrong:has-text('epsilonCap')")
+        page.wait_for_selector(
+            "#wrong:has-text('Largest epsilon of one answer must be a number above 0')"
+        )
         page.fill("#most", "4")
         page.click("#randomize")
         page.wait_for_selector("#report:not([hidden])")
@@ -450,7 +568,7 @@ def test_an_answer_from_outside_costs_nothing_until_it_is_meant(place: Place) ->
             assert not page.is_visible("#report") and not page.is_visible("#ledger")
             page.click("#randomize")
             page.wait_for_selector("#report:not([hidden])")
-            assert page.inner_text("#spent") == f"1 answer, an epsilon of {cost} of 20 in all."
+            assert page.inner_text("#spent") == f"1 answer has cost an epsilon of {cost} so far."
 
 
 def test_nothing_is_spent_on_an_epoch_that_has_ended(place: Place) -> None:

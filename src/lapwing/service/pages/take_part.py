@@ -15,6 +15,7 @@ from lapwing.service.pages.page_answers import page
 from lapwing.service.pages.plain_words import asked_in_words, guarantee_in_words, learned_at_most
 from lapwing.service.problem_answers import ProblemError
 from lapwing.service.requests import check_query, collector_of
+from lapwing.service.survey_life import to_text as moment_to_text
 
 MOST_BUTTONS = 12
 """Labels up to which each has a button of its own; more are in a list."""
@@ -33,6 +34,8 @@ async def show(request: Request) -> Response:
     return page(
         "take_part.html",
         name=survey.name,
+        notice=survey.notice,
+        former=[{"until": moment_to_text(each.until), "text": each.text} for each in kept.notices],
         fingerprint=kept.stored.fingerprint,
         asks=asked_in_words(survey.randomizer.domain),
         guarantee=guarantee_in_words(survey),

@@ -1,7 +1,8 @@
-// The page on which a visitor's own browser randomizes an answer, shows the bytes, and sends them
-// only when asked.
+// The page on which a visitor's own browser randomizes an answer, says what is in the report, and
+// sends that report alone, only when asked. All texts are set as texts: nothing of them is markup.
 
-import { Device } from "/static/client/lapwing.mjs";
+import { Batch, Device } from "/static/client/lapwing.mjs";
+import { amount } from "/static/client/lapwing/exact.mjs";
 
 const find = (id) => document.getElementById(id);
 
@@ -26,8 +27,25 @@ let epochs = [];
 /** An answer outside of what is counted, of which the visitor was told. */
 let told = null;
 
-const makeDevice = () =>
-  new Device({ epsilonCap: find("most").value.trim(), budget: find("budget").value.trim() });
+/** Which limits the visitor has typed; the others follow from the survey. */
+const typed = new Set();
+
+/** Return the limit in a field, by the words beside it. */
+function limit(id) {
+  const text = find(id).value.trim();
+  const number = Number(text);
+  try {
+    const found = amount(text !== "" && Number.isFinite(number) ? number : text, id);
+    if (found.numerator > 0n) return found.toString();
+  } catch {
+    // Said below.
+  }
+  throw new Error(
+    `${find(id).labels[0].textContent} must be a number above 0, such as 2, 0.5 or 1/3, got "${text}"`,
+  );
+}
+
+const makeDevice = () => new Device({ epsilonCap: limit("most"), budget: limit("budget") });
 
 function say(text, alarming = false) {
   const status = find("status");
@@ -109,23 +127,45 @@ async function stillOpen() {
   return false;
 }
 
-function showReport(answer) {
-  const bytes = answer.body ?? new Uint8Array();
-  const code = find("bytes");
+/** Put the bytes of a report into an element, its randomized part marked. */
+function writeBytes(code, bytes) {
   const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0"));
-  const middle = document.createElement("mark");
-  middle.textContent = hex.slice(HEADER, -CHECKSUM).join(" ");
+  const middle = element("mark", hex.slice(HEADER, -CHECKSUM).join(" "));
   code.replaceChildren(
     `${hex.slice(0, HEADER).join(" ")} `,
     middle,
     ` ${hex.slice(-CHECKSUM).join(" ")}`,
   );
-  const cost = answer.epsilon === "0" ? "It costs nothing: the same report was made before." : `It costs an epsilon of ${answer.epsilon}.`;
-  find("meaning").textContent =
-    `For epoch ${answer.epoch}, ${bytes.length} bytes. ${cost} ` +
-    "Any other answer could have made the same report, with a probability that is at most " +
-    `${factor(survey.epsilon)} times smaller or larger.`;
+}
+
+function element(name, ...content) {
+  const made = document.createElement(name);
+  made.append(...content);
+  return made;
+}
+
+function showReport(answer) {
   find("report").hidden = answer.state !== "waiting";
+  if (answer.state !== "waiting") return;
+  const { segment, records } = Batch.fromBytes(answer.body);
+  const cost =
+    answer.epsilon === "0"
+      ? "It costs nothing: the same report was made before."
+      : `It costs an epsilon of ${answer.epsilon}.`;
+  find("meaning").textContent =
+    `This browser has made one report for epoch ${answer.epoch}. ${cost} Nothing has been sent yet. It holds:`;
+  if (find("group")) {
+    const group = survey.segments[segment - 1];
+    find("group").textContent = group
+      ? `Your group, in the open: ${group}.`
+      : "No group: you count as other.";
+  }
+  find("content").textContent =
+    `Your randomized answer, ${records.length === 1 ? "1 byte" : `${records.length} bytes`}. ` +
+    "Any other answer could have made the same report, and that is at most " +
+    `${factor(survey.epsilon)} times less or more likely.`;
+  find("size").textContent = `All ${answer.body.length} bytes`;
+  writeBytes(find("bytes"), answer.body);
 }
 
 function factor(epsilon) {
@@ -135,6 +175,7 @@ function factor(epsilon) {
 
 function showAnswer(answer) {
   showReport(answer);
+  find("limits").hidden = true;
   find("randomize").disabled = true;
   if (answer.state === "waiting") {
     say("Your report is made and kept here. Nothing has been sent yet.");
@@ -144,19 +185,86 @@ function showAnswer(answer) {
   else say(RESULTS[answer.state]);
 }
 
+const STATES = {
+  waiting: "not sent",
+  stored: "sent and stored",
+  refused: "refused by the collector",
+  withdrawn: "not sent, and it will not be",
+};
+
+const nameOf = ({ name, survey: of, epoch }) => `${name ?? `Survey ${of.slice(0, 12)}`}, epoch ${epoch}`;
+
 async function showLedger() {
-  const { spent, budget, answers } = await device.ledger();
+  const { spent, answers } = await device.ledger();
   find("ledger").hidden = answers.length === 0;
-  const counted = answers.length === 1 ? "1 answer" : `${answers.length} answers`;
-  find("spent").textContent = `${counted}, an epsilon of ${spent} of ${budget} in all.`;
+  const counted = answers.length === 1 ? "1 answer has" : `${answers.length} answers together have`;
+  find("spent").textContent = `${counted} cost an epsilon of ${spent} so far.`;
+  find("answered").replaceChildren(
+    ...answers.map((answer) => {
+      const { question } = answer.notice;
+      const asked = question ? ` You were asked: ${question}` : "";
+      return element("li", `${nameOf(answer)}: ${STATES[answer.state]}.${asked}`);
+    }),
+  );
   const others = answers.filter(
-    ({ survey: of, epoch, state }) => state === "waiting" && !(of === fingerprint && epoch === chosen()),
-  ).length;
-  find("others").hidden = others === 0;
-  find("others").textContent =
-    `${others === 1 ? "One earlier report" : `${others} earlier reports`} that you made here wait to be sent. ` +
-    "The button below does not send them.";
+    ({ survey: of, epoch, state }) =>
+      state === "waiting" && !(of === fingerprint && epoch === chosen()),
+  );
+  find("others").hidden = others.length === 0;
+  find("waiting").replaceChildren(...others.map(waitingCard));
+  showCost(spent, answers);
   return answers;
+}
+
+/** Return what is shown of another report that waits: its bytes, and buttons of its own. */
+function waitingCard(answer) {
+  const link = element("a", "Its page");
+  link.href = `/take-part/${answer.survey}`;
+  const code = element("code");
+  code.className = "bytes";
+  writeBytes(code, answer.body);
+  const bytes = element("details", element("summary", `All ${answer.body.length} bytes`), code);
+  const [sending, stopping] = [element("button", "Send it"), element("button", "Do not send it")];
+  stopping.className = "quiet";
+  const finish = (work, end) => async () => {
+    sending.disabled = stopping.disabled = true;
+    try {
+      await work();
+      const { answers } = await device.ledger();
+      const { state } = answers.find(({ batch }) => batch === answer.batch);
+      say(`${nameOf(answer)}: ${end ?? STATES[state]}.`, state === "waiting");
+      await showLedger();
+    } catch (error) {
+      say(sentence(error), true);
+      sending.disabled = stopping.disabled = false;
+    }
+  };
+  const { survey: of, epoch } = answer;
+  sending.addEventListener("click", finish(() => device.send(collector, { survey: of, epoch })));
+  stopping.addEventListener("click", finish(() => device.withdraw(of, { epoch })));
+  const row = element("div", sending, stopping);
+  row.className = "row";
+  const card = element("li", element("p", `${nameOf(answer)}. `, link), bytes, row);
+  card.className = "card";
+  return card;
+}
+
+/** Say what the answer costs and what is allowed; by default, this answer and no more. */
+function showCost(spent, answers) {
+  const again = survey.remembered && answers.some(({ survey: of }) => of === fingerprint);
+  const now = again ? "nothing: the same report is sent again" : `an epsilon of ${survey.epsilon}`;
+  const before = answers.length === 0 ? "nothing" : `an epsilon of ${spent}`;
+  find("cost").textContent =
+    `Epsilon measures how much a report can tell about you. This answer costs ${now}. ` +
+    `Your answers to this collector have cost ${before} so far.`;
+  const all = again ? amount(spent, "") : amount(spent, "").plus(amount(survey.epsilon, ""));
+  if (!typed.has("most")) find("most").value = survey.epsilon;
+  if (!typed.has("budget")) find("budget").value = all.toString();
+  const [most, budget] = ["most", "budget"].map((id) => find(id).value.trim());
+  find("allowed").textContent =
+    typed.size === 0
+      ? `This browser allows this one answer and no further one: with it, an epsilon of ${budget} in all.`
+      : `You allow an epsilon of ${most} for one answer and ${budget} in all.`;
 }
 
 const chosen = () => find("epoch").value;
@@ -171,6 +279,7 @@ async function showEpoch() {
     return;
   }
   find("report").hidden = true;
+  find("limits").hidden = false;
   find("randomize").disabled = false;
   say("The promise of this survey is checked. You can answer.");
 }
@@ -202,7 +311,8 @@ async function randomize(event) {
     find("h-report").focus();
   } catch (error) {
     find("randomize").disabled = false;
-    complain(sentence(error));
+    const limited = ["PrivacyError", "BudgetError"].includes(error?.name);
+    complain(sentence(error) + (limited ? " To answer, change the limits above." : ""));
   }
 }
 
@@ -218,6 +328,7 @@ async function send() {
     await device.send(collector, { survey, epoch: chosen() });
     const answer = await current();
     showReport(answer);
+    await showLedger();
     if (answer.state === "waiting") {
       const seconds = Math.max(1, Math.ceil((answer.due - Date.now()) / 1000));
       say(`${RESULTS.waiting} It may be tried again in ${seconds} seconds.`, true);
@@ -234,13 +345,15 @@ async function withdraw() {
   try {
     await device.withdraw(survey, { epoch: chosen() });
     showAnswer(await current());
+    await showLedger();
   } catch (error) {
     say(sentence(error), true);
   }
 }
 
 async function begin() {
-  device = makeDevice();
+  // To read what is asked needs no limit; what is allowed is checked when an answer is made.
+  device = new Device({ epsilonCap: 24, budget: 24 });
   survey = await device.fetch(collector, fingerprint);
   epochs = (await device.epochs(collector, survey)).filter(({ state }) => state === "open" || state === "grace");
   if (epochs.length === 0) {
@@ -259,6 +372,12 @@ async function begin() {
   form.hidden = false;
   form.addEventListener("submit", randomize);
   find("epoch").addEventListener("change", () => showEpoch().catch((error) => say(sentence(error), true)));
+  for (const id of ["most", "budget"]) {
+    find(id).addEventListener("input", () => {
+      typed.add(id);
+      showLedger().catch((error) => say(sentence(error), true));
+    });
+  }
   find("send").addEventListener("click", send);
   find("withdraw").addEventListener("click", withdraw);
   await showEpoch();
