@@ -82,7 +82,7 @@ def test_whole_numbers_times_and_labels(results: Path, done: Program) -> None:
         ("number", ("--at-most", "x"), "must be a number"),
         ("number", ("--at-most", "nan"), "must be a number"),
         ("number", ("--above", "9", "--below", "1"), "--above must not be greater than --below"),
-        ("number", ("--above", "1", "--above", "2", "--below", "3"), "one by one"),
+        ("number", ("--above", "1", "--above", "2", "--below", "3"), "one lower and one upper end"),
         ("number", ("--at-least", "x"), "--at-least must be a number"),
         ("number", ("--share", "51"), "from -50 to 50"),
         (

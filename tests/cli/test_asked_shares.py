@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -150,7 +151,7 @@ def test_heavy_hitters_are_asked_by_name(done: Program, lapwing: Program) -> Non
     assert row["share"] == 0.25 and row["low"] < 0.25 < row["high"]
     assert "(simultaneous)" in done("answer", "h.json", "--share", "curlew").out
     run = lapwing("answer", "h.json", "--share", "curlw")
-    assert run.code == 2 and "did you mean curlew?" in run.complaint and "6 %" in run.complaint
+    assert run.code == 2 and "did you mean curlew?" in run.complaint and "6.00 %" in run.complaint
     run = lapwing("answer", "h.json", "--at-most", "1")
     assert run.code == 2 and "--share" in run.complaint
 
@@ -238,3 +239,23 @@ def test_a_poll_and_a_release_of_the_same_labels(lapwing: Program) -> None:
 
 def test_the_top_of_a_domain_is_everybody() -> None:
     assert percent(0.9999999999999998) == percent(1 + 4e-16) == "100.00 %"
+
+
+def test_several_ranges_are_a_table_of_edges_of_ones_own(lapwing: Program, done: Program) -> None:
+    values = np.repeat(np.arange(10), 100)
+    result = lw.Distribution.of_values(values, lw.Integers(0, 9))
+    result.save("r.json")
+    pairs = ("--at-least", 0, "--below", 3, "--at-least", 3, "--below", 9)
+    run = done("answer", "r.json", *pairs, "--csv", "t.csv", "--json")
+    asked = [(row["at_least"], row["below"]) for row in run.document["questions"]]
+    assert asked == [("0", "3"), ("3", "9")]
+    with Path("t.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["question"] for row in rows] == ["from 0 to 2", "from 3 to 8"]
+    assert [float(row["share"]) for row in rows] == pytest.approx([0.3, 0.6])
+    for wrong in (
+        ("--at-least", 0, "--below", 3, "--at-least", 3),
+        ("--at-least", 0, "--below", 3, "--above", 3, "--below", 5),
+    ):
+        refused = lapwing("answer", "r.json", *wrong)
+        assert refused.code == 2 and "such as: --at-least 0 --below 18" in refused.err

@@ -158,7 +158,9 @@ class NumberWriter:
             return ("+" if self.kind == "shift" and exact > 0 else "") + text, ""
         name, size = "day", 1
         if self.unit != "date":
-            largest = max(abs(each) for each in (*ends, number) if each is not None)
+            # An estimate has a unit of its own: 40 minutes, though its interval is in hours.
+            known = (number,) if number and rounding == "nearest" else (*ends, number)
+            largest = max(abs(each) for each in known if each is not None)
             fits = (pair for pair in _LENGTHS if largest >= 2 * pair[1])
             name, size = next(fits, _LENGTHS[-1])
         exact /= size

@@ -92,9 +92,12 @@ class AskedShares:
             raise ArgumentError(
                 "ask for something: --above, --at-least, --at-most, --below, --share or --quantile"
             )
-        if lower and upper and len(lower) + len(upper) > 2:
+        several = lower and upper and len(lower) + len(upper) > 2
+        kinds = {end.flag for end in lower}, {end.flag for end in upper}
+        if several and (len(lower) != len(upper) or max(map(len, kinds)) > 1):
             raise ArgumentError(
-                "a range has one lower and one upper end; ask several ranges one by one"
+                "each of several ranges has one lower and one upper end, of the same two options, "
+                "such as: --at-least 0 --below 18 --at-least 18 --below 65"
             )
         if self.start is not None and not self.quantile:
             raise ArgumentError("--start is where a --quantile is counted from; ask for one")
@@ -112,7 +115,10 @@ class AskedShares:
                 *(AskedRange(end.text, None, end.closed) for end in lower),
                 *(AskedRange(None, end.text, end.closed) for end in upper),
             ]
-        (first,), (last,) = lower, upper
+        return [self._range(*ends, domain) for ends in zip(lower, upper, strict=True)]
+
+    def _range(self, first: _End, last: _End, domain: Domain) -> AskedRange:
+        """Return the range between two ends; ArgumentError where the first is the greater."""
         low, high = (number_of(end.text, domain, name=end.flag) for end in (first, last))
         if low > high and not domain.circular:
             raise ArgumentError(
@@ -124,7 +130,7 @@ class AskedShares:
             closed = "right" if last.flag == "--at-most" else "neither"
         elif last.flag != "--at-most":
             closed = "left"
-        return [AskedRange(first.text, last.text, closed)]
+        return AskedRange(first.text, last.text, closed)
 
     def request(self, result: Distribution | HeavyHitters, level: float) -> AnswerRequest:
         """Return what is asked of a result; an error where it cannot be asked of it."""
@@ -182,12 +188,13 @@ def answer(
 ) -> None:
     """Shares and quantiles of a result, with intervals.
 
-    One lower and one upper end ask for the range between. On a circle it may go round the end. A
-    share is a share of the people whose value is present. The share of missing values is a share
-    of all people. Each interval is for one question (pointwise). Those of heavy hitters hold for
-    all listed values at once (simultaneous). An interval covers every position of the
-    values inside the bins in which a range ends. The interval of a quantile comes from inverting
-    the band of the distribution function. On a circle a quantile needs --start.
+    One lower and one upper end ask for the range between. On a circle it may go round the end.
+    Several such pairs ask for several ranges: so --csv writes a table of edges of your own. A share
+    is a share of the people whose value is present. The share of missing values is a share of all
+    people. Each interval is for one question (pointwise). Those of heavy hitters hold for all
+    listed values at once (simultaneous). An interval covers every position of the values inside the
+    bins in which a range ends. The interval of a quantile comes from inverting the band of the
+    distribution function. On a circle a quantile needs --start.
     """
     check_level(level)
     asked.check()
