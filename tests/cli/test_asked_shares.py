@@ -245,14 +245,14 @@ def test_several_ranges_are_a_table_of_edges_of_ones_own(lapwing: Program, done:
     values = np.repeat(np.arange(10), 100)
     result = lw.Distribution.of_values(values, lw.Integers(0, 9))
     result.save("r.json")
-    pairs = ("--at-least", 0, "--below", 3, "--at-least", 3, "--below", 9)
+    pairs = ("--at-least", 1, "--below", 3, "--at-least", 3, "--below", 9)
     run = done("answer", "r.json", *pairs, "--csv", "t.csv", "--json")
     asked = [(row["at_least"], row["below"]) for row in run.document["questions"]]
-    assert asked == [("0", "3"), ("3", "9")]
+    assert asked == [("1", "3"), ("3", "9")]
     with Path("t.csv").open() as stream:
         rows = list(csv.DictReader(stream))
-    assert [row["question"] for row in rows] == ["from 0 to 2", "from 3 to 8"]
-    assert [float(row["share"]) for row in rows] == pytest.approx([0.3, 0.6])
+    assert [row["question"] for row in rows] == ["from 1 to 2", "from 3 to 8"]
+    assert [float(row["share"]) for row in rows] == pytest.approx([0.2, 0.6])
     for wrong in (
         ("--at-least", 0, "--below", 3, "--at-least", 3),
         ("--at-least", 0, "--below", 3, "--above", 3, "--below", 5),
