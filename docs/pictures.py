@@ -154,7 +154,14 @@ def filled(client: httpx.Client) -> tuple[lw.Survey, lw.Survey]:
             report(client, income, epoch, values, segment=segment, seed=10 * week + segment)
     names = ["lapwing", "curlew", "snipe", "godwit", "dunlin", "knot"]
     labels = lw.recommend(lw.Categories(names), epsilon=1, users=30_000).randomizer
-    birds = lw.Survey("Favorite wader", labels)
+    birds = lw.Survey(
+        "Favorite wader",
+        labels,
+        question="Which of these waders do you like best?",
+        purpose="To choose the bird for the cover of next year's calendar.",
+        owner="Example Bird Club",
+        contact="privacy@birds.example",
+    )
     publish(client, birds, "spring")
     seen = rng.choice(names, p=[0.34, 0.25, 0.18, 0.12, 0.08, 0.03], size=30_000)
     report(client, birds, "spring", list(seen))
@@ -204,7 +211,7 @@ def shoot(page: Page, path: Path, *, height: int) -> None:
 
 def settled(page: Page) -> None:
     """Wait until nothing more is fetched, and the charts are drawn in our font."""
-    page.wait_for_selector("#result [aria-labeledby]", state="attached")
+    page.wait_for_selector("#result [aria-labelledby]", state="attached")
     page.wait_for_selector("[data-load], [aria-busy]", state="detached")
     page.evaluate("document.fonts.ready")
     page.set_viewport_size({"width": WIDTH - 20, "height": WIDTH})

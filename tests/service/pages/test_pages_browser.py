@@ -109,7 +109,7 @@ def opened(place: Place, *, analyst: bool = True, **options: Any) -> Iterator[An
 
 def settled(page: Any) -> None:
     """Wait until all that is fetched is in the page."""
-    page.wait_for_selector("#result [aria-labeledby]", state="attached")
+    page.wait_for_selector("#result [aria-labelledby]", state="attached")
     page.wait_for_selector("[data-load], [aria-busy]", state="detached")
 
 

@@ -65,6 +65,13 @@ class Elements(HTMLParser):
         return [attributes for name, attributes in self.found if name == tag]
 
 
+ARIA = {
+    "aria-atomic", "aria-busy", "aria-current", "aria-describedby", "aria-expanded", "aria-hidden",
+    "aria-invalid", "aria-label", "aria-labelledby", "aria-live", "aria-pressed",
+}  # fmt: skip
+"""Attributes of WAI-ARIA 1.2 that pages use; a browser ignores one that it does not know."""
+
+
 def check_page(answer: httpx.Response) -> Elements:
     """What holds of every page."""
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
@@ -93,7 +100,8 @@ def check_page(answer: httpx.Response) -> Elements:
     ids = [attributes["id"] for _, attributes in elements.found if "id" in attributes]
     assert len(ids) == len(set(ids))
     for _, attributes in elements.found:
-        for name in ("aria-labeledby", "aria-describedby"):
+        assert {name for name in attributes if name.startswith("aria-")} <= ARIA
+        for name in ("aria-labelledby", "aria-describedby"):
             assert name not in attributes or attributes[name] in ids
     return elements
 
