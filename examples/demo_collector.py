@@ -116,14 +116,13 @@ class Admin:
             return json.loads(answer.read() or b"null")
 
     def publish(self, crowd: Crowd) -> None:
-        """Create and publish a survey, and open an epoch of it."""
-        path = f"/v1/surveys/{crowd.survey.fingerprint}"
-        asked = {"survey": crowd.survey.to_document(), "minimum": 1000, "upload": "open"}
-        self.ask("PUT", path, {**asked, "retention_days": None})
-        self.ask("POST", f"{path}/publish")
-        by_hand = {"opens": None, "closes": None, "grace_seconds": 0}
-        self.ask("PUT", f"{path}/epochs/{crowd.epoch}", by_hand)
-        self.ask("POST", f"{path}/epochs/{crowd.epoch}/open")
+        """Publish a survey with an open epoch."""
+        document = {
+            "survey": crowd.survey.to_document(),
+            "minimum": 1000,
+            "epoch": {"name": crowd.epoch},
+        }
+        self.ask("PUT", f"/v1/surveys/{crowd.survey.fingerprint}", document)
 
 
 @contextmanager

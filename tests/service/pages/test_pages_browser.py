@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -36,7 +37,8 @@ BIRDS = lw.Survey("Birds", lw.RandomizedResponse(lw.Categories(["lapwing", "snip
 DAYS = lw.Survey(
     "Days", lw.SquareWave(lw.Interval("2026-01-01", "2026-12-31", bins=52, unit="date"), 2)
 )
-SURVEYS = (INCOME, BIRDS, DAYS)
+CHILDREN = lw.Survey("Children", lw.RandomizedResponse(lw.Integers(0, 8), 2))
+SURVEYS = (INCOME, BIRDS, DAYS, CHILDREN)
 
 
 class Place(NamedTuple):
@@ -80,6 +82,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
                 _send(here.address, INCOME, values, epoch=epoch, segment=segment)
         _send(here.address, BIRDS, ["lapwing"] * 900 + ["snipe"] * 600)
         _send(here.address, DAYS, rng.uniform(20500, 20700, 2000))
+        _send(here.address, CHILDREN, rng.poisson(1.7, 2000).clip(0, 8))
         with running_chromium(started, tmp_path_factory.mktemp("profile")) as running:
             yield Place(here.address, running)
 
@@ -297,7 +300,7 @@ PLOTS = """() => [...document.querySelectorAll('#result [data-drawn]')]
 
 
 @pytest.mark.parametrize("width", [390, 1000])
-@pytest.mark.parametrize("survey", [INCOME, DAYS], ids=["atoms", "dates"])
+@pytest.mark.parametrize("survey", [INCOME, DAYS, CHILDREN], ids=["atoms", "dates", "whole"])
 def test_density_and_cdf_share_an_axis_and_a_legend_is_words(
     place: Place, survey: lw.Survey, width: int
 ) -> None:
@@ -313,13 +316,20 @@ def test_density_and_cdf_share_an_axis_and_a_legend_is_words(
         assert "simultaneous band" in legends[0] and "pointwise band" in legends[1]
         over = page.locator("[data-chart=density] .u-over")
         over.scroll_into_view_if_needed()
-        over.hover(position={"x": density[2] / 2, "y": 50})
+        over.hover(position={"x": density[2] / 2 + 1, "y": 50})
         # One place is pointed at in both.
         page.wait_for_function(
             "[...document.querySelectorAll('.readout')].every((e) => /%.*%.*%/.test(e.textContent))"
         )
-        first = page.locator(".readout").first
-        assert " per " in first.inner_text()
+        path = f"{place.address}/v1/surveys/{survey.fingerprint}/results/e"
+        steps = httpx.get(path, headers=as_role(ADMIN), timeout=SECONDS).json()["curve"]["steps"]
+        middle = (steps["left"][0] + steps["right"][-1]) / 2 + 1e-6
+        row = next(row for row, end in enumerate(steps["right"]) if end > middle)
+        # Per 10 of the numbers from 0 to 100, per day, per value.
+        per = (steps["right"][row] - steps["left"][row]) / (10 if survey is INCOME else 1)
+        said = page.locator(".readout").first.inner_text()
+        numbers = re.findall(r"([0-9.]+) %", said)
+        assert numbers == [f"{100 * steps[key][row] / per:.2f}" for key in ("share", "low", "high")]
 
 
 def test_the_table_of_reports_needs_no_scrolling_on_a_telephone(place: Place) -> None:

@@ -67,7 +67,7 @@ function redraw(place) {
       height: heightOf(place),
       pxAlign: 0,
       // The plots of a page end at the same place, with or without an axis at the right.
-      padding: [null, singles ? 0 : hasSingles(data) ? SIDE : SIDE / 2, null, 0],
+      padding: [null, singles ? 0 : hasSingles(data) ? SIDE : EDGE, null, 0],
       tzDate: (seconds) => globalThis.uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
       scales: { x: xScale(data), y: { range: yRange }, ...(singles ? { singles: { range: fromZero } } : {}) },
       axes: [xAxis(data), yAxis(ySign), ...(singles ? [singlesAxis()] : [])],
@@ -122,6 +122,9 @@ function xAxis({ unit }) {
 
 const SIDE = 56;
 
+/** Room for half of a tick's text, where no axis is at the right. */
+const EDGE = 36;
+
 function yAxis(sign) {
   return { ...axisLook(), size: SIDE, values: (_, ticks) => ticks.map((y) => `${round(100 * y)}${sign}`) };
 }
@@ -139,9 +142,14 @@ const pad = (number) => String(number).padStart(2, "0");
 
 const clock = (seconds) => `${pad(Math.floor(seconds / 3600))}:${pad(Math.floor(seconds / 60) % 60)}`;
 
-function xText(x, unit) {
+/** A place on the axis, to a thousandth of its length. */
+function xText(x, { unit, log, columns: { left, right } }) {
   if (unit === "time-of-day") return clock(x);
-  if (!UNITS[unit].time) return round(x).toLocaleString("en");
+  if (!UNITS[unit].time) {
+    const digits = Math.ceil(3 - Math.log10(right.at(-1) - (left ?? right)[0]));
+    const rounded = log ? x.toPrecision(4) : x.toFixed(Math.min(Math.max(digits, 0), 100));
+    return Number(rounded).toLocaleString("en", { maximumFractionDigits: 20 });
+  }
   const written = new Date(x * 1000).toISOString();
   return unit === "date" ? written.slice(0, 10) : written.slice(0, 16).replace("T", " ");
 }
@@ -159,8 +167,10 @@ const hasSingles = (data) =>
   Boolean(data.atoms) && !isWhole(data) && (data.atoms.length > 0 || data.columns.left.some((end, row) => end === data.columns.right[row]));
 
 /** Return what a density is per, and its name: for numbers a power of ten, of which 10 to 100 fit. */
-function perOf({ unit, log, steps }) {
+function perOf(data) {
+  const { unit, log, steps } = data;
   if (log) return { perName: "factor of 10" };
+  if (isWhole(data)) return { per: 1, perName: "value" };
   const { per, perName } = UNITS[unit];
   if (per) return { per, perName };
   const chosen = 10 ** Math.floor(Math.log10((steps.right.at(-1) - steps.left[0]) / 10));
@@ -206,12 +216,11 @@ function density(data) {
     });
   }
   const number = (name) => own.indexOf(name) + 1;
-  const yLabel = whole ? "share of people" : `share of people per ${perName}`;
   return {
     columns: shown.length > 0 ? merged(xs, heights, shown) : [xs, ...heights],
     series,
     bands: banded ? [{ series: [number("high"), number("low")], fill: color("tint") }] : [],
-    yLabel,
+    yLabel: `share of people per ${perName}`,
     yRange: fromZero,
     looks: [
       ["line", "estimate"],
@@ -220,9 +229,11 @@ function density(data) {
     ],
     readout: (x) => {
       const row = Math.max(0, xs.findLastIndex((start, at) => start <= x && at < xs.length - 1));
-      const ends = [xs[row], xs[row + 1]].map((end) => xText(end, unit));
-      const place = whole ? ends[0] : ends.join(" to ");
-      return `${place}: ${withLimits(heights.map((column) => column[row]), " %")}${whole ? "" : ` per ${perName}`}`;
+      // The steps of whole numbers end between them.
+      const inner = whole ? 0.5 : 0;
+      const ends = [xs[row] + inner, xs[row + 1] - inner].map((end) => xText(end, data));
+      const place = ends[0] === ends[1] ? ends[0] : ends.join(" to ");
+      return `${place}: ${withLimits(heights.map((column) => column[row]), " %")} per ${perName}`;
     },
   };
 }
@@ -268,7 +279,21 @@ function curve(data, names) {
       columnsOut[0][row] = columnsOut[0][row - 1] + Math.abs(columnsOut[0][row - 1]) * 1e-12 + 1e-12;
     }
   }
+  if (data.steps) stretch(columnsOut, data.steps.left[0] * scale, data.steps.right.at(-1) * scale, own.map((name) => begun[name] ?? 0));
   return { own, columns: columnsOut };
+}
+
+/** Begin and end the columns of a CDF where the density begins and ends, which may be further out. */
+function stretch(columns, low, high, begins) {
+  const [xs, ...heights] = columns;
+  if (low < xs[0]) {
+    xs.unshift(low);
+    heights.forEach((column, number) => column.unshift(begins[number]));
+  }
+  if (high > xs.at(-1)) {
+    xs.push(high);
+    for (const column of heights) column.push(column.at(-1));
+  }
 }
 
 function estimate(paths) {
@@ -312,7 +337,7 @@ function banded(data, name, { yLabel, yRange, ySign = " %", readSign = ySign }) 
     readout: (_, row) => {
       if (row === null || row === undefined) return "";
       const values = own.slice(0, 3).map((key) => columns[number(key)][row]);
-      return `up to ${xText(columns[0][row], data.unit)}: ${withLimits(values, readSign)}`;
+      return `up to ${xText(columns[0][row], data)}: ${withLimits(values, readSign)}`;
     },
   };
 }
