@@ -373,7 +373,11 @@ def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
         "weeks": f"{len(weeks)}, {weeks[0]['week']} to {weeks[-1]['week']}",
         "people": count_text(sum(week["people"] for week in weeks)),
         "decoded": "from all weeks" if answer["smoothed"] else "each from the weeks up to it",
-        **{f"gap {week}": reason for week, reason in answer["gaps"].items()},
+        **{
+            f"gap {week['week']}": str(week["gap"])
+            for week in _with_joined_gaps(answer)
+            if week["gap"]
+        },
     }
     if answer["ordered"]:
         write = number_writer(answer["unit"])
@@ -601,7 +605,23 @@ def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
     if not answer["ordered"]:  # their intervals would not fit on a screen
         unseen |= {f"{name}_{end}" for name in weeks[0] for end in ("low", "high")}
     names = [name for name in weeks[0] if name not in unseen]
-    return TextTable(title, names, [[cell(name, week) for name in names] for week in weeks])
+    rows = [[cell(name, week) for name in names] for week in _with_joined_gaps(answer)]
+    return TextTable(title, names, rows)
+
+
+def _with_joined_gaps(answer: SeriesAnswer) -> list[dict[str, Any]]:
+    """Return the weeks with one row, named by its ends, for gaps that follow each other."""
+    joined: list[dict[str, Any]] = []
+    first = ""
+    for week in answer["weeks"]:
+        reason = answer["gaps"].get(week["week"])
+        row = {**week, "gap": reason}
+        if reason is None or not joined or joined[-1]["gap"] != reason:
+            joined.append(row)
+            first = week["week"]
+        else:
+            joined[-1] = {**row, "week": f"{first} to {week['week']}"}
+    return joined
 
 
 def _week_row(

@@ -10,8 +10,8 @@ from itertools import pairwise
 
 from lapwing.errors import ArgumentError
 
-_DATED = re.compile(r"(|.*[^0-9A-Za-z])(\d{4}(-W\d{2}|-\d{2}(-\d{2})?)?)", re.IGNORECASE)
-"""Names that end with when: 2026, 2026-03, tallies-2026-w09, t-2026-03-01."""
+_DATED = re.compile(r"(|.*[^0-9A-Za-z])(\d{4}(-W\d{2}|-Q[1-4]|-\d{2}(-\d{2})?)?)", re.IGNORECASE)
+"""Names that end with when: 2026, 2026-q3, 2026-03, tallies-2026-w09, t-2026-03-01."""
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class _Dated:
     before : str
         What stands before the date.
     date : str
-        As a text it sorts by time: its week has a capital W.
+        As a text it sorts by time: its week or quarter has a capital letter.
     small : bool
-        Whether its week was written with a small w.
+        Whether that letter was a small one.
     """
 
     before: str
@@ -36,12 +36,14 @@ class _Dated:
     def of(cls, name: str) -> _Dated | None:
         """Return what a name says of when; None where it does not end with a date."""
         found = _DATED.fullmatch(name)
-        return None if found is None else cls(found[1], found[2].upper(), "w" in found[2])
+        return (
+            None if found is None else cls(found[1], found[2].upper(), found[2] != found[2].upper())
+        )
 
     @property
-    def form(self) -> tuple[str, int, bool]:
+    def form(self) -> tuple[str, int, str]:
         """What two names share whose dates can be compared."""
-        return self.before, len(self.date), "W" in self.date
+        return self.before, len(self.date), self.date[5:6].strip("0123456789")
 
     def named(self, place: int) -> str:
         """Return the name of another place, in the form of this one."""
@@ -70,7 +72,7 @@ def check_order(names: Sequence[str]) -> None:
 
     Other names, as those of gaps, stand anywhere between them.
     """
-    last: dict[tuple[str, int, bool], tuple[str, str]] = {}
+    last: dict[tuple[str, int, str], tuple[str, str]] = {}
     for name in names:
         when = _Dated.of(name)
         if when is None:
@@ -79,6 +81,19 @@ def check_order(names: Sequence[str]) -> None:
         if when.date <= date:
             raise ArgumentError(f"weeks must be in order, and {name} comes after {before}")
         last[when.form] = when.date, name
+
+
+def are_dates(names: Sequence[str]) -> bool:
+    """Return whether all names end with dates of one form."""
+    forms = {when and when.form for when in map(_Dated.of, names)}
+    return len(forms) == 1 and None not in forms
+
+
+def by_date(names: Sequence[str]) -> list[str]:
+    """Return names in the order of their dates, where all have some of one form; else as texts."""
+    if are_dates(names):
+        return sorted(names, key=lambda name: name.upper())
+    return sorted(names)
 
 
 def with_missing(names: Sequence[str]) -> list[str]:
@@ -95,7 +110,7 @@ def with_missing(names: Sequence[str]) -> list[str]:
     that: weeks that are asked every second week miss none. Of other names nobody can tell.
     """
     dated = [when for when in map(_Dated.of, names) if when is not None]
-    if len(names) < 2 or len(dated) < len(names) or len({when.form for when in dated}) > 1:
+    if len(names) < 2 or not are_dates(names):
         return list(names)
     try:
         places = [_place(when.date) for when in dated]
@@ -111,11 +126,13 @@ def with_missing(names: Sequence[str]) -> list[str]:
 
 
 def _place(name: str) -> int:
-    """Return a date as a number: of years, months, weeks or days."""
+    """Return a date as a number: of years, quarters, months, weeks or days."""
     if len(name) == 4:
         return int(name)
     if "W" in name:
         return date.fromisocalendar(int(name[:4]), int(name[-2:]), 1).toordinal() // 7
+    if "Q" in name:
+        return 4 * int(name[:4]) + int(name[-1]) - 1
     if len(name) == 7:
         return 12 * int(name[:4]) + date(int(name[:4]), int(name[-2:]), 1).month - 1
     return date.fromisoformat(name).toordinal()
@@ -128,6 +145,8 @@ def _named(place: int, like: str) -> str:
     if "W" in like:
         year, week, _ = date.fromordinal(7 * place + 1).isocalendar()
         return f"{year:04d}-W{week:02d}"
+    if "Q" in like:
+        return f"{place // 4:04d}-Q{place % 4 + 1}"
     if len(like) == 7:
         return f"{place // 12:04d}-{place % 12 + 1:02d}"
     return date.fromordinal(place).isoformat()

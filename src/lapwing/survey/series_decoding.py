@@ -31,7 +31,7 @@ from lapwing.results.distribution import Distribution
 from lapwing.results.series import Errors, Series, SeriesWeek, laws_between
 from lapwing.results.series_change import SeriesChange, Shift
 from lapwing.results.uncertainty import Uncertainty
-from lapwing.results.week_names import check_names
+from lapwing.results.week_names import check_names, with_missing
 from lapwing.survey.publication import Publication
 from lapwing.survey.survey import Survey
 
@@ -86,8 +86,9 @@ def decode_series(
     weeks : sequence of (Survey, Tally), Release, Publication or None
         In the order of time; None where there is nothing. A tally of nobody is a gap, too.
     names : sequence of str, optional
-        Of the weeks; default 1, 2 and so on. Names that are dates (2026-03, 2026-W09,
-        2026-03-01) must be in order.
+        Of the weeks; default 1, 2 and so on. Names that end with dates (2026-Q3, 2026-03,
+        t-2026-W09, 2026-03-01) must be in order. Where all do, a date that is missing between
+        others is a gap.
     smooth : bool
         True: each week from all weeks. False: each from those up to it, as it could have been
         decoded then.
@@ -153,6 +154,9 @@ def read_weeks(weeks: Sequence[WeekGiven], names: Sequence[str] | None) -> list[
     given = list(weeks)
     called = [str(number + 1) for number in range(len(given))] if names is None else [*names]
     _check_names(called, len(given))
+    known = dict(zip(called, given, strict=True))
+    called = with_missing(called)
+    given = [known.get(name) for name in called]
     read = [read_week(week, name) for week, name in zip(given, called, strict=True)]
     there = [week for week in read if week.channel is not None]
     if not there:

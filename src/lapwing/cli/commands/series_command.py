@@ -15,7 +15,7 @@ from lapwing.cli.reading.stored_answers import read_watch, read_weeks
 from lapwing.cli.showing.answer import TableOptions, shown_answer
 from lapwing.errors import ArgumentError
 from lapwing.results.answer_documents import AnswerRequest
-from lapwing.results.rounding import estimate_text, exact_text
+from lapwing.results.rounding import count_text, estimate_text, exact_text
 from lapwing.survey.series_decoding import decode_series
 from lapwing.survey.watch import Noticed, Watch
 
@@ -47,8 +47,8 @@ def series(
         list[str],
         typer.Argument(
             metavar="WEEK",
-            help="The survey, then the tally of each week; a release; a folder of them; or - for a "
-            "week without one.",
+            help="The survey, then the tally of each week; a file of tallies by week (lapwing "
+            "tally --by); a release; a folder of them; or - for a week without one.",
         ),
     ],
     *,
@@ -62,7 +62,8 @@ def series(
     """Weekly distributions decoded together, and change alarms.
 
     All weeks are smoothed together, so that each is estimated from all of them, and changes and
-    outliers are shown.
+    outliers are shown. Where all names end with dates (2026, 2026-Q3, 2026-03, t-2026-W09,
+    2026-03-01), they must be in order, and a date that is missing between others is a gap.
 
     With --watch, run it once a week with the survey and the tally of that week. A change is
     reported once there is enough evidence, with the week in which it began, its size and its place.
@@ -82,6 +83,11 @@ def series(
     table.check(inputs=files.paths, force=force, output=output)
     if output is not None:
         check_output(output, inputs=files.paths, force=force)
+    if files.rest:
+        out.warn(
+            f"{count_text(files.rest)} reports are left out: they are of no week, or of weeks with "
+            "fewer reports than --segment-minimum of lapwing tally"
+        )
     names = files.names if weeks.names is None else weeks.names.split(",")
     with out.listening():
         decoded = decode_series(files.weeks, names=names, smooth=not weeks.so_far)

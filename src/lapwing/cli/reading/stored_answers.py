@@ -10,15 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lapwing.cli.reading.stored import read_survey, read_tally
+from lapwing.cli.reading.stored import read_survey, read_tallies, read_tally
 from lapwing.documents import nearest, read, read_as
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.segmented import Segmented, segment_text
+from lapwing.protocol.messages.group_tallies import GroupTallies
+from lapwing.protocol.messages.tally import Tally
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.series import Series
-from lapwing.results.week_names import with_missing
+from lapwing.results.week_names import are_dates, by_date, with_missing
 from lapwing.survey.publication import Publication, decode_release
 from lapwing.survey.series_decoding import WeekGiven
 from lapwing.survey.survey import FORMAT as SURVEY
@@ -143,12 +145,15 @@ class WeekFiles:
         All files that were read.
     bare : list of Path
         Surveys with no tally after them.
+    rest : int
+        Reports in tallies by week that are of no week.
     """
 
     weeks: list[WeekGiven]
     names: list[str]
     paths: list[Path]
     bare: list[Path]
+    rest: int = 0
 
 
 def read_weeks(
@@ -158,7 +163,8 @@ def read_weeks(
 
     A folder stands for its files by name, hidden ones apart; where they are dates and some date is
     missing between them, that week is a gap, unless somebody names the weeks otherwise (`dated`). A
-    survey is for the tallies after it. Of tallies by segment, one segment is read.
+    survey is for the tallies after it. Of tallies by segment, one segment is read; without one,
+    segments whose names are dates are the weeks.
 
     Raises
     ------
@@ -170,6 +176,7 @@ def read_weeks(
     survey: Survey | None = None
     paths = []
     bare: list[Path] = []
+    rest = 0
     kind: Any = None
     for path in _listed(words, dated):
         if not isinstance(path, Path):
@@ -191,12 +198,28 @@ def read_weeks(
                 f"{path.name} stands before the survey that collected it; name the survey first"
             )
         else:
-            weeks.append((survey, read_tally(path, segment)))
             bare = bare[:-1] if last == SURVEY else bare
+            by_week = None if segment is not None else _tallies_by_week(path)
+            if by_week is not None:
+                weeks += [(survey, tally) for tally in by_week.segments.values()]
+                names += by_week.segments
+                rest += 0 if by_week.rest is None else by_week.rest.total
+                continue
+            weeks.append((survey, read_tally(path, segment)))
         names.append(_name(path))
     if not weeks:
         raise ArgumentError("there is no tally: name the survey, then its tallies in order")
-    return WeekFiles(weeks, names, paths, bare)
+    return WeekFiles(weeks, names, paths, bare, rest)
+
+
+def _tallies_by_week(path: Path) -> GroupTallies | None:
+    """Return the tallies of a file whose segments are named by dates; None of any other file."""
+    tallies = read_tallies(path)
+    if isinstance(tallies, Tally) or not are_dates(list(tallies.segments)):
+        return None
+    return GroupTallies(
+        {name: tallies[name] for name in by_date(list(tallies.segments))}, tallies.rest
+    )
 
 
 def _name(path: Path) -> str:
@@ -215,7 +238,7 @@ def _listed(words: Sequence[str], dated: bool) -> list[Path | str]:
             there = sorted(each for each in files if not each.name.startswith("."))
             named = {_name(each): each for each in there}
             alone = dated and len(named) == len(there)
-            whole = with_missing(list(named)) if alone else []
+            whole = with_missing(by_date(list(named))) if alone else []
             found += [named.get(name, name) for name in whole] or there
         else:
             found.append(path)
