@@ -135,6 +135,7 @@ def _devices() -> Document:
 
 def _admins() -> Document:
     terms = _json("Its terms.", reference("Terms"))
+    same = "It was here with these terms. Where the body has a text for people, that is shown now."
     moved = _json("The epoch as it is now.", reference("Epoch"))
     gone: Answers = {204: {"description": "It is forgotten, with all that was collected."}}
 
@@ -209,7 +210,7 @@ def _admins() -> Document:
             ),
             "put": admin(
                 "Keep a survey as a draft, or publish it with an epoch",
-                {201: terms, 200: {**terms, "description": "It was here with these terms."}},
+                {201: terms, 200: {**terms, "description": same}},
                 *(DeskProblem.EXISTS, DeskProblem.STATE, DeskProblem.SURVEY_REFUSED),
                 body={"oneOf": [create, bare]},
             ),

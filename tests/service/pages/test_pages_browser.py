@@ -507,6 +507,17 @@ def test_the_cost_is_said_before_anything_is_drawn(place: Place) -> None:
 HOSTILE = "<img src=x onerror=alert(1)> {{ 7*7 }} <script>alert(2)</script> javascript:alert(3)"
 
 
+def test_a_text_that_changes_while_the_page_loads_is_not_answered(place: Place) -> None:
+    with opened(place, analyst=False) as page:
+        other = replace(BIRDS, question="Which bird do you hate?")
+        page.route(
+            f"**/v1/surveys/{BIRDS.fingerprint}", lambda route: route.fulfill(body=other.to_json())
+        )
+        page.goto(f"{place.address}/take-part/{BIRDS.fingerprint}")
+        page.wait_for_selector("#status:has-text('Load the page again to read it')")
+        assert not page.is_visible("#answer")
+
+
 @pytest.mark.parametrize("width", [390, 1000])
 def test_the_text_of_a_survey_is_shown_as_plain_text_and_kept(place: Place, width: int) -> None:
     texts = {"purpose": HOSTILE, "owner": "x" * 1000, "contact": "Füße & Söhne"}
@@ -536,6 +547,9 @@ def test_the_text_of_a_survey_is_shown_as_plain_text_and_kept(place: Place, widt
         assert "version 2. It was changed on 20" in page.inner_text("#version")
         page.click("#notice summary")
         assert survey.question in page.inner_text("#notice details")
+        assert page.evaluate("JSON.parse(document.getElementById('take-part').dataset.notice)") == (
+            changed.notice
+        )
         # This browser keeps what it showed when it answered.
         assert page.inner_text("#answered li").endswith(f"You were asked: {survey.question}")
         assert page.locator("main img, main b, main script").count() == 0

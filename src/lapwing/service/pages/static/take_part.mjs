@@ -355,6 +355,13 @@ async function begin() {
   // To read what is asked needs no limit; what is allowed is checked when an answer is made.
   device = new Device({ epsilonCap: 24, budget: 24 });
   survey = await device.fetch(collector, fingerprint);
+  const page = JSON.parse(place.dataset.notice);
+  const names = [...new Set([...Object.keys(page), ...Object.keys(survey.notice)])];
+  if (names.some((name) => page[name] !== survey.notice[name])) {
+    // What is kept with the answer must be what this page shows.
+    say("The text of this survey was changed just now. Load the page again to read it.", true);
+    return;
+  }
   epochs = (await device.epochs(collector, survey)).filter(({ state }) => state === "open" || state === "grace");
   if (epochs.length === 0) {
     say("The survey is not open now; come back later.");
