@@ -79,8 +79,8 @@ def test_a_branching_that_is_none_is_refused(branching: Any, message: str) -> No
     ("knobs", "message"),
     [
         ({"levels": 4}, "8 symbols; use at most 3 levels, or more bins"),
-        ({"levels": 0}, "levels must be in 1..21, got 0"),
-        ({"levels": 40}, "levels must be in 1..21, got 40"),
+        ({"levels": 0}, "levels must be from 1 to 21, got 0"),
+        ({"levels": 40}, "levels must be from 1 to 21, got 40"),
         ({"levels": "bound"}, "needs the number of users"),
         ({"levels": 3, "users": 0}, "at least 1"),
         ({"levels": "most"}, "'bound' or 'paper'"),

@@ -188,7 +188,7 @@ def test_what_is_no_file_of_lapwing_is_refused(tmp_path: Path) -> None:
     assert "no file" in refused(path) and "is a folder" in refused(tmp_path)
     for content, reason in [
         ("", "is empty"),
-        ("hello", "damaged or foreign"),
+        ("hello", "damaged or of another kind"),
         ("[1]", "JSON object"),
         ("{}", "must say its format"),
         ('{"format": 3}', "must say its format"),
@@ -217,7 +217,7 @@ def test_a_newer_or_damaged_document_is_refused(kind: str, tmp_path: Path) -> No
     path.write_text(json.dumps(document | {"more": 1}))
     assert "unknown key 'more'" in refused(path)
     path.write_text(text[: len(text) // 2])
-    assert "damaged or foreign" in refused(path)
+    assert "damaged or of another kind" in refused(path)
 
 
 def test_a_device_file_is_refused(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import IO, Any, ClassVar, Self, TypeVar
 
-from lapwing.errors import FormatError, LapwingError, TallyError
+from lapwing.errors import FormatError, LapwingError, TallyError, kind_of
 
 Built = TypeVar("Built")
 
@@ -45,6 +45,11 @@ _EXACT = re.compile(r"[0-9]+(/[0-9]+)?")
 _LONGEST_EXACT = 2000
 
 _LONGEST_SHOWN = 60
+
+_FOREIGN = "it is damaged or of another kind; check the name"
+
+_REPORTS = (b"LWREPORT", b"# lapwing-reports")
+"""The first bytes of a file of reports."""
 
 
 def canonical(document: Any) -> bytes:
@@ -83,7 +88,7 @@ def parse(text: str | bytes, *, name: str) -> dict[str, Any]:
         When it is not JSON, not an object, or repeats a key. `name` names it in the message.
     """
     if not isinstance(text, str | bytes):
-        raise FormatError(f"{name} must be a JSON text, got a {type(text).__name__}")
+        raise FormatError(f"{name} must be a JSON text, got {kind_of(text)}")
     try:
         document = json.loads(
             text,
@@ -92,10 +97,10 @@ def parse(text: str | bytes, *, name: str) -> dict[str, Any]:
             parse_float=_finite,
         )
     except (ValueError, RecursionError) as error:
-        reason = str(error) if isinstance(error, _NotStrictError) else "it is damaged or foreign"
+        reason = str(error) if isinstance(error, _NotStrictError) else _FOREIGN
         raise FormatError(f"{name} must be a JSON document; {reason}") from None
     if not isinstance(document, dict):
-        raise FormatError(f"{name} must be a JSON object, got a {type(document).__name__}")
+        raise FormatError(f"{name} must be a JSON object, got {kind_of(document)}")
     return document
 
 
@@ -128,6 +133,10 @@ def read(path: Path) -> dict[str, Any]:
     data = path.read_bytes()
     if not data:
         raise FormatError(f"{path.name} is empty; make it again, or check the name")
+    if data.startswith(_REPORTS):
+        raise FormatError(
+            f"{path.name} holds reports; add them up first: lapwing tally SURVEY {path.name}"
+        )
     return parse(data, name=path.name)
 
 
@@ -223,7 +232,7 @@ def require(
 ) -> None:
     """Raise FormatError unless the document has exactly these keys, and perhaps optional ones."""
     if not isinstance(document, Mapping):
-        raise FormatError(f"{name} must be a JSON object, got a {type(document).__name__}")
+        raise FormatError(f"{name} must be a JSON object, got {kind_of(document)}")
     unknown = sorted(set(document) - keys - set(optional))
     absent = sorted(keys - set(document))
     if unknown:
@@ -244,6 +253,31 @@ def _listed(keys: set[str]) -> str:
     return ", ".join(sorted(keys))
 
 
+_CALLED = {
+    "lapwing-collector-state": "the exported state of a collector",
+    "lapwing-exact-counts": "exact counts",
+    "lapwing-group-tallies": "tallies by segment",
+    "lapwing-heavy-hitters": "a list of heavy hitters",
+    "lapwing-progress": "the progress of a job",
+    "lapwing-scan": "the progress of a scan",
+}
+
+
+def called(name: str) -> str:
+    """Return what people call a format.
+
+    Examples
+    --------
+    >>> called("lapwing-survey"), called("lapwing-exact-counts"), called("other")
+    ('a survey', 'exact counts', "a document 'other'")
+    """
+    if name in _CALLED:
+        return _CALLED[name]
+    kind = name.removeprefix("lapwing-")
+    known = kind != name and re.fullmatch("[a-z-]{1,40}", kind)
+    return f"a {kind.replace('-', ' ')}" if known else f"a document {quoted(name)}"
+
+
 def require_format(document: Mapping[str, Any], *, name: str, version: int) -> None:
     """Raise FormatError unless the document says that it is `name` of a known version.
 
@@ -251,11 +285,11 @@ def require_format(document: Mapping[str, Any], *, name: str, version: int) -> N
     :func:`lapwing.documents.require_plain`.
     """
     if not isinstance(document, Mapping):
-        raise FormatError(f"this must be a {name} document, got a {type(document).__name__}")
+        raise FormatError(f"this must be {called(name)}, got {kind_of(document)}")
     found = document.get("format")
     if found != name:
-        said = quoted(found) if isinstance(found, str) else "no format name"
-        raise FormatError(f"this must be a {name} document, got {said}; check the file name")
+        said = called(found) if isinstance(found, str) else "a document that lapwing did not write"
+        raise FormatError(f"this must be {called(name)}, it is {said}; check the name of the file")
     stated = document.get("version")
     # Not a bool: True equals 1.
     if type(stated) is not int or stated != version:
@@ -268,7 +302,7 @@ def require_format(document: Mapping[str, Any], *, name: str, version: int) -> N
 
 def _version(said: Any) -> str:
     whole = type(said) is int and abs(said) < 10**9
-    return str(said) if whole else f"a {type(said).__name__} that is none"
+    return str(said) if whole else f"{kind_of(said)} that is none"
 
 
 def require_plain(document: Any, *, name: str) -> None:
@@ -311,7 +345,7 @@ def require_plain(document: Any, *, name: str) -> None:
 def _require_texts(texts: Any, name: str) -> None:
     for text in texts:
         if type(text) is not str:
-            raise FormatError(f"{name} must have texts as keys, one is a {type(text).__name__}")
+            raise FormatError(f"{name} must have texts as keys, one is {kind_of(text)}")
         try:
             text.encode()
         except UnicodeEncodeError:

@@ -39,6 +39,18 @@ from pathlib import Path
 from typing import Any
 
 
+def kind_of(value: Any) -> str:
+    """Return the class of a value with its article: an error shows no value of people.
+
+    Examples
+    --------
+    >>> kind_of(1), kind_of([])
+    ('an int', 'a list')
+    """
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiouAEIO' else 'a'} {name}"
+
+
 class LapwingError(Exception):
     """Any error that this package raises on purpose."""
 

@@ -13,7 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
 from lapwing.documents import quoted
-from lapwing.errors import ArgumentError, LapwingWarning
+from lapwing.errors import ArgumentError, LapwingWarning, kind_of
 from lapwing.planning.registry import DECODERS, GROUPS, TELLING, Registry, place_of
 
 __all__ = ["load", "register"]
@@ -53,7 +53,7 @@ def register(made: Made) -> Made:
     if table is None or not isinstance(made, type):
         raise ArgumentError(
             "what is registered must be the class of a randomizer, a decoder or a mechanism, got "
-            f"{getattr(made, '__qualname__', f'a {type(made).__name__}')}, which has none of "
+            f"{getattr(made, '__qualname__', f'{kind_of(made)}')}, which has none of "
             f"{', '.join(TELLING)}"
         )
     parameters = getattr(made, "__dataclass_params__", None)

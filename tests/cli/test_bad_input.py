@@ -146,8 +146,8 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     # Data.
     (3, "labels of --categories must all", (*NEW[:-1], "unary-encoding", "--epsilon", "1",
                                          "--categories", "a,a")),
-    (3, "low < high", (*NEW, "--epsilon", "1", "--low", "2", *INTERVAL[2:])),
-    (3, "bins must be in", (*NEW, "--epsilon", "1", *INTERVAL[:4], "--bins", "99999999999")),
+    (3, "--low must be less than high", (*NEW, "--epsilon", "1", "--low", "2", *INTERVAL[2:])),
+    (3, "bins must be from", (*NEW, "--epsilon", "1", *INTERVAL[:4], "--bins", "99999999999")),
     (3, "labels have no order", (*NEW, "--epsilon", "1", "--categories", "a,b")),
     (3, "must be a date such as", (*NEW, "--epsilon", "1", *INTERVAL, "--unit", "date")),
     (3, "unit must be one of", (*NEW, "--epsilon", "1", *INTERVAL, "--unit", "days")),
@@ -169,9 +169,9 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     (4, "does not match its epsilon", ("randomize", "weaker.json", "ages.csv", "-o", "out.lwr")),
     (4, "not.json must be a JSON document", ("verify", "not.json")),
     (4, "empty.json is empty", ("verify", "empty.json")),
-    (4, "got 'lapwing-tally'", ("verify", "tally.json")),
-    (4, "got 'lapwing-survey'", ("plot", "survey.json", "-o", "out.png")),
-    (4, "got 'lapwing-distribution'", ("merge", "tally.json", "result.json", "-o", "out.json")),
+    (4, "must be a survey, it is a tally", ("verify", "tally.json")),
+    (4, "must be a distribution, it is a survey", ("plot", "survey.json", "-o", "out.png")),
+    (4, "it is a distribution", ("merge", "tally.json", "result.json", "-o", "out.json")),
     (4, "as many fields in every line", (*RANDOMIZE, "ragged.csv", "-o", "out.lwr")),
     (4, "add a header line", (*RANDOMIZE, "bare.csv", "-o", "out.lwr")),
     (4, "empty.csv is empty", (*RANDOMIZE, "empty.csv", "-o", "out.lwr")),
@@ -190,11 +190,11 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     *((5, "--epsilon must be ", (*NEW, "--epsilon", epsilon, *INTERVAL))
       for epsilon in ("0", "-1", "nan", "inf", "24.1", "one", "1e-13", "", "True")),
     # The system.
-    (7, "absent.json: No such file", ("verify", "absent.json")),
-    (7, "absent.csv: No such file", (*RANDOMIZE, "absent.csv", "-o", "out.lwr")),
+    (7, "no file or folder absent.json", ("verify", "absent.json")),
+    (7, "no file or folder absent.csv", (*RANDOMIZE, "absent.csv", "-o", "out.lwr")),
     (2, "must hold tables, it holds none", (*TALLY, "folder", "-o", "out.json")),
     (7, "folder: Is a directory", ("verify", "folder")),
-    (7, "No such file", (*TALLY, "reports.lwr", "-o", "absent/out.json")),
+    (7, "there is no file or folder", (*TALLY, "reports.lwr", "-o", "absent/out.json")),
 ]  # fmt: skip
 
 

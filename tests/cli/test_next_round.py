@@ -77,7 +77,7 @@ def test_a_round_is_drawn_once(rounds: Path, done: Program, lapwing: Program) ->
         (("one.json", "0.lws", "1.csv"), "lapwing count", 2),
         (("one.json", "1.lws", "0.lws"), "in order", 4),
         (("0.lws", "0.lws", "1.lws"), "", 4),
-        (("one.json", "0.lws", "gone.lws"), "No such file", 7),
+        (("one.json", "0.lws", "gone.lws"), "there is no file or folder", 7),
     ],
 )
 def test_what_is_refused_marks_no_round(

@@ -32,12 +32,12 @@ def test_nothing_else_is_one(given: Any) -> None:
 @pytest.mark.parametrize(
     ("given", "limits", "message"),
     [
-        (0, {"low": 1, "high": 4}, "size must be in 1..4, got 0"),
-        (5, {"low": 1, "high": 4}, "size must be in 1..4, got 5"),
+        (0, {"low": 1, "high": 4}, "size must be from 1 to 4, got 0"),
+        (5, {"low": 1, "high": 4}, "size must be from 1 to 4, got 5"),
         (0, {"low": 1}, "size must be at least 1, got 0"),
-        (-1, {"low": 0, "high": 2**64 - 1}, "size must be in 0..2^64-1, got -1"),
-        (2**30, {"low": 1, "high": 2**24}, "size must be in 1..2^24, got a number beyond 10^9"),
-        (10**5000, {"low": 1, "high": 9}, "size must be in 1..9, got a number beyond 10^9"),
+        (-1, {"low": 0, "high": 2**64 - 1}, "size must be from 0 to 2^64-1, got -1"),
+        (2**30, {"low": 1, "high": 2**24}, "size must be from 1 to 2^24, got a number beyond 10^9"),
+        (10**5000, {"low": 1, "high": 9}, "size must be from 1 to 9, got a number beyond 10^9"),
     ],
     ids=["below", "above", "no most", "powers", "large", "too long for a text"],
 )
@@ -57,7 +57,7 @@ def test_a_field_is_put_right() -> None:
     made = Made(np.int32(2))
     check_whole_field(made, "size", low=1)
     assert type(made.size) is int
-    with pytest.raises(ArgumentError, match="size must be in 5"):
+    with pytest.raises(ArgumentError, match="size must be from 5"):
         check_whole_field(made, "size", low=5, high=6)
 
 

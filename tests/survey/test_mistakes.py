@@ -112,7 +112,7 @@ def test_a_decoder_may_be_named() -> None:
         SURVEY.decode(TALLY, decoder="least-square")
     with pytest.raises(ArgumentError, match=r"or the name of one, got the class LeastSquares"):
         SURVEY.decode(TALLY, decoder=lw.LeastSquares)  # type: ignore[call-overload]
-    with pytest.raises(ArgumentError, match="or the name of one, got a int"):
+    with pytest.raises(ArgumentError, match="or the name of one, got an int"):
         SURVEY.decode(TALLY, decoder=1)  # type: ignore[call-overload]
     with pytest.raises(ArgumentError, match="candidates has knobs that must be said"):
         SURVEY.decode(TALLY, decoder="candidates")
@@ -152,7 +152,7 @@ def test_numbers_that_are_none() -> None:
         RESULT.quantile(p for p in (0.1, 0.9))  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="of one probability, got several"):
         RESULT.quantile_interval([0.1, 0.9])  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="level of a band must be"):
+    with pytest.raises(ArgumentError, match="level must be greater than 0"):
         RESULT.confidence_band("95")  # type: ignore[arg-type]
 
 

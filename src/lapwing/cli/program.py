@@ -130,6 +130,13 @@ _OF_A_DOMAIN = (
 
 _EVERYWHERE = {
     "--neighbours": "--neighbors",
+    "--budget": "--epsilon, which is what one answer or release costs",
+    "--eps": "--epsilon",
+    "--labels": "--categories",
+    "--range": "--low and --high",
+    "--min": "--low",
+    "--max": "--high",
+    "--n": "--users",
     "--engine": "Python for a cluster: lapwing.engines.spark or lapwing.engines.beam",
     "--truth-result": "--truth",
     "--statement": "--output",
@@ -300,6 +307,8 @@ def _sentence(error: Exception) -> str:
         return str(error)
     if isinstance(error, MemoryError):
         return "there is not enough memory for this; use fewer bins, or a larger machine"
+    if isinstance(error, FileNotFoundError) and error.filename:
+        return f"there is no file or folder {error.filename}; check the name"
     if isinstance(error, OSError) and error.strerror:
         name = f"{error.filename}: " if error.filename else ""
         return f"{name}{error.strerror}"
@@ -336,6 +345,8 @@ def _usage(error: Any) -> str:
             return MOVED_COMMANDS[word]
         known = COMMANDS if context is None else context.command.list_commands(context)
         message = f"no such command: {word}{nearest(word, known)}"
+        if word == "serve":
+            return "lapwing collector has no command serve; use: lapwing serve DATABASE"
     number = re.search(
         r"'(--[a-z-]+)'.*(?:valid (integer|number)|not a valid (integer|float))", message
     )

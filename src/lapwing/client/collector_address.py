@@ -25,6 +25,7 @@ from lapwing.errors import (
     FormatError,
     MismatchError,
     MissingExtraError,
+    kind_of,
 )
 from lapwing.protocol.messages.batch import EPOCH_NAME, MEDIA_TYPE
 from lapwing.protocol.messages.problems import PREFIX
@@ -121,7 +122,7 @@ class CollectorAddress:
         """Check the address."""
         wanted = "the address of a collector must be a text such as https://collector.example"
         if not isinstance(self.url, str):
-            raise ArgumentError(f"{wanted}, got a {type(self.url).__name__}")
+            raise ArgumentError(f"{wanted}, got {kind_of(self.url)}")
         try:
             parts = urlsplit(self.url)
             host, _ = parts.hostname, parts.port

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any, ClassVar, Protocol, TypeVar, get_args
 
 from lapwing.decoders.resolution import steps_entry
-from lapwing.errors import ArgumentError, UnsupportedChannelError
+from lapwing.errors import ArgumentError, UnsupportedChannelError, kind_of
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.domain import Domain
@@ -90,7 +90,7 @@ def require_answer(answer: Any, domain: Domain, name: str) -> None:
 
 
 def _said(thing: Any) -> str:
-    return f"the class {thing.__name__}" if isinstance(thing, type) else f"a {type(thing).__name__}"
+    return f"the class {thing.__name__}" if isinstance(thing, type) else f"{kind_of(thing)}"
 
 
 def decoder_document(decoder: Any) -> dict[str, Any]:

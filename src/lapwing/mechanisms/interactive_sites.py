@@ -15,7 +15,7 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from lapwing.errors import ArgumentError, BudgetError, MismatchError, PrivacyError
+from lapwing.errors import ArgumentError, BudgetError, MismatchError, PrivacyError, kind_of
 from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles, question
 from lapwing.mechanisms.linear_mechanism import part_of
 from lapwing.mechanisms.matching_pursuit import MatchingPursuit, explained_by, free_atoms
@@ -91,13 +91,13 @@ def check_site(
     """Raise ArgumentError unless a site is made of its mechanism, ExactCounts and a Promise."""
     if not isinstance(mechanism, kind):
         raise ArgumentError(
-            f"this site answers for {kind.name}, got a {type(mechanism).__name__}; pass "
+            f"this site answers for {kind.name}, got {kind_of(mechanism)}; pass "
             f"{kind.__name__}(...), the same at all sites"
         )
     if not isinstance(summary, ExactCounts) or not isinstance(promise, Promise):
         raise ArgumentError(
             "a site answers for the counts of ExactCounts under a Promise, got a "
-            f"{type(summary).__name__} and a {type(promise).__name__}; pass "
+            f"{type(summary).__name__} and {kind_of(promise)}; pass "
             "ExactCounts.of_values(values, domain)"
         )
 

@@ -27,7 +27,7 @@ from lapwing.decoders.empirical_bayes.dense_model import learned_prior, pilot_of
 from lapwing.decoders.empirical_bayes.gaussian_model import Posterior
 from lapwing.decoders.empirical_bayes.spectral_prior import SYMBOL_LIMIT
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.errors import ArgumentError, DomainError, MismatchError
+from lapwing.errors import ArgumentError, DomainError, MismatchError, kind_of
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.planning.expected_error import USER_LIMIT
@@ -337,9 +337,7 @@ def next_randomizer(
             "same survey again, and add up the tallies"
         )
     if not isinstance(answer, Distribution):
-        raise ArgumentError(
-            f"the answer must be a decoded Distribution, got a {type(answer).__name__}"
-        )
+        raise ArgumentError(f"the answer must be a decoded Distribution, got {kind_of(answer)}")
     if answer.domain.to_document() != domain.to_document():
         raise MismatchError(
             "the answer must be on the domain of the survey; decode its tally at its own bins"

@@ -367,7 +367,9 @@ def _check_target(users: Any, error: Any) -> None:
     if users is not None:
         whole = isinstance(users, int | np.integer) and not isinstance(users, bool)
         if not whole or not 1 <= users <= USER_LIMIT:
-            raise ArgumentError(f"users must be a whole number in 1..{USER_LIMIT}, got {users!r}")
+            raise ArgumentError(
+                f"users must be a whole number from 1 to {USER_LIMIT:,}, got {users!r}"
+            )
     elif not (isinstance(error, int | float) and 0 < error < 1):
         raise ArgumentError(f"error must be a number between 0 and 1, got {error!r}")
 

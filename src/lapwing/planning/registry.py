@@ -13,7 +13,41 @@ from importlib import import_module
 from typing import Any
 
 from lapwing.documents import nearest, quoted
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, kind_of
+
+_ACRONYMS = {
+    "grr": "randomized-response",
+    "krr": "randomized-response",
+    "rr": "randomized-response",
+    "sue": "unary-encoding",
+    "ue": "unary-encoding",
+    "oue": "optimized-unary-encoding",
+    "ss": "subset-selection",
+    "hr": "hadamard-response",
+    "lh": "local-hashing",
+    "olh": "local-hashing",
+    "sw": "square-wave",
+    "pm": "piecewise",
+    "cp": "compressive-privatization",
+    "hh": "hierarchical",
+    "em": "expectation-maximization",
+    "ems": "expectation-maximization",
+    "admm": "tree-consistency",
+    "laplace": "discrete-laplace",
+}
+"""What the literature calls them, in small letters."""
+
+
+def meant(word: str, table: Mapping[str, Any]) -> str:
+    """Return a hint at the name that was meant: by its acronym, or the nearest.
+
+    Examples
+    --------
+    >>> meant("EMS", {"expectation-maximization": None}), meant("x", {})
+    (' (did you mean expectation-maximization?)', '')
+    """
+    name = _ACRONYMS.get(word.lower())
+    return f" (did you mean {name}?)" if name in table else nearest(word, table)
 
 
 class Registry(Mapping[str, type[Any]]):
@@ -82,7 +116,7 @@ class Registry(Mapping[str, type[Any]]):
             if given not in self:
                 raise ArgumentError(
                     f"the {self.kind} must be one of {', '.join(self)}, got {quoted(given)}"
-                    f"{nearest(given, self)}"
+                    f"{meant(given, self)}"
                 )
             given = self[given]
             try:
@@ -93,8 +127,7 @@ class Registry(Mapping[str, type[Any]]):
                     f"{given.__name__}(...)"
                 ) from None
         if isinstance(given, type) or not all(hasattr(given, name) for name in self.offers()):
-            kind = type(given).__name__
-            said = f"the class {given.__name__}" if isinstance(given, type) else f"a {kind}"
+            said = f"the class {given.__name__}" if isinstance(given, type) else kind_of(given)
             raise ArgumentError(f"the {self.kind} must be one, or the name of one, got {said}")
         return given
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import Any
 
-from lapwing.errors import ArgumentError, LapwingError, PrivacyError
+from lapwing.errors import ArgumentError, LapwingError, PrivacyError, kind_of
 from lapwing.linear.memoized import memoized
 
 ExactNumber = int | float | str | Decimal | Fraction
@@ -55,7 +55,7 @@ def exact_epsilon(epsilon: Any) -> Fraction:
     True
     """
     if isinstance(epsilon, bool) or not isinstance(epsilon, str | Real | Decimal):
-        raise PrivacyError(f"{RANGE}, got a {type(epsilon).__name__}; pass for example epsilon=1")
+        raise PrivacyError(f"{RANGE}, got {kind_of(epsilon)}; pass for example epsilon=1")
     exact = _exact(epsilon)
     if not 0 < exact <= MAXIMUM_EPSILON:
         raise PrivacyError(f"{RANGE}, got {shown_number(exact)}")
@@ -110,7 +110,7 @@ def exact_number(number: Any, *, name: str) -> Fraction:
     """
     wanted = f"{name} must be a finite number: int, text, Decimal, Fraction or float"
     if isinstance(number, bool) or not isinstance(number, str | Real | Decimal):
-        raise PrivacyError(f"{wanted}, got a {type(number).__name__}")
+        raise PrivacyError(f"{wanted}, got {kind_of(number)}")
     return _exact(number, wanted)
 
 
@@ -147,13 +147,13 @@ def check_whole(
     1000
     >>> check_whole("bins", 0, low=1, high=4)
     Traceback (most recent call last):
-    lapwing.errors.ArgumentError: bins must be in 1..4, got 0
+    lapwing.errors.ArgumentError: bins must be from 1 to 4, got 0
     """
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise error(f"{name} must be a whole number, got a {type(value).__name__}")
+        raise error(f"{name} must be a whole number, got {kind_of(value)}")
     whole = int(value)
     if whole < low or (high is not None and whole > high):
-        legal = f"at least {low}" if high is None else f"in {_limit(low)}..{_limit(high)}"
+        legal = f"at least {low}" if high is None else f"from {_limit(low)} to {_limit(high)}"
         raise error(f"{name} must be {legal}, got {shown_number(Fraction(whole))}")
     return whole
 
@@ -165,7 +165,7 @@ def _limit(number: int) -> str:
         if power > 2**20 and power & (power - 1) == 0:
             text = f"2^{power.bit_length() - 1}" + "-1" * less
             return text if number > 0 else f"-({text})"
-    return str(number)
+    return f"{number:,}" if abs(number) >= 10_000 else str(number)
 
 
 def check_whole_field(made: Any, name: str, **limits: Any) -> None:
@@ -193,7 +193,7 @@ def exact_delta(delta: Any) -> Fraction:
     """
     wanted = "delta must be a number in [0, 1), for example 1e-6"
     if isinstance(delta, bool) or not isinstance(delta, str | Real | Decimal):
-        raise PrivacyError(f"{wanted}, got a {type(delta).__name__}")
+        raise PrivacyError(f"{wanted}, got {kind_of(delta)}")
     try:
         exact = _exact(delta)
     except PrivacyError:

@@ -8,6 +8,7 @@ with rational bounds of ``e^epsilon``: no floating-point number takes part.
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -32,14 +33,24 @@ Model = Literal["local", "central", "shuffle"]
 Callee = TypeVar("Callee", bound=Callable[..., Any])
 
 
+NEIGHBORS_NEEDED = (
+    "pass 'replace-one' (the number of people is public) or 'add-or-remove-one'; there is no "
+    "default, because an epsilon means nothing without it"
+)
+
+
 def american(callee: Callee) -> Callee:
-    """Make a function, or the constructor of a class, answer to `neighbours=` with the spelling."""
+    """Make what takes neighbors= say so: of the other spelling, and where it is left out."""
     function: Any = vars(callee)["__init__"] if isinstance(callee, type) else callee
+    parameter = inspect.signature(function).parameters["neighbors"]
+    needed = parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty
 
     @functools.wraps(function)
     def checked(*arguments: Any, **named: Any) -> Any:
         if "neighbours" in named:
             raise ArgumentError(f"{callee.__name__} has no argument neighbours=; use neighbors=")
+        if needed and "neighbors" not in named:
+            raise PrivacyError(f"{callee.__name__} needs neighbors=; {NEIGHBORS_NEEDED}")
         return function(*arguments, **named)
 
     if not isinstance(callee, type):

@@ -16,7 +16,7 @@ from lapwing.privacy.exact_numbers import (
     exact_delta,
     exact_epsilon,
 )
-from lapwing.privacy.guarantee import Guarantee, Neighbors, american
+from lapwing.privacy.guarantee import NEIGHBORS_NEEDED, Guarantee, Neighbors, american
 from lapwing.privacy.privacy_loss import PrivacyLoss
 
 STATED_DELTA = Fraction(1, 10**6)
@@ -72,9 +72,7 @@ class Promise:
         """Make the numbers exact and check them."""
         if self.neighbors not in ("replace-one", "add-or-remove-one"):
             raise PrivacyError(
-                "neighbors must be 'replace-one' (the number of people is public) or "
-                f"'add-or-remove-one', got {self.neighbors!r}; there is no default, because an "
-                "epsilon means nothing without it"
+                f"neighbors must be one of two words, got {self.neighbors!r}; {NEIGHBORS_NEEDED}"
             )
         given = [name for name in ("epsilon", "mu", "rho") if getattr(self, name) is not None]
         if len(given) != 1:

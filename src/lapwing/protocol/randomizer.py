@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.documents import fingerprint
-from lapwing.errors import ArgumentError, DomainError, MismatchError, ReportError
+from lapwing.errors import ArgumentError, DomainError, MismatchError, ReportError, kind_of
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import epsilon_text, exact_epsilon
@@ -428,7 +428,7 @@ def check_batch(reports: Reports, *, width: int, fingerprint: str) -> NDArray[np
     """
     if not isinstance(reports, Reports):
         raise ArgumentError(
-            f"what is tallied must be Reports, got a {type(reports).__name__}; randomize values "
+            f"what is tallied must be Reports, got {kind_of(reports)}; randomize values "
             "first, where they are: tally(randomize(values))"
         )
     if reports.fingerprint != fingerprint:

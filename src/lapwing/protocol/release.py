@@ -21,7 +21,7 @@ from lapwing.documents import (
     require_format,
     require_spelling,
 )
-from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError
+from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError, kind_of
 from lapwing.linear.memoized import cached_property, memoized
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.integer_noise import Noise
@@ -111,7 +111,7 @@ class Mechanism(ABC):
         if not isinstance(summary, ExactCounts) or not isinstance(promise, Promise):
             raise ArgumentError(
                 "a mechanism releases the counts of ExactCounts under a Promise, got a "
-                f"{type(summary).__name__} and a {type(promise).__name__}; pass "
+                f"{type(summary).__name__} and {kind_of(promise)}; pass "
                 "ExactCounts.of_values(values, domain), or use lapwing.release(values, domain, ...)"
             )
         return self._draw(summary, promise, source_of(rng), identifier)

@@ -211,7 +211,9 @@ class Cumulative:
             raise ArgumentError(NEEDS_START.format(exact_text(self.circle.low)))
         p = to_points(probabilities, unit="number", name="a probability")
         if not np.all((p >= 0) & (p <= 1)):
-            raise ArgumentError("a quantile's probability must be in [0, 1]")
+            raise ArgumentError(
+                "the probability of a quantile must be at least 0 and at most 1; the median is 0.5"
+            )
         held = np.flatnonzero(self.mass > 0)
         first, last = (int(held[0]) if self.outside else 0), int(held[-1])
         # Ten tenths must reach 1: a sum that misses p by rounding alone counts as p.

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lapwing.documents import Stored, html_of, lines_of, require, require_format, require_spelling
-from lapwing.errors import ArgumentError, FormatError, MismatchError
+from lapwing.errors import ArgumentError, FormatError, MismatchError, kind_of
 from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_places
+from lapwing.protocol.domains.domain_text import domain_text
 from lapwing.protocol.domains.ranges import Closed, symbol_places, to_spans
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of
@@ -212,7 +213,7 @@ class Difference(Stored):
         for one in (self.first, self.second):
             if not hasattr(one, "_present_uncertainty"):
                 raise ArgumentError(
-                    f"only two Distributions have a difference, got a {type(one).__name__}; "
+                    f"only two Distributions have a difference, got {kind_of(one)}; "
                     "project a signed estimate first"
                 )
         if self.first.domain.to_document() != self.second.domain.to_document():
@@ -790,7 +791,10 @@ def _why(one: Domain, two: Domain) -> str:
         )
     if not one.ordered and not two.ordered:
         return "their labels are others, or stand in another order"
-    return "decode both at the same bins"
+    return (
+        f"the first is {domain_text(one)}, the second {domain_text(two)}; decode both at the same "
+        "bins"
+    )
 
 
 def _less(one: Any, other: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Vector, short_repr
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
@@ -625,6 +625,10 @@ def pictures_of(
         Ends of the axis, as :func:`limits_of` takes them.
     """
     domain = result.domain
+    if truth is not None:
+        same = domain.ordered == truth.domain.ordered and domain.unit == truth.domain.unit
+        if not same or (not domain.ordered and truth.mass.size < domain.size):
+            raise MismatchError("the truth must be about values of the same kind and unit")
     if not domain.ordered:
         title = people_and_guarantee(result.reports, result.guarantee)
         known = None if truth is None else truth.mass

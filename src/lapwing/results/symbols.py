@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.documents import nearest
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.errors import ArgumentError, DomainError, kind_of
 from lapwing.linear.arrays import Values, Vector, as_numbers
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_answers import to_points, to_values
@@ -136,7 +136,7 @@ def _of_label(domain: Any, asked: Any) -> int:
     label = int(asked) if whole else getattr(asked, "item", lambda: asked)()
     if type(label) in (str, int) and label in listed:
         return int(domain.index([label])[0])
-    said = f"{label!r:.{_SHOWN}}" if isinstance(label, str | int) else f"a {type(label).__name__}"
+    said = f"{label!r:.{_SHOWN}}" if isinstance(label, str | int) else f"{kind_of(label)}"
     if domain.other is not None:
         raise DomainError(
             f"there is no label {said} of its own; it is counted in {domain.other!r}, whose share "

@@ -25,6 +25,7 @@ from lapwing.linear.arrays import Matrix, Vector, short_repr
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.memoized import cached_property
+from lapwing.results.rounding import exact_text
 from lapwing.results.spread_law import SHORT, Spread, SpreadLaw, decoded, encoded, factor_kind
 
 Kind = Literal["pointwise", "simultaneous"]
@@ -41,10 +42,17 @@ _ROUNDED_SHARES = 1e-9
 """More than the rounding of a sum of shares, less than one person of very many."""
 
 
+def _is_percentage(level: Any) -> bool:
+    return isinstance(level, int | float) and 1 < level < 100
+
+
 def check_level(level: float) -> None:
     """Raise ArgumentError unless the level is in (0, 1)."""
     if not isinstance(level, Real) or not 0 < level < 1:
-        raise ArgumentError(f"the level of a band must be in (0, 1), got {level!r}")
+        percentage = f"; write {exact_text(level / 100)}" if _is_percentage(level) else ""
+        raise ArgumentError(
+            f"the level must be greater than 0 and less than 1, got {level!r}{percentage}"
+        )
 
 
 def check_kind(kind: Kind, target: Target) -> None:
@@ -140,7 +148,9 @@ class Band:
             In [0, 1].
         """
         if not 0 <= probability <= 1:
-            raise ArgumentError(f"a quantile's probability must be in [0, 1], got {probability}")
+            raise ArgumentError(
+                f"the probability of a quantile must be at least 0 and at most 1, got {probability}"
+            )
         upper = np.maximum.accumulate(self.high)
         lower = np.maximum.accumulate(self.low)
         last = self.points.size - 1

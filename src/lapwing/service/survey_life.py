@@ -522,7 +522,7 @@ def _stored(fingerprint: str, document: Mapping[str, Any]) -> StoredSurvey:
 def _whole(value: Any, name: str, low: int, high: int) -> int:
     if type(value) is not int or not low <= value <= high:
         raise malformed(
-            f"{name} must be a whole number in {low}..{high}, got {describe_value(value)}"
+            f"{name} must be a whole number from {low:,} to {high:,}, got {describe_value(value)}"
         )
     return value
 

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from lapwing.decoders.decoder import Decoder
 from lapwing.decoders.releases.label_shares import segment_shares
@@ -76,6 +76,14 @@ class Publication(Stored):
     def by_segment(self) -> dict[str | int | None, Distribution]:
         """Return the distribution within each segment; see :func:`segment_shares`."""
         return segment_shares(self.release)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Say where a question to the distribution is asked: not of the release."""
+            if not name.startswith("_") and hasattr(Distribution, name):
+                raise AttributeError(f"a Publication has no {name}; use .distribution.{name}")
+            raise AttributeError(f"a Publication has no {name}")
 
     def plot(
         self,

@@ -27,6 +27,7 @@ from lapwing.errors import (
     LapwingError,
     LapwingWarning,
     MismatchError,
+    kind_of,
 )
 from lapwing.linear.arrays import Values, declared_repr
 from lapwing.linear.memoized import cached_property
@@ -177,7 +178,7 @@ class Survey(Stored):
             object.__setattr__(self, "randomizer", _recommended_randomizer(self.randomizer))
         if not RANDOMIZERS.knows(type(self.randomizer)):
             raise ArgumentError(
-                f"a survey needs a randomizer, got a {type(self.randomizer).__name__}; "
+                f"a survey needs a randomizer, got {kind_of(self.randomizer)}; "
                 "pass for example SquareWave(Interval(0, 1, bins=256), epsilon=1)"
             )
         object.__setattr__(self, "segments", _checked_segments(self.segments))

@@ -165,7 +165,7 @@ def test_a_month_of_dates_ends_before_the_next() -> None:
 
 
 def test_a_wrong_range_is_named() -> None:
-    with pytest.raises(ArgumentError, match="a range must have low <= high, got 3 and 1"):
+    with pytest.raises(ArgumentError, match="a range must begin before it ends, got 3 and 1"):
         to_spans(3, 1, LINE)
     with pytest.raises(
         ArgumentError, match="closed must be 'left', 'right', 'both' or 'neither', got 'up'"

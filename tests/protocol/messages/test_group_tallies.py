@@ -125,7 +125,7 @@ def test_a_file_of_other_tallies_is_refused() -> None:
         ({"segments": [3]}, "must be a JSON object"),
         ({"segments": [], "rest": None}, "at least one report"),
         ({"segments": [first], "rest": other}, "of one survey"),
-        ({"rest": {}}, "lapwing-tally document"),
+        ({"rest": {}}, "this must be a tally"),
     ]:
         with pytest.raises(FormatError, match=reason):
             GroupTallies.from_document(document | change)

@@ -60,7 +60,7 @@ def test_documents_of_both_kinds_are_told_apart() -> None:
         TallyLog.from_document(counts.to_document())
     with pytest.raises(FormatError):
         CountTally.from_document(LOG.to_document())
-    with pytest.raises(FormatError, match="lapwing-tally"):
+    with pytest.raises(FormatError, match="must be a tally, it is a survey"):
         Tally.from_document({"format": "lapwing-survey"})
 
 

@@ -139,7 +139,7 @@ def test_bad_arguments_are_refused() -> None:
         LinearHashing(Integers(0, 9), 1)
     with pytest.raises(DomainError, match="at most 2\\^40"):
         LinearHashing(Categories(2**40, missing="category"), 1)
-    with pytest.raises(DomainError, match=r"in 1\.\.2\^40"):
+    with pytest.raises(DomainError, match=r"from 1 to 2\^40"):
         Categories(2**40 + 1)
 
 

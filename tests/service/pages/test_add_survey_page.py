@@ -119,7 +119,7 @@ def test_what_is_wrong_is_said_and_nothing_is_half_made(tmp_path: Path) -> None:
                 await refused(words, file)
             await refused("name of an epoch must be", epoch="Week <b>")
             await refused("minimum must be a whole number", minimum="many")
-            await refused("Minimum must be a whole number in 1..", minimum="0")
+            await refused("Minimum must be a whole number from 1 to", minimum="0")
             await refused("Upload must be", upload="nobody")
             await refused("reports are kept must be a whole number", retention_days="-1")
             await refused("a time such as", closes="soon")

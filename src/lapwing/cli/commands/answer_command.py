@@ -103,7 +103,10 @@ class AskedShares:
             raise ArgumentError("--start is where a --quantile is counted from; ask for one")
         for probability in self.quantile or ():
             if not 0 <= probability <= 1:
-                raise ArgumentError(f"--quantile must be in [0, 1], got {exact_text(probability)}")
+                raise ArgumentError(
+                    f"--quantile must be at least 0 and at most 1, got {exact_text(probability)}; "
+                    "the median is 0.5"
+                )
 
     def _ranges(self, domain: Domain) -> list[AskedRange]:
         """Return the ranges that are asked; ArgumentError names their options."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
-from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWarning
+from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWarning, kind_of
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.projections import simplex
@@ -395,7 +395,7 @@ def _powers(numbers: Any, *, name: str) -> tuple[float, ...]:
     try:
         powers = tuple(float(number) for number in numbers)
     except (TypeError, ValueError):
-        raise ArgumentError(f"{name} must be numbers, got a {type(numbers).__name__}") from None
+        raise ArgumentError(f"{name} must be numbers, got {kind_of(numbers)}") from None
     if not powers or not all(0 <= power < math.inf for power in powers):
         raise ArgumentError(f"every number of {name} must be finite and not negative")
     return powers
@@ -463,7 +463,7 @@ class GaussianSmoothing:
     def __post_init__(self) -> None:
         """Check the width."""
         if isinstance(self.sigma, bool) or not isinstance(self.sigma, Real):
-            raise ArgumentError(f"sigma must be a number, got a {type(self.sigma).__name__}")
+            raise ArgumentError(f"sigma must be a number, got {kind_of(self.sigma)}")
         if not 0 < float(self.sigma) < math.inf:
             raise ArgumentError(f"sigma must be greater than 0 and finite, got {self.sigma}")
         object.__setattr__(self, "sigma", float(self.sigma))

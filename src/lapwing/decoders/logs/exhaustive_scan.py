@@ -20,7 +20,14 @@ from numpy.typing import NDArray
 
 from lapwing.decoders.decoder import decoder_document, required
 from lapwing.documents import read, replacing, require, require_format
-from lapwing.errors import ArgumentError, DomainError, FormatError, MismatchError, TallyError
+from lapwing.errors import (
+    ArgumentError,
+    DomainError,
+    FormatError,
+    MismatchError,
+    TallyError,
+    kind_of,
+)
 from lapwing.protocol.channels.hashed_channel import LISTED, LinearChannel, PrefixChannel
 from lapwing.protocol.domains.domain import check_list
 from lapwing.protocol.messages.observation import Kind
@@ -49,9 +56,7 @@ _SECONDS_OF_A_TILE, _SECONDS_OF_A_POINT = 12e-3, 1.3e-9
 def check_expected_false(expected_false: float) -> None:
     """Raise ArgumentError unless a number of false values is in (0, 1000]."""
     if isinstance(expected_false, bool) or not isinstance(expected_false, int | float):
-        raise ArgumentError(
-            f"expected_false must be a number, got a {type(expected_false).__name__}"
-        )
+        raise ArgumentError(f"expected_false must be a number, got {kind_of(expected_false)}")
     if not 0 < expected_false <= 1000:
         raise ArgumentError(f"expected_false must be in (0, 1000], got {expected_false}")
 

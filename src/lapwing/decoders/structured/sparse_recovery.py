@@ -19,7 +19,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from lapwing.decoders.decoder import decoder_document, distribution_of, required
 from lapwing.decoders.unbiased.linear_estimate import available_band, variance_of_noise
 from lapwing.decoders.unbiased.normalization import clipped
-from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError
+from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError, kind_of
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.operator import Whitened
@@ -212,7 +212,7 @@ class SparseRecovery:
 def check_sparsity(sparsity: int, channel: Channel | None = None) -> None:
     """Raise ArgumentError unless so many symbols can be asked of a channel."""
     if isinstance(sparsity, bool) or not isinstance(sparsity, int):
-        raise ArgumentError(f"sparsity must be a whole number, got a {type(sparsity).__name__}")
+        raise ArgumentError(f"sparsity must be a whole number, got {kind_of(sparsity)}")
     limit: float = math.inf
     if channel is not None:
         limit = min(channel.domain.size, sum(block.outputs for block in channel.blocks))

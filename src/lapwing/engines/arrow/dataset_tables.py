@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from lapwing.engines.arrow.inputs import pyarrow_or_error
 from lapwing.engines.arrow.table_reader import BATCH_ROWS, TABLES, Table, held_table, open_table
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, kind_of
 from lapwing.protocol.domains.text_values import Decimal
 
 COMPACT = ".lwr"
@@ -47,7 +47,7 @@ def files_of(dataset: Any, *, endings: Sequence[str] = TABLES) -> list[tuple[Pat
     found: list[tuple[Path, dict[str, str]]] = []
     for given in dataset:
         if not isinstance(given, str | os.PathLike):
-            raise ArgumentError(f"a list must hold names of files, got a {type(given).__name__}")
+            raise ArgumentError(f"a list must hold names of files, got {kind_of(given)}")
         path = Path(given)
         found += _files_in(path, path, tuple(endings)) if path.is_dir() else [(path, {})]
     if not found:
@@ -120,7 +120,7 @@ def tables_of(dataset: Any, *, header: bool = True, decimal: Decimal | None = No
             return [_in_memory(_Stream(dataset.schema, dataset), decimal)]
         schema = arrow.RecordBatchReader.from_stream(dataset).schema
         return [_in_memory(_Frame(schema, dataset), decimal)]
-    raise ArgumentError(f"what is read must be {WHAT}; got a {type(dataset).__name__}")
+    raise ArgumentError(f"what is read must be {WHAT}; got {kind_of(dataset)}")
 
 
 def with_constants(table: Table, keys: dict[str, str]) -> Table:

@@ -22,7 +22,7 @@ from lapwing.engines.arrow.arrow_values import labels_of, values_of
 from lapwing.engines.arrow.report_count import ReportCount, count, count_records
 from lapwing.engines.arrow.report_tables import check_report_table, report_batch, report_schema
 from lapwing.engines.arrow.table_reader import texts_of_metadata
-from lapwing.errors import ArgumentError, MissingExtraError
+from lapwing.errors import ArgumentError, MissingExtraError, kind_of
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
@@ -273,7 +273,7 @@ def cell_of(row: Any, name: str) -> Any:
     elif hasattr(row, name):
         return getattr(row, name)
     raise ArgumentError(
-        f"each row must have a field {name!r}, a {type(row).__name__} has none; check the column"
+        f"each row must have a field {name!r}, {kind_of(row)} has none; check the column"
     )
 
 

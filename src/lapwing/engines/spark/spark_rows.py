@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 from lapwing.engines.arrow.inputs import PARQUET, pyarrow_or_error
 from lapwing.engines.arrow.report_tables import KEYS
 from lapwing.engines.arrow.table_reader import Table, words_in_footer
-from lapwing.errors import ArgumentError, EngineError, FormatError
+from lapwing.errors import ArgumentError, EngineError, FormatError, kind_of
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class SparkRows:
             return df
         if not hasattr(df, "mapInArrow"):
             raise ArgumentError(
-                f"what is read must be a DataFrame of pyspark.sql, got a {type(df).__name__}; "
+                f"what is read must be a DataFrame of pyspark.sql, got {kind_of(df)}; "
                 "lapwing.engines.arrow reads files and tables in memory"
             )
         return cls(df, typed_table(df, "the data frame"))

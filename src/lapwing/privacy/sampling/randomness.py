@@ -20,7 +20,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from lapwing.errors import ArgumentError, PrivacyError
+from lapwing.errors import ArgumentError, PrivacyError, kind_of
 from lapwing.privacy.exact_numbers import check_whole
 
 WORD = 2**64
@@ -195,7 +195,7 @@ def source_of(rng: RandomSource | None) -> RandomSource:
         return secure()
     if not callable(getattr(rng, "words", None)):
         raise ArgumentError(
-            f"rng must be a source of random words, got a {type(rng).__name__}; leave it out for "
+            f"rng must be a source of random words, got {kind_of(rng)}; leave it out for "
             "secure randomness, or pass lapwing.seeded(1) in a test, which protects nobody"
         )
     return rng
@@ -215,7 +215,7 @@ def generator_of(rng: np.random.Generator | RandomSource | int) -> np.random.Gen
     try:
         return np.random.default_rng(rng if words is None else words(4))  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        said = str(rng) if isinstance(rng, int) else f"a {type(rng).__name__}"
+        said = str(rng) if isinstance(rng, int) else f"{kind_of(rng)}"
         raise ArgumentError(
             "rng must be a seed, a whole number of at least 0, or a generator of NumPy, got "
             f"{said}; pass for example rng=1"

@@ -9,7 +9,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import ArgumentError, MismatchError, TallyError, UnsupportedChannelError
+from lapwing.errors import (
+    ArgumentError,
+    MismatchError,
+    TallyError,
+    UnsupportedChannelError,
+    kind_of,
+)
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.operator import Operator, as_operator
 from lapwing.privacy.guarantee import Guarantee
@@ -191,7 +197,7 @@ def check_given(channel: Any, tally: Any) -> None:
         )
     if not isinstance(channel, Channel):
         raise ArgumentError(
-            f"a decoder is given a channel and a tally, got a {type(channel).__name__} for the "
+            f"a decoder is given a channel and a tally, got {kind_of(channel)} for the "
             "channel; pass randomizer.channel, or let the survey do it: "
             "survey.decode(tally, decoder=...)"
         )

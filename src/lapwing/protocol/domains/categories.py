@@ -79,7 +79,7 @@ class Categories(Unordered):
             number = check_whole("the number of labels", self.labels, **limits, error=DomainError)
             object.__setattr__(self, "labels", number)
             return
-        check_list(self.labels, name="labels, unless their number,")
+        check_list(self.labels, name="labels")
         labels = tuple(
             label.item() if isinstance(label, np.integer | np.str_) else label
             for label in self.labels
@@ -96,7 +96,11 @@ class Categories(Unordered):
         if not labels:
             raise DomainError("there must be at least one label")
         if len(set(labels)) != len(labels):
-            raise DomainError("labels must all be different")
+            first = next(place for place, label in enumerate(labels) if label in labels[:place])
+            raise DomainError(
+                f"labels must all be different, those at positions {labels.index(labels[first])} "
+                f"and {first} are equal; drop one"
+            )
         object.__setattr__(self, "labels", labels)
 
     @cached_property

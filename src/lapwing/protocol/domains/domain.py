@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.documents import class_document, html_of
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.errors import ArgumentError, DomainError, kind_of
 from lapwing.linear.arrays import Values
 from lapwing.protocol.domains.row_counts import RowCounts
 from lapwing.protocol.domains.text_values import Texts, Unit
@@ -186,7 +186,7 @@ def require_domain(given: Any) -> None:
 def check_choice(word: Any, *, name: str, choices: tuple[str, ...]) -> None:
     """Raise DomainError unless the word is one of the choices."""
     if word not in choices:
-        said = repr(word[:40]) if isinstance(word, str) else f"a {type(word).__name__}"
+        said = repr(word[:40]) if isinstance(word, str) else f"{kind_of(word)}"
         raise DomainError(f"{name} must be one of {', '.join(choices)}, got {said}")
 
 
@@ -215,11 +215,11 @@ def check_list(entries: Any, *, name: str) -> None:
     """
     if isinstance(entries, set | frozenset):
         raise DomainError(
-            f"{name} must be a list, got a {type(entries).__name__}, which has no order; pass "
+            f"{name} must be a list, got {kind_of(entries)}, which has no order; pass "
             "sorted(...) of it"
         )
     if not isinstance(entries, Iterable) or isinstance(entries, str | bytes | Mapping):
-        raise DomainError(f"{name} must be a list, got a {type(entries).__name__}")
+        raise DomainError(f"{name} must be a list, got {kind_of(entries)}")
 
 
 def read_numbers(

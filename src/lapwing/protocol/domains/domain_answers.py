@@ -103,7 +103,9 @@ def check_range(low: float, high: float, *, unit: Unit = "number") -> None:
         ends = (
             to_text(end, unit=unit) if math.isfinite(end) else f"{end:g}" for end in (low, high)
         )
-        raise ArgumentError("a range must have low <= high, got {} and {}".format(*ends))
+        raise ArgumentError(
+            "a range must begin before it ends, got {} and {}; exchange them".format(*ends)
+        )
 
 
 def to_values(found: ArrayLike, domain: Domain) -> Any:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import DomainError
+from lapwing.errors import DomainError, kind_of
 from lapwing.linear.arrays import Values, Vector, declared_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole_field
@@ -31,7 +31,7 @@ from lapwing.protocol.domains.domain import (
     refuse_outside,
 )
 from lapwing.protocol.domains.text_values import Unit
-from lapwing.protocol.domains.units import UNITS, to_number
+from lapwing.protocol.domains.units import UNITS, to_number, to_text
 
 Point = float | str | datetime.date | datetime.time | np.number[Any] | np.datetime64
 """What an end, an edge or an atom may be written as; a datetime is a date, too."""
@@ -175,9 +175,7 @@ class Interval(Domain):
         check_choice(self.missing, name="missing", choices=("refuse", "bin"))
         check_choice(self.unit, name="unit", choices=UNITS)
         if not isinstance(self.circular, bool):
-            raise DomainError(
-                f"circular must be True or False, got a {type(self.circular).__name__}"
-            )
+            raise DomainError(f"circular must be True or False, got {kind_of(self.circular)}")
         if self.outside is not None:
             check_choice(self.outside, name="outside", choices=("clip", "overflow", "refuse"))
         if self.circular and self.outside == "overflow":
@@ -189,8 +187,12 @@ class Interval(Domain):
             raise DomainError("an interval needs low and high, or else edges")
         low = to_number(self.low, unit=self.unit, name="low")
         high = to_number(self.high, unit=self.unit, name="high")
-        if not (math.isfinite(high - low) and low < high):
-            raise DomainError(f"low and high must be finite and low < high, got {low} and {high}")
+        if not math.isfinite(high - low):
+            raise DomainError("low and high must be finite numbers")
+        if low >= high:
+            low_text, high_text = (to_text(end, unit=self.unit) for end in (low, high))
+            turn = "they are equal" if low == high else "exchange them"
+            raise DomainError(f"low must be less than high, got {low_text} and {high_text}; {turn}")
         if self.scale == "log" and (low <= 0 or self.circular):
             raise DomainError("scale='log' needs low > 0 and an interval that is not circular")
         check_list(self.atoms, name="atoms")

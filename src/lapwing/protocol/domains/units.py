@@ -32,7 +32,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import DomainError
+from lapwing.errors import DomainError, kind_of
 from lapwing.linear.arrays import Values
 from lapwing.protocol.domains.text_values import (
     DAY,
@@ -75,7 +75,8 @@ def to_number(value: Any, *, unit: Unit, name: str) -> float:
     """
     try:
         if value is None or (isinstance(value, str) and unit == "number"):
-            raise _UnreadableError(f"must be a {unit}, got a {type(value).__name__}")
+            hint = "; for dates and times pass unit=" if isinstance(value, str) else ""
+            raise _UnreadableError(f"must be a {unit}, got {kind_of(value)}{hint}")
         return _number(value, unit=unit, texts="iso")
     except _UnreadableError as error:
         raise DomainError(f"{name} {error}") from None
@@ -127,7 +128,7 @@ def _number(value: Any, *, unit: Unit, texts: Texts) -> float:
     hint = ""
     if isinstance(value, datetime.date | datetime.time | np.datetime64):
         hint = "; declare the unit of the domain, for example unit='date'"
-    raise _UnreadableError(f"must be a {unit}, got a {type(value).__name__}{hint}")
+    raise _UnreadableError(f"must be a {unit}, got {kind_of(value)}{hint}")
 
 
 def _clock_of_duration(value: datetime.timedelta | np.timedelta64) -> float:

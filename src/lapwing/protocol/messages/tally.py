@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.documents import Stored, html_of, require, require_format, require_spelling
-from lapwing.errors import FormatError, MismatchError, TallyError
+from lapwing.errors import FormatError, MismatchError, TallyError, kind_of
 from lapwing.linear.memoized import cached_property
 from lapwing.protocol.messages.observation import Kind
 
@@ -149,7 +149,7 @@ class CountTally(Tally):
         wrong = [n for n in self.reports if type(n) is not int and not isinstance(n, np.integer)]
         if wrong:
             raise TallyError(
-                f"numbers of reports must be whole numbers, one is a {type(wrong[0]).__name__}"
+                f"numbers of reports must be whole numbers, one is {kind_of(wrong[0])}"
             )
         reports = tuple(int(number) for number in self.reports)
         if len(blocks) != len(reports) or not blocks:

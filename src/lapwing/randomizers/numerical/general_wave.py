@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.errors import ArgumentError, DomainError, kind_of
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.banded import Circulant, SlidingTable
 from lapwing.privacy.exact_numbers import ExactNumber, exponential_bounds
@@ -356,7 +356,7 @@ class GeneralWave(Randomizer[CountTally]):
 
 def _unit(number: Any, *, name: str) -> float:
     if isinstance(number, bool) or not isinstance(number, Real):
-        raise ArgumentError(f"{name} must be a number, got a {type(number).__name__}")
+        raise ArgumentError(f"{name} must be a number, got {kind_of(number)}")
     if not 0 <= float(number) <= 1:
         raise ArgumentError(f"{name} must be in [0, 1], got {number}")
     return float(number)

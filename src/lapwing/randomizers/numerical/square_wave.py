@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.errors import ArgumentError, DomainError, kind_of
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.banded import SlidingWindow, circular_window
@@ -175,7 +175,7 @@ class SquareWave(TwoLevel):
             raise DomainError("a square wave needs an Interval or Integers; labels have no order")
         if self.width is not None:
             if isinstance(self.width, bool) or not isinstance(self.width, Real):
-                raise ArgumentError(f"width must be a number, got a {type(self.width).__name__}")
+                raise ArgumentError(f"width must be a number, got {kind_of(self.width)}")
             if not 0 <= self.width <= 1:
                 raise ArgumentError(
                     f"width must be in [0, 1] of the domain's length, got {self.width}"
