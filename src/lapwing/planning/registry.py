@@ -38,12 +38,12 @@ _ACRONYMS = {
 """What the literature calls them, in small letters."""
 
 
-def meant(word: str, table: Mapping[str, Any]) -> str:
+def hint(word: str, table: Mapping[str, Any]) -> str:
     """Return a hint at the name that was meant: by its acronym, or the nearest.
 
     Examples
     --------
-    >>> meant("EMS", {"expectation-maximization": None}), meant("x", {})
+    >>> hint("EMS", {"expectation-maximization": None}), meant("x", {})
     (' (did you mean expectation-maximization?)', '')
     """
     name = _ACRONYMS.get(word.lower())
@@ -116,7 +116,7 @@ class Registry(Mapping[str, type[Any]]):
             if given not in self:
                 raise ArgumentError(
                     f"the {self.kind} must be one of {', '.join(self)}, got {quoted(given)}"
-                    f"{meant(given, self)}"
+                    f"{hint(given, self)}"
                 )
             given = self[given]
             try:

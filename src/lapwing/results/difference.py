@@ -791,10 +791,8 @@ def _why(one: Domain, two: Domain) -> str:
         )
     if not one.ordered and not two.ordered:
         return "their labels are others, or stand in another order"
-    return (
-        f"the first is {domain_text(one)}, the second {domain_text(two)}; decode both at the same "
-        "bins"
-    )
+    both = f"the first is {domain_text(one)}, the second {domain_text(two)}"
+    return f"{both}; decode both at the same bins"
 
 
 def _less(one: Any, other: Any) -> Any:

@@ -15,7 +15,7 @@ from lapwing.cli.option_groups import option
 from lapwing.documents import nearest
 from lapwing.engines.arrow.ordered_work import threads_or_all
 from lapwing.errors import ArgumentError, LapwingError
-from lapwing.planning.registry import meant
+from lapwing.planning.registry import hint
 from lapwing.privacy.guarantee import Neighbors
 
 SurveyFile = Annotated[
@@ -132,7 +132,7 @@ def pick(table: Mapping[str, type[Any]], name: str, *, what: str) -> type[Any]:
     if name in table:
         return table[name]
     raise ArgumentError(
-        f"{what} must be one of {', '.join(table)}, got {name!r}{meant(name, table)}"
+        f"{what} must be one of {', '.join(table)}, got {name!r}{hint(name, table)}"
     )
 
 
