@@ -43,7 +43,7 @@ def hint(word: str, table: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> hint("EMS", {"expectation-maximization": None}), meant("x", {})
+    >>> hint("EMS", {"expectation-maximization": None}), hint("x", {})
     (' (did you mean expectation-maximization?)', '')
     """
     name = _ACRONYMS.get(word.lower())

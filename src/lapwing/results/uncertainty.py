@@ -42,14 +42,11 @@ _ROUNDED_SHARES = 1e-9
 """More than the rounding of a sum of shares, less than one person of very many."""
 
 
-def _is_percentage(level: Any) -> bool:
-    return isinstance(level, int | float) and 1 < level < 100
-
-
 def check_level(level: float) -> None:
     """Raise ArgumentError unless the level is in (0, 1)."""
     if not isinstance(level, Real) or not 0 < level < 1:
-        percentage = f"; write {exact_text(level / 100)}" if _is_percentage(level) else ""
+        typed = isinstance(level, Real) and 1 < level < 100
+        percentage = f"; write {exact_text(float(level) / 100)}" if typed else ""
         raise ArgumentError(
             f"the level must be greater than 0 and less than 1, got {level!r}{percentage}"
         )
