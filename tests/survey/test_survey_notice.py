@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from lapwing.cli.wording import described
 
 import lapwing as lw
 from lapwing.client import Device
@@ -91,8 +90,10 @@ def test_a_message_names_the_field_and_says_what_is_wrong() -> None:
 
 
 def test_tables_statements_and_proofs_show_it() -> None:
-    assert described(SPOKEN)["question"] == SPOKEN.question
-    assert not set(NOTICE) & set(described(SILENT))
+    assert SPOKEN._facts()["question"] == SPOKEN.question
+    assert not set(NOTICE) & set(SILENT._facts())
+    shown = SPOKEN._repr_html_()
+    assert "Which color is your coat?" in shown and "<script" not in shown
     ledger = person_ledger([Participation(SPOKEN)], Guarantee(2, 0, "replace-one", "local"))
     told = statement([Participation(SPOKEN)], ledger)
     assert told["surveys"][0]["notice"] == SPOKEN.notice
