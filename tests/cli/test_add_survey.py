@@ -129,22 +129,3 @@ def test_the_token_may_come_from_a_file(
     said = done("collector", "add-survey", "birds.json", here.address, "--epoch", "spring")
     assert f"{here.address}/surveys/{other.fingerprint}" in said.out
     assert surveys(here)["birds"] == [("spring", "open")]
-
-
-def test_a_store_that_fails_between_keeps_neither(tmp_path: Path) -> None:
-    from lapwing.documents import canonical
-    from lapwing.errors import ArgumentError
-    from lapwing.service.storage.opening import open_store
-    from lapwing.service.storage.store import StoredEpoch, StoredSurvey
-
-    store = open_store(str(tmp_path / "c.sqlite"))
-    try:
-        stored = StoredSurvey(SURVEY.fingerprint, canonical(SURVEY.to_document()))
-        store.add_epoch(stored, StoredEpoch("e", "open", opens=1))
-        store.delete_epoch(SURVEY.fingerprint, "e")
-        store.delete_survey(SURVEY.fingerprint)
-        with pytest.raises(ArgumentError, match="was deleted"):
-            store.add_epoch(stored, StoredEpoch("e", "open", opens=1))
-        assert store.surveys() == []
-    finally:
-        store.close()

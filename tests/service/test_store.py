@@ -179,6 +179,27 @@ def test_a_draft_is_unknown_and_a_retired_survey_closed(store: Store) -> None:
         store.set_survey_state(FP, "published")
 
 
+def test_a_survey_comes_with_its_epoch_or_not_at_all(store: Store) -> None:
+    stored = StoredSurvey(FP, canonical(LABELS.to_document()), minimum=5)
+    store.add_epoch(stored, StoredEpoch("w1", "open", opens=1), now=1)
+    assert store.surveys() == [replace(stored, state="published")]
+    assert verdicts(store.store([upload([1])])) == [Verdict.STORED]
+    store.add_epoch(replace(stored, minimum=7), StoredEpoch("w2", "open", opens=1), now=1)
+    assert [epoch.name for epoch in store.epochs(FP)] == ["w1", "w2"]
+    assert store.surveys()[0].minimum == 5
+    with pytest.raises(ArgumentError, match="already has an epoch"):
+        store.add_epoch(stored, StoredEpoch("w2", "open", opens=1), now=1)
+    store.delete_survey(FP)
+    # The name of the epoch is refused after the survey was inserted: that goes, too.
+    with pytest.raises(ArgumentError, match="was deleted"):
+        store.add_epoch(stored, StoredEpoch("w1", "open", opens=1), now=1)
+    assert store.surveys() == []
+    store.add_survey(replace(stored, state="retired"))
+    with pytest.raises(ArgumentError, match="retired cannot be published"):
+        store.add_epoch(stored, StoredEpoch("w3", "open", opens=1), now=1)
+    assert store.epochs(FP) == []
+
+
 def test_a_survey_is_what_its_fingerprint_says(store: Store) -> None:
     with pytest.raises(FormatError, match="another fingerprint"):
         store.add_survey(StoredSurvey(FP, canonical(LARGE.to_document())))

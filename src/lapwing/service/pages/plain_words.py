@@ -192,6 +192,8 @@ def predicted(survey: Survey, *, reports: int, error: float | None) -> dict[str,
         except (ArgumentError, DomainError, PrivacyError) as problem:
             found["needed_refused"] = str(problem)
         else:
+            step = 10 ** max(len(str(needed)) - 3, 0)
+            needed = -(-needed // step) * step  # three digits, and enough
             found |= {
                 "needed": count_text(needed),
                 "more": count_text(max(needed - reports, 0)),
