@@ -352,3 +352,7 @@ def test_decode_tells_of_intervals_and_atoms(done: Program) -> None:
     assert "standard deviation" in shown and "error of the share of a range" not in shown
     shown = done("show", "r.json", "--detail").out
     assert "error of the share of a range" in shown and "estimate in its interval" in shown
+    half = done("show", "r.json", "--level", "0.5", "--json").document["atoms"]
+    for narrow, wide in zip(half, document["atoms"], strict=True):
+        assert wide["low"] < narrow["low"] <= narrow["high"] < wide["high"]
+    assert "50 % interval" in done("show", "r.json", "--level", "0.5").out.split("atoms")[1]

@@ -276,7 +276,7 @@ def test_a_series_has_directions_and_quarters() -> None:
     assert sum(table[name][0] for name in list(table)[-5:-1]) == pytest.approx(1)
     answer: Any = answer_of(series, AnswerRequest())
     assert answer["weeks"][1]["mean"] == {"value": None, "reason": NO_MIDDLE}
-    assert tables_of(answer, "x")[0].rows[1][3] == NO_MIDDLE
+    assert tables_of(answer, "x")[0].rows[1][2] == NO_MIDDLE
     assert "mean direction of the first week" in series.summary()
     assert series._picture().unit is None
     assert series._picture().tracks[0].name == "0 to 6"

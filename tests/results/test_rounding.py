@@ -103,6 +103,8 @@ def test_digits_follow_the_width_of_the_interval() -> None:
     wide = {"value": 31_250.0, "low": 20_000.5, "high": 109_000.0}
     assert interval_text(wide, number_writer("number")) == "20,000 to 109,000"
     assert number_text(wide, number_writer("number")) == "31,000"
+    both = {"value": 10_600.0, "low": 9600.0, "high": 11_400.0}
+    assert interval_text(both, number_writer("number")) == "9,600 to 11,400"
     years = {"value": 1987.0, "low": 1931.0, "high": 2040.0}
     assert interval_text(years, number_writer("number")) == "1931 to 2040"
 

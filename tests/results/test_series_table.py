@@ -54,8 +54,8 @@ def test_columns_of_labels_are_distinct(labels: list[str], names: list[str]) -> 
     assert list(answer["weeks"][0]) == list(shown)
     header = next(csv.reader(io.StringIO(csv_of(csv_rows(answer)))))
     assert header == list(shown)
-    # The screen leaves the intervals out, and no label.
-    assert list(tables_of(answer, "")[0].headers) == ["week", "people", "change", *names]
+    # The screen leaves the intervals out, and no label; a change only where there is one.
+    assert list(tables_of(answer, "")[0].headers) == ["week", "people", *names]
 
 
 @pytest.mark.parametrize("order", [[0, 1, None], [1, 0, None], [None, 1, 0]])
@@ -83,3 +83,35 @@ def test_quantiles_above_the_range_are_infinite_numbers(
     assert isinstance(by_order[0], inside)
     assert by_order[1] == math.inf
     assert by_order[None] is None if unit == "time-of-day" else np.isnat(by_order[None])
+
+
+@pytest.mark.parametrize(
+    ("domain", "headers"),
+    [
+        (lw.Interval(0, 10, bins=5), ["10 %", "median", "95 % interval", "90 %"]),
+        (
+            lw.Interval("00:00", "24:00", bins=24, unit="time-of-day", circular=True),
+            ["mean direction", "95 % interval", "mean resultant length R"],
+        ),
+    ],
+)
+def test_a_week_fits_on_a_line_of_the_screen(domain: Any, headers: list[str]) -> None:
+    survey = lw.SubsetSelection(domain, 3)
+    people = np.full(domain.size, 500)
+    people[1] = 9000
+    weeks = [
+        SeriesWeek(
+            name, lw.LeastSquares().decode(survey.channel, lw.simulate(survey, people, rng=1))
+        )
+        for name in ("2026-w01", "2026-w02")
+    ]
+    answer: Any = answer_of(
+        Series((*weeks, SeriesWeek("2026-w03", None, "nobody"))), AnswerRequest()
+    )
+    table = tables_of(answer, "x")[0]
+    assert table.headers == ["week", "people", *headers]
+    assert all(sum(map(len, row)) + 2 * len(row) <= 80 for row in table.rows)
+    assert (
+        table.rows[2][2:] == [""] * len(headers)
+        and " to " in table.rows[0][table.headers.index("95 % interval")]
+    )

@@ -382,15 +382,13 @@ def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
     if answer["ordered"]:
         write = number_writer(answer["unit"])
         counted = [week for week in weeks if week["week"] not in answer["gaps"]]
-        what, columns = "median", ("q50", "median_low", "median_high")
+        what, columns = "median", ("q50", "median")
         if answer["circular"]:
-            what, columns = "mean direction", ("mean", "mean_low", "mean_high")
+            what, columns = "mean direction", ("mean", "mean")
         for end, week in (("first", counted[0]), ("last", counted[-1])):
-            middle, low, high = (
-                _week_row(week, name, write, answer["unit"]) if week[name] is not None else ""
-                for name in columns
-            )
-            interval = f"{low} to {high}" if low else NONE
+            row = _week_row(week, *columns)
+            middle = number_text(row, write, answer["unit"], none="")
+            interval = interval_text(row, write, answer["unit"])
             facts[f"{what} of the {end} week"] = with_interval(middle, interval)
         if answer["limited_to"] is not None:
             facts["means"] = limited_text(answer["limited_to"], write)
@@ -584,63 +582,69 @@ def _difference_table(answer: DifferenceAnswer, title: str, *, detail: bool) -> 
 
 
 def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
-    write = number_writer(answer["unit"])
+    """Return the weeks with what fits on a screen; the CSV and JSON have all columns."""
+    weeks, unit = _with_joined_gaps(answer), answer["unit"]
+    write, interval = number_writer(unit), interval_name(None, answer["level"])
+    columns: dict[str, list[str]] = {
+        "week": [str(week["week"]) for week in weeks],
+        "people": [count_text(week["people"]) for week in weeks],
+    }
+    if answer["changes"]:
+        columns["change"] = [
+            CHANGES.get(week["change"], NONE) if week["change"] else "" for week in weeks
+        ]
 
-    def cell(column: str, week: Mapping[str, Any]) -> str:
-        value = week[column]
-        if column in ("week", "change"):
-            return CHANGES.get(value, str(value))
-        if column == "people":
-            return count_text(value)
-        if value is None:
-            return ""
-        if answer["circular"] and not column.startswith("mean"):
-            return number_writer("number")(value) if column == "R" else percent(value)
-        if not answer["ordered"]:
-            return _week_row(week, column, percent)
-        return _week_row(week, column, write, answer["unit"])
+    def numbers(header: str, name: str) -> None:
+        rows = [_week_row(week, name, "mean" if name == "mean" else "median") for week in weeks]
+        columns[header] = [number_text(row, write, unit, none="") for row in rows]
+        if name in ("mean", "q50"):
+            columns[interval] = [interval_text(row, write, unit, none="") for row in rows]
 
-    weeks = answer["weeks"]
-    unseen = {"interval"}
-    if not answer["ordered"]:  # their intervals would not fit on a screen
-        unseen |= {f"{name}_{end}" for name in weeks[0] for end in ("low", "high")}
-    names = [name for name in weeks[0] if name not in unseen]
-    rows = [[cell(name, week) for name in names] for week in _with_joined_gaps(answer)]
-    return TextTable(title, names, rows)
+    if answer["circular"]:
+        numbers("mean direction", "mean")
+        plain = number_writer("number")
+        length = ("" if week["R"] is None else plain(week["R"]) for week in weeks)
+        columns["mean resultant length R"] = list(length)
+    elif answer["ordered"]:
+        for header, name in (("10 %", "q10"), ("median", "q50"), ("90 %", "q90")):
+            numbers(header, name)
+    else:
+        ends = {f"{name}_{end}" for name in weeks[0] for end in ("low", "high")}
+        for name in weeks[0]:
+            if name not in {"week", "people", "change", "interval", *ends}:
+                rows = [_week_row(week, name, name) for week in weeks]
+                columns[name] = [number_text(row, percent, none="") for row in rows]
+    return TextTable(
+        title, list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
+    )
 
 
 def _with_joined_gaps(answer: SeriesAnswer) -> list[dict[str, Any]]:
     """Return the weeks with one row, named by its ends, for gaps that follow each other."""
     joined: list[dict[str, Any]] = []
-    first = ""
+    first, last = "", None
     for week in answer["weeks"]:
         reason = answer["gaps"].get(week["week"])
-        row = {**week, "gap": reason}
-        if reason is None or not joined or joined[-1]["gap"] != reason:
-            joined.append(row)
+        if reason is None or reason != last:
+            joined.append(week)
             first = week["week"]
         else:
-            joined[-1] = {**row, "week": f"{first} to {week['week']}"}
+            joined[-1] = {**week, "week": f"{first} to {week['week']}"}
+        last = reason
     return joined
 
 
-def _week_row(
-    week: Mapping[str, Any], column: str, write: NumberWriter, unit: Unit = "number"
-) -> str:
-    """Return a cell of a table of weeks, with the digits of its interval in the same week."""
-    base, _, end = column.rpartition("_")
-    name = end if end in ("low", "high") else "value"
-    base = column if name == "value" else base
-    base = "median" if column == "q50" else base
+def _week_row(week: Mapping[str, Any], name: str, interval: str) -> dict[str, Any]:
+    """Return a number of a week with the interval of that name, as rows of other answers are."""
     row: dict[str, Any] = {"value": None, "low": None, "high": None}
-    for part, key in (("value", column), ("low", f"{base}_low"), ("high", f"{base}_high")):
+    for part, key in (("value", name), ("low", f"{interval}_low"), ("high", f"{interval}_high")):
         cell = week.get(key)
         if isinstance(cell, Mapping):  # what is outside the range
-            cell = {word: edge for word, edge in cell.items() if word != "value"}
-            row |= {word if part == "value" else f"{part}_{word}": e for word, e in cell.items()}
+            prefix = "" if part == "value" else f"{part}_"
+            row |= {f"{prefix}{word}": edge for word, edge in cell.items() if word != "value"}
         else:
             row[part] = cell
-    return number_text(row, write, unit, name=name)
+    return row
 
 
 # Rows for a spreadsheet: numbers not rounded, dates and times as texts.

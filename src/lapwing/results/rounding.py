@@ -455,13 +455,13 @@ def _number(exact: Decimal, ends: Ends, rounding: Rounding) -> str:
         step = min(step, Decimal(1))
     if all(each % 1 == 0 for each in known):
         step = max(step, Decimal(1))
-    return _digits(_on_grid(exact, step, rounding), step)
+    return _digits(_on_grid(exact, step, rounding), step, largest=max(map(abs, known)))
 
 
-def _digits(number: Decimal, step: Decimal) -> str:
-    """Return a number on a grid with the decimals of its step."""
+def _digits(number: Decimal, step: Decimal, *, largest: Decimal = Decimal(0)) -> str:
+    """Return a number on a grid with the decimals of its step, with commas as its interval has."""
     places = max(0, -step.adjusted())
     if places > 9 or (number and number.adjusted() >= 15):
         return f"{number.normalize():e}"
-    comma = "," if abs(number) >= 10_000 else ""
+    comma = "," if max(abs(number), largest) >= 10_000 else ""
     return f"{number:{comma}.{places}f}"

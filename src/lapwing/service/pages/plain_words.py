@@ -176,7 +176,7 @@ def predicted(survey: Survey, *, reports: int, error: float | None) -> dict[str,
         "wanted_of": _DISTANCES.get(first, first),
         "rows": [
             {
-                "distance": f"error {error_meaning(name)}",
+                "distance": error_meaning(name),
                 "typical": error_text(name, each.typical, domain),
                 "low": error_text(name, each.low, domain),
                 "high": error_text(name, each.high, domain),
