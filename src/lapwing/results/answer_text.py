@@ -373,11 +373,7 @@ def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
         "weeks": f"{len(weeks)}, {weeks[0]['week']} to {weeks[-1]['week']}",
         "people": count_text(sum(week["people"] for week in weeks)),
         "decoded": "from all weeks" if answer["smoothed"] else "each from the weeks up to it",
-        **{
-            f"gap {week['week']}": str(week["gap"])
-            for week in _with_joined_gaps(answer)
-            if week["gap"]
-        },
+        **{f"gap {week['week']}": gap for week, gap in _with_joined_gaps(answer) if gap},
     }
     if answer["ordered"]:
         write = number_writer(answer["unit"])
@@ -583,7 +579,7 @@ def _difference_table(answer: DifferenceAnswer, title: str, *, detail: bool) -> 
 
 def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
     """Return the weeks with what fits on a screen; the CSV and JSON have all columns."""
-    weeks, unit = _with_joined_gaps(answer), answer["unit"]
+    weeks, unit = [week for week, _ in _with_joined_gaps(answer)], answer["unit"]
     write, interval = number_writer(unit), interval_name(None, answer["level"])
     columns: dict[str, list[str]] = {
         "week": [str(week["week"]) for week in weeks],
@@ -619,17 +615,17 @@ def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
     )
 
 
-def _with_joined_gaps(answer: SeriesAnswer) -> list[dict[str, Any]]:
-    """Return the weeks with one row, named by its ends, for gaps that follow each other."""
-    joined: list[dict[str, Any]] = []
+def _with_joined_gaps(answer: SeriesAnswer) -> list[tuple[dict[str, Any], str | None]]:
+    """Return the weeks, each with why it is a gap; those that follow each other are one."""
+    joined: list[tuple[dict[str, Any], str | None]] = []
     first, last = "", None
     for week in answer["weeks"]:
         reason = answer["gaps"].get(week["week"])
         if reason is None or reason != last:
-            joined.append(week)
+            joined.append((week, reason))
             first = week["week"]
         else:
-            joined[-1] = {**week, "week": f"{first} to {week['week']}"}
+            joined[-1] = {**week, "week": f"{first} to {week['week']}"}, reason
         last = reason
     return joined
 
