@@ -54,8 +54,8 @@ def test_columns_of_labels_are_distinct(labels: list[str], names: list[str]) -> 
     assert list(answer["weeks"][0]) == list(shown)
     header = next(csv.reader(io.StringIO(csv_of(csv_rows(answer)))))
     assert header == list(shown)
-    # The screen leaves the intervals out, and no label; a change only where there is one.
-    assert list(tables_of(answer, "")[0].headers) == ["week", "people", *names]
+    # The screen leaves the intervals out, and no label; `change` says why there are none.
+    assert list(tables_of(answer, "")[0].headers) == ["week", "people", "change", *names]
 
 
 @pytest.mark.parametrize("order", [[0, 1, None], [1, 0, None], [None, 1, 0]])
@@ -109,9 +109,9 @@ def test_a_week_fits_on_a_line_of_the_screen(domain: Any, headers: list[str]) ->
         Series((*weeks, SeriesWeek("2026-w03", None, "nobody"))), AnswerRequest()
     )
     table = tables_of(answer, "x")[0]
-    assert table.headers == ["week", "people", *headers]
+    assert table.headers == ["week", "people", "change", *headers]
     assert all(sum(map(len, row)) + 2 * len(row) <= 80 for row in table.rows)
     assert (
-        table.rows[2][2:] == [""] * len(headers)
+        table.rows[2][2:] == ["nobody", *[""] * len(headers)]
         and " to " in table.rows[0][table.headers.index("95 % interval")]
     )

@@ -585,10 +585,9 @@ def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
         "week": [str(week["week"]) for week in weeks],
         "people": [count_text(week["people"]) for week in weeks],
     }
-    if answer["changes"]:
-        columns["change"] = [
-            CHANGES.get(week["change"], NONE) if week["change"] else "" for week in weeks
-        ]
+    if any(week["change"] for week in weeks):  # or why it is a gap
+        said = (CHANGES.get(week["change"], week["change"]) or "" for week in weeks)
+        columns["change"] = list(said)
 
     def numbers(header: str, name: str) -> None:
         rows = [_week_row(week, name, "mean" if name == "mean" else "median") for week in weeks]
