@@ -56,7 +56,7 @@ class Column:
 
 TAXI = Column(
     title="NYC taxi trips: time of day of the pick-up",
-    finding="Taxi trips peak in the early evening",
+    finding="Taxi trips peak in the evening",
     file="nyc_taxi_pickup_minutes.csv",
     folder="taxi",
     survey=lw.Survey(

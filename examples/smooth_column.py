@@ -44,6 +44,6 @@ bounds = lw.distances.range_error_bounds(result)
 print(f"with 95 %, the share of any range of hours is off by at most {bounds.worst:.1%},")
 print(f"and on average over ranges by at most {bounds.average:.1%}")
 
-axes = result.plot(truth=truth, title="Taxi trips peak in the early evening", label="time of day")
+axes = result.plot(truth=truth, title="Taxi trips peak in the evening", label="time of day")
 axes.figure.savefig(PICTURE, dpi=180)
 print(f"drawn: {PICTURE}")
