@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import lapwing as lw
+from lapwing.planning.expected_error import error_text
 from tests.cli.running import Program
 
 
@@ -27,7 +28,9 @@ def test_it_says_what_the_library_says(done: Program) -> None:
     shown = done("recommend", *ASK, "--users", "100000").out
     for word in ("multiscale-wave", "spectral-prior", "100,000", "spiky", found.reason[:40]):
         assert word in shown
-    assert f"{found.expected_error['wasserstein'].typical:.2g}" in shown
+    error = found.expected_error["wasserstein"]
+    assert error_text("wasserstein", error.typical, found.randomizer.domain) in shown
+    assert error_text("wasserstein", error.high, found.randomizer.domain) in shown
     assert done("recommend", *ASK, "--users", "100000", "--quiet").out == ""
 
 

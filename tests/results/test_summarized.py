@@ -14,6 +14,7 @@ import pytest
 from scipy import stats
 
 import lapwing as lw
+from lapwing.planning.expected_error import error_text
 from lapwing.results.rounding import number_writer, percent
 
 DOMAINS = [
@@ -192,6 +193,9 @@ def test_a_recommendation_can_be_read() -> None:
     found = lw.recommend(lw.Interval(0, 100, bins=256, outside="clip"), epsilon=1, users=100_000)
     assert "\n" not in repr(found) and "multiscale-wave with spectral-prior" in repr(found)
     text = str(found)
-    for part in ("100,000", "3 bytes", f"{found.expected_error['wasserstein'].typical:.3g}"):
-        assert part in text
+    error = found.expected_error["wasserstein"]
+    assert error.high == 1.5 * max(error.by_kind.values())
+    for number in (error.typical, error.low, error.high):
+        assert error_text("wasserstein", number, found.randomizer.domain) in text
+    assert "100,000" in text and "3 bytes" in text
     assert found.reason in text and "<table>" in found._repr_html_()

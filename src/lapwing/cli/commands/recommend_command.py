@@ -213,6 +213,7 @@ def _of(error: ErrorByKind, kind: str) -> float | None:
 def _errors(expected: Mapping[str, ErrorByKind], source: str, domain: Domain) -> Table:
     """Return the table of predicted errors: a row for each distance."""
     kinds = _kinds(expected)
+    spread = all(len(error.by_kind) > 1 for error in expected.values())
     rows = [
         [
             f"{distance.replace('_', '-')}: {error_meaning(distance)}",
@@ -220,9 +221,11 @@ def _errors(expected: Mapping[str, ErrorByKind], source: str, domain: Domain) ->
                 "" if (one := _of(error, kind)) is None else error_text(distance, one, domain)
                 for kind in kinds
             ),
+            *([error_text(distance, error.high, domain)] if spread else []),
         ]
         for distance, error in expected.items()
     ]
     # What `distances` says of the exact values has the steps inside the bins on top.
     where = " between bins" if "wasserstein" in expected else ""
-    return grid(f"expected error{where}, by {source}", ["distance", *kinds], rows)
+    headers = ["distance", *kinds, *(["hard (9 in 10)"] if spread else [])]
+    return grid(f"expected error{where}, by {source}", headers, rows)
