@@ -30,12 +30,13 @@ async def send(
 ) -> httpx.Response:
     """Send the form as a browser does, by default as an admin who fills it in well."""
     values = {"proof": form_proof(cookie or ""), "epoch": "spring", **fields}
+    path = values.pop("path", "/add-survey")
     parts: dict[str, Any] = {name: (None, value) for name, value in values.items()}
     if file is not None:
         parts["file"] = ("birds.json", file, "application/json")
     kept = {} if cookie is None else {"cookie": f"{COOKIE}={cookie}"}
     answer = await here.ask(
-        "POST", "/add-survey", token=None, headers={**kept, **(headers or {})}, files=parts
+        "POST", path, token=None, headers={**kept, **(headers or {})}, files=parts
     )
     here.client.cookies.clear()
     return answer
@@ -77,11 +78,15 @@ def test_who_may_not_add_adds_nothing(tmp_path: Path) -> None:
                 (403, {"proof": form_proof(ANALYST)}),
                 (403, {"proof": "é"}),
             ):
-                sent = await send(here, **more)  # type: ignore[arg-type]
-                assert sent.status_code == status, more
-                check_page(sent)
-                assert ADMIN not in sent.text
+                for path in ("/add-survey", "/close-epoch"):
+                    sent = await send(here, path=path, **more)  # type: ignore[arg-type]
+                    assert sent.status_code == status, more
+                    check_page(sent)
+                    assert ADMIN not in sent.text
             assert list(here.collector.catalog) == []
+            none = await send(here, None, path="/close-epoch", survey="0" * 64)
+            assert none.status_code == 404
+            check_page(none)
             for cookie, status in (("", 303), (ANALYST, 403), (ADMIN, 200)):
                 headers = {"cookie": f"{COOKIE}={cookie}"}
                 shown = await here.ask("GET", "/add-survey", token=None, headers=headers)
@@ -187,8 +192,12 @@ def test_a_browser_adds_a_survey_with_and_without_script(tmp_path: Path, script:
         page.wait_for_selector("th:has-text('summer')")
         assert page.locator("th:has-text('spring')").count() == 1
         path = f"{here.address}/v1/surveys/{SURVEY.fingerprint}/epochs"
+        page.click("summary:has-text('Close an epoch')")
+        page.select_option("#close", "spring")
+        page.click("button:has-text('Close permanently')")
+        page.wait_for_selector("tr:has(th:has-text('spring')) td:has-text('closed')")
         epochs = httpx.get(path, timeout=SECONDS).json()["epochs"]
         assert {row["name"]: row["state"] for row in epochs} == {
-            "spring": "open",
+            "spring": "closed",
             "summer": "open",
         }

@@ -1,4 +1,4 @@
-"""The form by which an admin adds a survey, or another epoch of one; it needs no script."""
+"""Forms by which an admin adds a survey, opens an epoch and closes it; they need no script."""
 
 from __future__ import annotations
 
@@ -35,10 +35,8 @@ async def show(request: Request) -> Response:
 async def add(request: Request) -> Response:
     """Add what the form says and lead to its page, or show the form with what is wrong."""
     token = _admin_token(request)
-    sent = _parts(request.headers.get("content-type", ""), await sent_form(request))
+    sent = await _sent(request, token)
     fields = {key: value.decode("utf-8", "replace").strip() for key, value in sent.items()}
-    if not is_form_proof(fields.get("proof", ""), token):
-        raise ProblemError(DeskProblem.NOT_ALLOWED, "open the form on this site and send it again")
     kept = _kept(request, fields.get("survey", ""))
     try:
         document = _document(sent.get("file", b"")) if kept is None else kept.survey.to_document()
@@ -51,6 +49,22 @@ async def add(request: Request) -> Response:
         return _form(token, kept, fields, problem)
     address = f"/surveys/{fingerprint}?epoch={fields['epoch']}"
     return RedirectResponse(address, status_code=303, headers=HEADERS)
+
+
+async def close_epoch(request: Request) -> Response:
+    """Close an epoch and lead back to the page of its survey."""
+    sent = await _sent(request, _admin_token(request))
+    survey, epoch = (sent.get(key, b"").decode("utf-8", "replace") for key in ("survey", "epoch"))
+    await collector_of(request).life.close_epoch(survey, epoch)
+    return RedirectResponse(f"/surveys/{survey}?epoch={epoch}", status_code=303, headers=HEADERS)
+
+
+async def _sent(request: Request, token: str) -> dict[str, bytes]:
+    """Return the fields of a form that a page of this admin sent."""
+    sent = _parts(request.headers.get("content-type", ""), await sent_form(request))
+    if not is_form_proof(sent.get("proof", b"").decode("utf-8", "replace"), token):
+        raise ProblemError(DeskProblem.NOT_ALLOWED, "open the form on this site and send it again")
+    return sent
 
 
 def _admin_token(request: Request) -> str:

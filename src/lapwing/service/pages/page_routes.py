@@ -104,6 +104,7 @@ def routes() -> list[BaseRoute]:
         "/sign-in": {"GET": sign_in.show, "POST": sign_in.sign_in},
         "/sign-out": {"POST": sign_in.sign_out},
         "/add-survey": {"GET": add_survey.show, "POST": add_survey.add},
+        "/close-epoch": {"POST": add_survey.close_epoch},
         survey: {"GET": survey_pages.show_survey},
         survey + "/result": {"GET": survey_pages.show_result},
         survey + "/alarm": {"GET": survey_pages.show_alarm},

@@ -11,7 +11,7 @@ from lapwing.service.pages.page_answers import HEADERS, page
 from lapwing.service.problem_answers import DeskProblem, ProblemError, malformed
 from lapwing.service.receiving import ClientGoneError
 from lapwing.service.requests import collector_of, role_of
-from lapwing.service.security import COOKIE
+from lapwing.service.security import COOKIE, form_proof
 
 KEPT_SECONDS = 12 * 3600
 """How long a browser keeps the cookie."""
@@ -49,9 +49,11 @@ def analyst_here(request: Request) -> bool:
     return role_of(request, cookie=True) is not None
 
 
-def admin_here(request: Request) -> bool:
-    """Return whether whoever asks may add surveys."""
-    return role_of(request, cookie=True) == "admin"
+def admin_proof(request: Request) -> str:
+    """Return the proof for the forms of a page that an admin opens; "" for anybody else."""
+    token = request.cookies.get(COOKIE, "")
+    admin = collector_of(request).roles.role_of(token) == "admin"
+    return form_proof(token) if admin else ""
 
 
 async def show(request: Request) -> Response:

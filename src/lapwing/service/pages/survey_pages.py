@@ -22,7 +22,7 @@ from lapwing.service.pages.plain_words import (
     predicted,
 )
 from lapwing.service.pages.result_views import difference_view, result_view
-from lapwing.service.pages.sign_in import admin_here, analyst_here, to_sign_in
+from lapwing.service.pages.sign_in import admin_proof, analyst_here, to_sign_in
 from lapwing.service.problem_answers import DeskProblem, ProblemError, malformed
 from lapwing.service.requests import check_query, collector_of
 from lapwing.service.results import Question
@@ -126,7 +126,7 @@ async def show_overview(request: Request) -> Response:
         for row in survey_rows(collector.catalog)
         if row["survey"] in asked
     ]
-    return page("overview.html", surveys=rows, admin=admin_here(request), signed_in=True)
+    return page("overview.html", surveys=rows, admin=bool(admin_proof(request)), signed_in=True)
 
 
 async def show_survey(request: Request) -> Response:
@@ -147,7 +147,7 @@ async def show_survey(request: Request) -> Response:
         **_about(kept, state),
         wish=wish,
         levels=LEVELS,
-        admin=admin_here(request),
+        proof=admin_proof(request),
         signed_in=True,
         compared=_comparable(kept, state, wish),
         **shown,
