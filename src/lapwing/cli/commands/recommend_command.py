@@ -211,21 +211,21 @@ def _of(error: ErrorByKind, kind: str) -> float | None:
 
 
 def _errors(expected: Mapping[str, ErrorByKind], source: str, domain: Domain) -> Table:
-    """Return the table of predicted errors: a row for each distance."""
-    kinds = _kinds(expected)
-    spread = all(len(error.by_kind) > 1 for error in expected.values())
+    """Return the table of predicted errors: a row for each kind of column."""
     rows = [
         [
-            f"{distance.replace('_', '-')}: {error_meaning(distance)}",
+            kind,
             *(
                 "" if (one := _of(error, kind)) is None else error_text(distance, one, domain)
-                for kind in kinds
+                for distance, error in expected.items()
             ),
-            *([error_text(distance, error.high, domain)] if spread else []),
         ]
-        for distance, error in expected.items()
+        for kind in _kinds(expected)
     ]
+    if all(len(error.by_kind) > 1 for error in expected.values()):
+        hard = (error_text(distance, error.high, domain) for distance, error in expected.items())
+        rows.append(["hard (9 in 10)", *hard])
     # What `distances` says of the exact values has the steps inside the bins on top.
     where = " between bins" if "wasserstein" in expected else ""
-    headers = ["distance", *kinds, *(["hard (9 in 10)"] if spread else [])]
-    return grid(f"expected error{where}, by {source}", headers, rows)
+    names = [f"{name.replace('_', '-')}: {error_meaning(name)}" for name in expected]
+    return grid(f"expected error{where}, by {source}", ["column", *names], rows)
