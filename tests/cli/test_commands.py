@@ -400,9 +400,11 @@ def test_what_is_forecast_does_not_count_the_steps_inside_bins(done: Program) ->
     assert found["wasserstein between bins, scaled to 1"] == pytest.approx(0)
     told = done("recommend", "--low", 0, "--high", 100, "--epsilon", 1, "--users", 1000).out
     assert "expected error between bins" in " ".join(told.split())
-    assert "unit" in told and "range" in told
+    assert "wasserstein" in told and "points" in told
     pair = lw.recommend(domain, epsilon=1, users=1000)
-    assert ", share of the range; " in str(pair) and ", share of the people; " in str(pair)
+    assert ", of a quantile, on average; " in str(
+        pair
+    ) and "of the share below a value, at worst; " in str(pair)
 
 
 def test_two_results_with_other_bins_are_compared_by_their_curves(done: Program) -> None:

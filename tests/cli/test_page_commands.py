@@ -55,7 +55,7 @@ def test_those_of_answers(done: Program, tmp_path: Path) -> None:
     )
     (tmp_path / "table.json").write_text(ages_by_segment.release.to_json())
     shown = commands("answers.md")
-    assert len(shown) == 8
+    assert len(shown) == 10
     for line in shown:
         done(*line)
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
