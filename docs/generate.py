@@ -31,13 +31,14 @@ Every command has the options `--json` (print one JSON document instead of table
 `--quiet` or `-q` (no tables and no progress bar; warnings and errors stay), `--yes` or `-y` (go on
 without asking) and `--help` or `-h`.
 
-- **Results** go to stdout as tables, or with `--json` as one JSON document; errors too. Warnings,
-  errors and progress go to stderr. A progress bar is drawn only when stderr is a terminal.
-- **Errors** are one sentence, and never quote a value: they name the row (counted from 1, without
-  the header, and without blank lines of a CSV of several columns).
-- **Output files** are written whole or not at all. They take their name when the work is done;
-  after an error or Ctrl-C the file of that name is as it was, and no temporary file is left. A file
-  that is there is replaced only with `--force`, and never one that is read-only or an input.
+- **Results** go to stdout as tables, or with `--json` as one JSON document, also of an error.
+  Warnings, errors and progress go to stderr. A progress bar is drawn only when stderr is a
+  terminal.
+- **Errors** never quote a value. They name its row, counted from 1 without the header. In a CSV of
+  several columns, blank lines are not counted.
+- **Output files** are written whole or not at all. After an error or Ctrl-C, an existing file is
+  unchanged and no temporary file is left. A command replaces an existing file only with `--force`.
+  It never replaces an input or a read-only file.
 - **Memory** does not grow with the number of people: tables and reports are read in batches. Only
   `compare --truth` holds them all, about 120 bytes for each true value.
 
@@ -61,27 +62,32 @@ there whether to go on. Without a terminal, the command goes on. It then writes 
 only where most rows have no value, or more than 1 % are unreadable. The counts are exact, so they
 are as secret as the column: keep them out of stored logs.
 
-**Values.** A CSV has a line of column names (or `--no-header`: then the columns are 1, 2, 3). What
-stands in that line may be values, so it is shown only once `--column` or `--by` names one of them,
-and for labels `--column` is needed. A CSV is UTF-8 and separated by commas, semicolons or tabs;
-empty fields and `NA`, `NaN`, `null`, `None` are missing values, unless a category is called so.
-Numbers are read as numbers: those with decimal commas need `--decimal ,`, and a CSV with semicolons
-between its fields needs `--decimal ,` or `--decimal .`, because it may mean either. The other mark
-is then in no number, as nothing tells the thousands of 1.234 from its fraction. For a survey with
-`--unit date`, `datetime` or `time-of-day`: columns of dates, timestamps and times of day, and texts
-such as `2026-11-21`, `2026-11-21T09:30` and `09:30`; a timestamp gives its date or its time of day,
-in its own time zone where it has one. A Parquet column of plain numbers then counts as days since
-1970-01-01, seconds since 1970-01-01T00:00 UTC, or seconds since midnight, and a warning says so. In
-a CSV every cell is a text: such numbers need `--texts days` or `--texts seconds`, and are else
-missing values, or refused where the survey does not count those. Labels are texts, whole numbers,
-or true and false. A column of another kind is refused.
+**Values.** A CSV has a line of column names. With `--no-header` the columns are named 1, 2, 3.
+That line may hold values by mistake, so commands show it only once `--column` or `--by` names one
+of its columns. Labels in a CSV always need `--column`. A CSV is UTF-8 and separated by commas,
+semicolons or tabs. Empty fields and `NA`, `NaN`, `null`, `None` are missing values, unless a
+category has that name.
 
-**Reports.** `.lwr` is the compact format of [report-format.md](report-format.md): only there is a
-torn end told from a whole file, and only it is read from standard input (`lapwing tally SURVEY -`).
+Numbers with decimal commas need `--decimal ,`. A CSV with semicolons between its fields needs
+`--decimal ,` or `--decimal .`, because it may use either mark. No number may then contain the
+other mark.
+
+A survey with `--unit date`, `datetime` or `time-of-day` takes columns of dates, timestamps and
+times of day. It also takes strings such as `2026-11-21`, `2026-11-21T09:30` and `09:30`. A
+timestamp gives its date or its time of day, in its own time zone if it has one. A Parquet column
+of plain numbers counts as days since 1970-01-01, seconds since 1970-01-01T00:00 UTC, or seconds
+since midnight, with a warning. In a CSV every cell is a string, so such numbers need `--texts
+days` or `--texts seconds`. Without it they are missing values, or refused where the survey does
+not count missing values.
+
+Labels are strings, whole numbers, or true and false. A column of another kind is refused.
+
+**Reports.** `.lwr` is the compact format of [report-format.md](report-format.md): only this format
+shows that a file was cut off, and only it is read from standard input (`lapwing tally SURVEY -`).
 Parquet has one column `report` of fixed-size binary; the schema's metadata `lapwing.format`,
 `lapwing.version`, `lapwing.survey` and `lapwing.randomizer` name the format and the fingerprints.
-CSV has a line `# lapwing-reports 1 survey=<hex> randomizer=<hex>`, a line `report`, then one report
-in hexadecimal on each line.
+CSV has a line `# lapwing-reports 1 survey=<hex> randomizer=<hex>`, a line `report`, then one
+report in hexadecimal on each line.
 """
 
 

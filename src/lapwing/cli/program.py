@@ -83,7 +83,7 @@ EXIT_CODES = (
         (OSError, MemoryError, StoreError, EngineError),
     ),
     ExitCode(INTERRUPTED, "stopped by Ctrl-C", (KeyboardInterrupt,)),
-    ExitCode(CLOSED_PIPE, "whoever read the output went away"),
+    ExitCode(CLOSED_PIPE, "the reader of the output closed it"),
     ExitCode(TERMINATED, "stopped by SIGTERM"),
 )
 

@@ -84,7 +84,7 @@ class PoisoningAlarm:
         if self.sounds:
             found = (
                 "These counts are not what honest devices send, whatever people hold "
-                f"(p = {self.p_value:.1g}). Reports were forged, or a client is broken."
+                f"(p = {self.p_value:.1g}). Reports were fabricated, or a client is broken."
             )
         else:
             found = f"Honest devices explain these counts (p = {self.p_value:.2g})."

@@ -480,7 +480,7 @@ def test_the_cost_is_said_before_anything_is_drawn(place: Place) -> None:
         )
         said = page.inner_text("#limits")
         assert "50 % sure of your answer can be at most 88.08 % sure" in said
-        assert "this one answer and no further one: with it, an epsilon of 2 in all" in said
+        assert "only this one answer. All answers then cost an epsilon of 2." in said
         assert not page.is_visible("#budget") and page.input_value("#most") == "2"
         _answer(page, page.url, text="2026-05-06")
         assert not page.is_visible("#limits")

@@ -216,7 +216,7 @@ def test_the_overview_says_what_is_asked_and_promised(tmp_path: Path) -> None:
                 "one of 3 choices",
                 "one of 1,048,576 choices",
                 "epsilon = 3",
-                "more than 20.1 times as likely",
+                "at most 20.1 times as likely",
             ):
                 assert words in text
             for survey in (NUMBERS, LABELS, TEXTS):
@@ -287,7 +287,7 @@ def test_fewer_than_the_minimum_show_nothing(tmp_path: Path) -> None:
             await here.publish(NUMBERS, minimum=1000)
             await fill(here, NUMBERS, VALUES[:873])
             text = await look(here, page_of(NUMBERS))
-            assert "Nothing is shown of fewer than 1,000 reports" in text
+            assert "Results need at least 1,000 reports" in text
             assert "fewer than 1,000" in text and not re.search(r"\b873\b", text)
             assert "application/json" not in text and "Quantiles" not in text
             await look(here, f"/surveys/{NUMBERS.fingerprint}/alarm?epoch=e", status=403)
@@ -368,7 +368,7 @@ def test_the_alarm_sounds_at_copies_and_not_at_honest_reports(tmp_path: Path) ->
             one = Batch.of(NUMBERS.randomize([40.0]), survey=NUMBERS.fingerprint).records
             copied = Batch(NUMBERS.fingerprint, 0, one * 2000, 2000)
             assert (await here.send(copied)).status_code == 201
-            assert "Reports were forged" in await look(here, honest)
+            assert "Reports were fabricated" in await look(here, honest)
             await here.publish(survey)
             assert (await here.send(batch_of(survey, *[1] * 50))).status_code == 201
             part = f"/surveys/{survey.fingerprint}/alarm?epoch=e&part=1"
@@ -423,7 +423,7 @@ def test_a_decoder_that_fails_leaves_the_rest_of_the_page(tmp_path: Path, monkey
 
             monkeypatch.setattr(here.collector.results._processes[0], "ask", broken)
             text = await look(here, page_of(NUMBERS))
-            assert "There is no result now" in text and "What people were promised" in text
+            assert "There is no result now" in text and "Privacy guarantee" in text
             assert "secret" not in text and "ZeroDivision" not in text
             assert "secret" not in here.log.getvalue() and "ZeroDivision" in here.log.getvalue()
 
@@ -489,6 +489,6 @@ def test_an_alarm_that_sees_nothing_says_that_it_is_blind(tmp_path: Path) -> Non
             text = await look(here, f"/surveys/{survey.fingerprint}/alarm?epoch=e")
             alarm = await here.done("GET", f"/v1/surveys/{survey.fingerprint}/alarms/e")
             assert alarm.json()["visible"] is None and not alarm.json()["sounds"]
-            assert "Blind here" in text and "(p = " not in text
+            assert "Nothing can be detected here" in text and "(p = " not in text
 
     asyncio.run(run())

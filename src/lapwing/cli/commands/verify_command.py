@@ -134,8 +134,8 @@ def verify(
     recomputed every threshold.
 
     Then it shows how much an observer of one report, or of several reports of one person, can learn
-    about that person at most. Epsilons of fresh reports add up. A memoized report costs epsilon
-    once. Reports of rappor about a value that stays cost at most its lifetime epsilon.
+    about that person at most. For fresh reports, the epsilons are added. A memoized report costs
+    epsilon once. Reports of rappor about a value that stays cost at most its lifetime epsilon.
     """
     shuffle.check()
     person.check(survey_file)

@@ -1,4 +1,4 @@
-"""What a survey asks, what it promises, and what a report can tell: in plain words."""
+"""A survey's question, its privacy guarantee and a report's disclosure, in plain words."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ MOST_NAMED = 12
 """Labels that are named; of more, only how many there are."""
 
 GUESSES = (0.01, 0.1, 0.5)
-"""What somebody believed before they saw a report."""
+"""An observer's certainty of a guess before they saw a report."""
 
 _KINDS = {
     "number": "a number",
     "date": "a date",
-    "datetime": "a moment",
+    "datetime": "a date and time",
     "time-of-day": "a time of day",
 }
 
@@ -62,8 +62,8 @@ def asked_in_words(domain: Domain) -> str:
             return f"a whole number from {low} to {high}{missing}"
         case "hashed-strings":
             return (
-                f"any text, as {told['bits']} bits of its hash; only texts on a list of "
-                f"candidates can be found{missing}"
+                f"any text, as {told['bits']} bits of its hash; the analyst can find only "
+                f"texts on a list of candidates{missing}"
             )
         case "categories":
             return _one_of(told["labels"]) + missing
@@ -94,36 +94,40 @@ def _factor(epsilon: Fraction) -> float:
 
 
 def guarantee_in_words(survey: Survey) -> list[str]:
-    """Return the promise of a survey to whoever answers it."""
+    """Return the privacy guarantee of a survey, for the people who answer it."""
     promise = survey.guarantee
     factor = factor_text(_factor(promise.epsilon))
     told = [
-        "Each answer is randomized on the person's own device before it leaves it. Nobody "
-        "receives what they hold, not even this collector.",
-        f"Whatever a person holds, no report is more than {factor} times as likely as if they "
-        f"held anything else (epsilon = {exact_text(promise.epsilon)}"
-        + (f", but for a probability of {exact_text(promise.delta)})." if promise.delta else ")."),
+        "Each person's own device randomizes the answer before sending it. Nobody else receives "
+        "the answer itself, not even this collector.",
+        f"Every report is at most {factor} times as likely under one answer as under any other "
+        f"answer (epsilon = {exact_text(promise.epsilon)}"
+        + (
+            f", except with a probability of {exact_text(promise.delta)})."
+            if promise.delta
+            else ")."
+        ),
     ]
     lifetime = survey.lifetime_guarantee
     if survey.answers == "remembered report":
         told.append(
-            "A device answers once and sends the same report whenever it is asked again, so "
-            "further reports tell nothing more."
+            "A device randomizes once and sends the same report in every epoch. Further reports "
+            "reveal nothing more."
         )
     elif lifetime is not None:
         told.append(
             "All reports of a person whose value stays the same share one permanent draw: together "
-            f"they cost at most epsilon = {exact_text(lifetime.epsilon)}. That a value changed can "
-            "be seen."
+            f"they cost at most epsilon = {exact_text(lifetime.epsilon)}. An observer can notice "
+            "that a value changed."
         )
     else:
         told.append(
-            "Each epoch is a fresh answer and costs as much again: two answers of one person "
-            f"multiply to at most {factor_text(_factor(2 * promise.epsilon))}."
+            "Each epoch asks for a fresh report, which costs epsilon again. For two reports of one "
+            f"person, the factor is at most {factor_text(_factor(2 * promise.epsilon))}."
         )
     told.append(
-        "It covers the reports, not what travels beside them, such as when they were sent"
-        + (", and not the segment, which is sent in the open." if survey.segments else ".")
+        "The guarantee does not cover the time and the network address of an upload"
+        + (", or the segment, which is not randomized." if survey.segments else ".")
     )
     return told
 
@@ -148,7 +152,7 @@ _DISTANCES = {
     "kolmogorov_smirnov": "largest distance of the CDF from the truth, as a share of the people",
     "l1": "sum of all errors of shares",
     "mean_squared_error": "mean squared error of a share",
-    "detectable_share": "smallest share that is found in a list of frequent values",
+    "detectable_share": "smallest share that a list of frequent values detects",
 }
 
 

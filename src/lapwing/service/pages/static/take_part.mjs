@@ -17,8 +17,8 @@ const CHECKSUM = 4;
 
 const RESULTS = {
   stored: "Sent and stored. Thank you. Your answer itself never left this browser.",
-  withdrawn: "Not sent, and it will not be. What it cost stays counted: drawing again until a report pleases would be no privacy.",
-  waiting: "The collector cannot take it now. This browser keeps the same bytes; come back and send them again.",
+  withdrawn: "This report was not sent and will not be. Its epsilon stays spent, because drawing until a report pleases you would break the guarantee.",
+  waiting: "The collector cannot take the report now. This browser keeps it. Come back later and send it again.",
 };
 
 let device;
@@ -110,8 +110,8 @@ function agreed(value) {
   if (counted === null || told === String(value)) return true;
   told = String(value);
   complain(
-    `Your answer is none that this survey counts, so it would be counted as ${counted}. ` +
-      "Nothing was drawn or spent. Correct it, or press the button again to answer so.",
+    `Your answer is outside this survey's values, so it would be counted as ${counted}. ` +
+      "Nothing was drawn or spent. Correct it, or press the button again to keep it.",
   );
   return false;
 }
@@ -157,13 +157,13 @@ function showReport(answer) {
   if (find("group")) {
     const group = survey.segments[segment - 1];
     find("group").textContent = group
-      ? `Your group, in the open: ${group}.`
+      ? `Your group, not randomized: ${group}.`
       : "No group: you count as other.";
   }
   find("content").textContent =
     `Your randomized answer, ${records.length === 1 ? "1 byte" : `${records.length} bytes`}. ` +
-    "Any other answer could have made the same report, and that is at most " +
-    `${factor(survey.epsilon)} times less or more likely.`;
+    "Any other answer could have made the same report. Its probability would differ by a factor of at most " +
+    `${factor(survey.epsilon)}.`;
   find("size").textContent = `All ${answer.body.length} bytes`;
   writeBytes(find("bytes"), answer.body);
 }
@@ -178,10 +178,10 @@ function showAnswer(answer) {
   find("limits").hidden = true;
   find("randomize").disabled = true;
   if (answer.state === "waiting") {
-    say("Your report is made and kept here. Nothing has been sent yet.");
+    say("Your browser made your report and keeps it. Nothing has been sent yet.");
     return;
   }
-  if (answer.state === "refused") say(`The collector refused the report: ${answer.problem}. It is not sent again.`, true);
+  if (answer.state === "refused") say(`The collector refused the report: ${answer.problem}. Your browser will not send it again.`, true);
   else say(RESULTS[answer.state]);
 }
 
@@ -263,7 +263,7 @@ function showCost(spent, answers) {
   const [most, budget] = ["most", "budget"].map((id) => find(id).value.trim());
   find("allowed").textContent =
     typed.size === 0
-      ? `This browser allows this one answer and no further one: with it, an epsilon of ${budget} in all.`
+      ? `This browser allows only this one answer. All answers then cost an epsilon of ${budget}.`
       : `You allow an epsilon of ${most} for one answer and ${budget} in all.`;
 }
 
@@ -281,7 +281,7 @@ async function showEpoch() {
   find("report").hidden = true;
   find("limits").hidden = false;
   find("randomize").disabled = false;
-  say("The promise of this survey is checked. You can answer.");
+  say("Your browser has checked the privacy guarantee. You can answer.");
 }
 
 async function randomize(event) {
@@ -359,12 +359,12 @@ async function begin() {
   const names = [...new Set([...Object.keys(page), ...Object.keys(survey.notice)])];
   if (names.some((name) => page[name] !== survey.notice[name])) {
     // What is kept with the answer must be what this page shows.
-    say("The text of this survey was changed just now. Load the page again to read it.", true);
+    say("The text of this survey has just changed. Load the page again to read it.", true);
     return;
   }
   epochs = (await device.epochs(collector, survey)).filter(({ state }) => state === "open" || state === "grace");
   if (epochs.length === 0) {
-    say("The survey is not open now; come back later.");
+    say("The survey is not open now. Come back later.");
     return;
   }
   find("epoch").replaceChildren(
