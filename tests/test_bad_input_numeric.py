@@ -101,7 +101,9 @@ def test_levels_by_rule_never_exceed_the_bins_or_the_people() -> None:
 
 @pytest.mark.parametrize("ratio", [-0.1, 1.1, float("nan"), "half", None, True])
 def test_a_wave_ratio_outside_0_to_1_is_refused(ratio: Any) -> None:
-    with pytest.raises(ArgumentError, match=r"ratio.*\[0, 1\]|ratio must be a number"):
+    with pytest.raises(
+        ArgumentError, match=r"ratio must be from 0 to 1|ratio.*\[0, 1\]|ratio must be a number"
+    ):
         GeneralWave(bins(8), 1, shape="trapezoid", ratio=ratio)
 
 

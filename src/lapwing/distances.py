@@ -93,7 +93,7 @@ def _curve(given: Any, unit: Unit, circle: Circle | None) -> Cumulative:
         return curve if circle is None else replace(curve, circle=circle)
     if not hasattr(given, "__iter__") or isinstance(given, str | bytes):
         raise ArgumentError(
-            "a distance is that of two results, or of a result and a list of raw values, got a "
+            "a distance needs two results, or a result and a list of raw values, got a "
             f"{type(given).__name__}"
         )
     numbers = to_numbers(given, unit=unit)

@@ -345,12 +345,12 @@ def require_plain(document: Any, *, name: str) -> None:
 def _require_texts(texts: Any, name: str) -> None:
     for text in texts:
         if type(text) is not str:
-            raise FormatError(f"{name} must have texts as keys, one is {kind_of(text)}")
+            raise FormatError(f"{name} must have strings as keys, one is {kind_of(text)}")
         try:
             text.encode()
         except UnicodeEncodeError:
             raise FormatError(
-                f"{name} must hold valid Unicode, a text in it has a lone surrogate"
+                f"{name} must hold valid Unicode, a string in it has a lone surrogate"
             ) from None
 
 
@@ -382,7 +382,7 @@ def require_spelling(document: Any, written: Any, *, name: str) -> None:
         where = f"the {place.lstrip('.')} of {name}" if place else name
         raise FormatError(
             f"{where} must be written {describe_value(wanted)}, got {describe_value(came)}; a "
-            "document has one spelling, so that its fingerprint is its own"
+            f"document has one spelling, so that it has one fingerprint"
         )
 
 
@@ -440,7 +440,9 @@ def spelled_number(text: Any, *, name: str) -> Fraction:
     """
     readable = isinstance(text, str) and len(text) <= _LONGEST_EXACT and _EXACT.fullmatch(text)
     if not readable:
-        raise FormatError(f"{name} must be a text such as '3' or '1/3', got {describe_value(text)}")
+        raise FormatError(
+            f"{name} must be a string such as '3' or '1/3', got {describe_value(text)}"
+        )
     try:
         number = Fraction(text)
     except ZeroDivisionError:

@@ -52,14 +52,14 @@ def register(made: Made) -> Made:
     table = _kind_of(made)
     if table is None or not isinstance(made, type):
         raise ArgumentError(
-            "what is registered must be the class of a randomizer, a decoder or a mechanism, got "
+            "register the class of a randomizer, a decoder or a mechanism, got "
             f"{getattr(made, '__qualname__', f'{kind_of(made)}')}, which has none of "
             f"{', '.join(TELLING)}"
         )
     parameters = getattr(made, "__dataclass_params__", None)
     if parameters is None or not parameters.frozen or "__dataclass_params__" not in vars(made):
         raise ArgumentError(
-            f"{place_of(made)} must be a frozen dataclass; its fields are its knobs"
+            f"{place_of(made)} must be a frozen dataclass; its fields are its parameters"
         )
     offers = table.offers()
     fields = {field.name for field in dataclasses.fields(made)}
@@ -121,5 +121,5 @@ def _load(entry: EntryPoint, table: Registry) -> None:
     if getattr(made, "name", None) != entry.name:
         raise ArgumentError(f"its class is named {quoted(getattr(made, 'name', None))}")
     if _kind_of(made) is not table:
-        raise ArgumentError(f"it is no {table.kind}, and its group is for those")
+        raise ArgumentError(f"it is no {table.kind}, and only those belong in its group")
     register(made)

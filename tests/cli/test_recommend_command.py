@@ -134,7 +134,7 @@ def test_a_recommended_survey_runs_to_its_answer(done: Program, ages: object) ->
         ),
         (
             3,
-            "2..4096",
+            "2 to 4096",
             ("--low", "0", "--high", "9", "--bins", "9999", "--epsilon", "1", "--users", "9"),
         ),
     ],

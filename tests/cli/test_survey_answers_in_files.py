@@ -62,7 +62,7 @@ def test_a_difference_says_what_it_cannot_tell(lapwing: Program, tmp_path: Path)
                 warnings.simplefilter("ignore", WeakAnswerWarning)
                 path.write_text(survey.decode(survey.tally(reports)).to_json())
     refused = lapwing("compare", *files[1])
-    assert refused.code == 4 and "who came and who left" in refused.complaint
+    assert refused.code == 4 and "who joined and who left" in refused.complaint
     assert lapwing("compare", *files[1], "--people", "different").code == 0
     assert "permanent round" in lapwing("compare", *files[2], "--json").document["caution"]
     assert "permanent round" in " ".join(lapwing("compare", *files[2]).out.split())

@@ -118,5 +118,5 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
 
 def test_the_file_of_a_device_holds_no_piles_by_mistake(tmp_path: Path) -> None:
     Device.open(tmp_path, epsilon_cap=1, budget=1)
-    with pytest.raises(FormatError, match="of a device"):
+    with pytest.raises(FormatError, match="belongs to a device"):
         Gateway.open(tmp_path / "device.lapwing")

@@ -177,7 +177,7 @@ def test_two_epochs_of_remembered_answers(running: Running, tmp_path: Path) -> N
         )
         for survey in surveys
     )
-    assert 400 <= refused.status_code < 500 and "who came and who left" in refused.text
+    assert 400 <= refused.status_code < 500 and "who joined and who left" in refused.text
     assert rounds.status_code == fresh.status_code == 200
     assert "share a permanent round" in rounds.json()["caution"]
     assert fresh.json()["caution"] is None

@@ -92,7 +92,7 @@ def test_a_document_with_less_noise_is_refused() -> None:
     assert document["domain"]["other"] == "rest"
     assert Release.from_document(document).fingerprint == published(3).release.fingerprint
     document["parts"][0]["noise"]["scale"] = "1"
-    with pytest.raises(FormatError, match="do not trust it"):
+    with pytest.raises(FormatError, match="do not use this release"):
         Release.from_document(document)
 
 

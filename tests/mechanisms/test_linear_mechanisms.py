@@ -128,7 +128,7 @@ class TestMechanisms:
         assert again.to_document() == document
         noise = document["parts"][0]["noise"]
         noise["scale"] = str(Fraction(noise["scale"]) / 2)
-        with pytest.raises(FormatError, match="do not trust it"):
+        with pytest.raises(FormatError, match="do not use this release"):
             Release.from_document(document)
 
     def test_less_noise_is_refused_in_any_part_also_where_its_loss_is_stated(
@@ -140,8 +140,8 @@ class TestMechanisms:
         strategy = mechanism.strategy_for(second.domain, promise.neighbors)
         loss = weak.loss(strategy.sensitivity(promise.neighbors))
         for noise, cost, message in [
-            (weak, loss, "less noise than its promise needs"),
-            (weak, part.loss, "the loss of a part is not that of its noise"),
+            (weak, loss, "the noise is less than the privacy guarantee needs"),
+            (weak, part.loss, "the stated privacy loss does not match the noise scale"),
         ]:
             document = (first + second).to_document()
             document["parts"][1]["noise"] = noise.to_document()
@@ -188,8 +188,8 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("mechanism", "domain", "message"),
         [
-            (PrefixSums(), Interval(0, 1, bins=2**14 + 1), "2..16384 symbols"),
-            (SumTree(), Integers(0, 5000), "2..2048 symbols"),
+            (PrefixSums(), Interval(0, 1, bins=2**14 + 1), "2 to 16384 symbols"),
+            (SumTree(), Integers(0, 5000), "2 to 2048 symbols"),
             (HistogramQuery(20), Interval(0, 1, bins=10), "at most the 10 symbols"),
         ],
     )

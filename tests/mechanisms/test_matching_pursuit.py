@@ -87,7 +87,7 @@ class TestEveryForm:
         assert np.array_equal(first.mass, second.mass)
         noise = document["parts"][0]["noise"]
         noise["scale"] = str(Fraction(noise["scale"]) / 2)
-        with pytest.raises(FormatError, match="do not trust it"):
+        with pytest.raises(FormatError, match="do not use this release"):
             Release.from_document(document)
 
     def test_the_own_noise_of_every_function_hides_its_own_range(self, mechanism):
@@ -254,7 +254,7 @@ class TestRefusals:
         with pytest.raises(PrivacyError, match="must be public"):
             MatchingPursuit().loss(DOMAIN, hidden)
         for form in ("repaired", "published"):
-            with pytest.raises(PrivacyError, match="not Gaussian"):
+            with pytest.raises(PrivacyError, match="no Gaussian guarantee"):
                 MatchingPursuit(form=form).loss(DOMAIN, Promise("replace-one", mu=1))
 
     def test_only_the_published_form_has_a_claim(self):
@@ -271,7 +271,7 @@ class TestRefusals:
     def test_own_functions_must_fit_the_domain(self):
         own = MatchingPursuit(1, tuple(map(tuple, legendre(3, MIDDLES))))
         assert own.release(summary(), APPROXIMATE, rng=seeded(1)).answers.size == 1
-        with pytest.raises(ArgumentError, match="one a symbol"):
+        with pytest.raises(ArgumentError, match="one per symbol"):
             own.check(Interval(-1, 1, bins=50, outside="clip"))
 
 

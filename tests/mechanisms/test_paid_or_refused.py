@@ -163,7 +163,7 @@ class TestRefusedBeforeThePayment:
         monkeypatch.setattr(
             Noise, "loss", lambda self, _, loss=Noise.loss: loss(self, Sensitivity(10**9, 10**9))
         )
-        with pytest.raises(PrivacyError, match="more than the promise"):
+        with pytest.raises(PrivacyError, match="more than the privacy parameters allow"):
             release([0.5], TWO, neighbors="replace-one", epsilon=1, ledger=file)
         assert file.path.read_bytes() == before
 

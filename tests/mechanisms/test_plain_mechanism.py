@@ -131,5 +131,7 @@ def test_the_british_keyword_says_what_to_write() -> None:
 
 
 def test_a_domain_without_bins_is_refused_where_values_are_counted() -> None:
-    with pytest.raises(DomainError, match=r"^bins are not chosen; pass bins= or ask lw.recommend$"):
+    with pytest.raises(
+        DomainError, match=r"^the number of bins is missing; pass bins=, or call lw.recommend$"
+    ):
         lw.protocol.ExactCounts.of_values([0.5], lw.Interval(0, 1))

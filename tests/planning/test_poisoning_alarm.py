@@ -131,9 +131,9 @@ def test_hashes_logs_empty_and_foreign_tallies_are_refused() -> None:
     hashing = lw.randomizers.LocalHashing(lw.Categories(9), epsilon=1)
     log = lw.LinearHashing(lw.Categories(9), epsilon=1)
     codes = RANDOMIZERS["codes"]
-    with pytest.raises(UnsupportedChannelError, match="not looked for"):
+    with pytest.raises(UnsupportedChannelError, match="not detected"):
         check_poisoning(hashing, lw.simulate(hashing, [9] * 9, rng=1))
-    with pytest.raises(UnsupportedChannelError, match="not looked for"):
+    with pytest.raises(UnsupportedChannelError, match="not detected"):
         check_poisoning(log, log.tally(log.randomize([1], rng=lw.seeded(1))))
     with pytest.raises(TallyError):
         check_poisoning(codes, CountTally([np.zeros(20, dtype=np.int64)], [0], codes.fingerprint))

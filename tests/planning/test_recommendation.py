@@ -449,9 +449,9 @@ def test_other_bad_input() -> None:
     with pytest.raises(MismatchError, match="same domain"):
         other = lw.Distribution(lw.Interval(0, 9, bins=64, outside="clip"), np.full(64, 1 / 64))
         lw.recommend(WIDE, epsilon=1, users=10, like=other)
-    with pytest.raises(DomainError, match=r"2\.\.4096"):
+    with pytest.raises(DomainError, match=r"2 to 4096"):
         lw.recommend(lw.Interval(0, 1, bins=5000, outside="clip"), epsilon=1, users=10)
-    with pytest.raises(DomainError, match=r"2\.\.4096"):
+    with pytest.raises(DomainError, match=r"2 to 4096"):
         lw.recommend(lw.Interval(0, 1, bins=1), epsilon=1, users=10)
     with pytest.raises(ArgumentError, match="for labels"):
         lw.recommend(lw.Categories(3), epsilon=1, users=10, distance="wasserstein")

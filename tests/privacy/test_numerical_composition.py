@@ -81,7 +81,7 @@ def test_many_pure_payments_are_the_binomial_sum() -> None:
 def test_deltas_that_are_spent_stay_spent() -> None:
     paid = [NORMAL, PrivacyLoss(epsilon=Fraction(1, 10), delta=Fraction(1, 10**7))]
     assert tight_epsilon(paid, DELTA) > tight_epsilon([NORMAL, PURE], DELTA)
-    with pytest.raises(PrivacyError, match="which is spent"):
+    with pytest.raises(PrivacyError, match="which is already spent"):
         tight_epsilon(paid, Fraction(1, 10**8))
     with pytest.raises(PrivacyError, match=r"in \(0, 1\)"):
         tight_epsilon(paid, Fraction(0))

@@ -91,7 +91,7 @@ class TestEpsilon:
             loss.epsilon_at(Fraction(0))
 
     def test_a_delta_that_is_spent_is_gone(self):
-        with pytest.raises(PrivacyError, match="which is spent"):
+        with pytest.raises(PrivacyError, match="which is already spent"):
             APPROXIMATE.epsilon_at(Fraction(1, 10**8))
 
 

@@ -304,7 +304,7 @@ def test_bad_arguments_are_refused() -> None:
     class Central:
         guarantee = Guarantee(Fraction(1), Fraction(0), "replace-one", "central")
 
-    with pytest.raises(PrivacyError, match="amplifies a pure local promise"):
+    with pytest.raises(PrivacyError, match="amplifies a pure local guarantee"):
         amplified(Central(), users=10, delta=1e-6)
 
     class Named:

@@ -35,7 +35,7 @@ def decoded(survey: Survey, *, seed: int) -> Distribution:
 
 def test_two_periods_of_remembered_reports_are_refused() -> None:
     one, two = decoded(KEPT, seed=1), decoded(KEPT, seed=2)
-    with pytest.raises(MismatchError, match="only who came and who left"):
+    with pytest.raises(MismatchError, match="only who joined and who left"):
         one.difference(two)
     made = one.difference(two, people="different")
     assert made.caution is None and made.confidence_band() is not None

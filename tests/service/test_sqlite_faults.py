@@ -191,7 +191,7 @@ def test_a_read_only_folder_is_refused_when_it_is_opened(database: Path) -> None
         check=False,
     )
     database.parent.chmod(0o700)
-    assert "StoreError: collector.db.lock cannot be opened beside the database" in done.stderr
+    assert "StoreError: collector.db.lock cannot be opened next to the database" in done.stderr
 
 
 def test_files_of_others_are_left_alone(tmp_path: Path, database: Path) -> None:
@@ -315,7 +315,7 @@ def test_a_backup_is_a_collectors_file_of_its_own(database: Path, tmp_path: Path
     copy.parent.mkdir()
     store.backup(copy)
     store.store([upload([3])])
-    with pytest.raises(ArgumentError, match="there already"):
+    with pytest.raises(ArgumentError, match="already exists"):
         store.backup(copy)
     assert [path.name for path in copy.parent.iterdir()] == ["backup.db"]
     restored = SqliteStore(copy)

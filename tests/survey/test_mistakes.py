@@ -59,7 +59,7 @@ def test_a_seed_is_no_source_of_random_words(name: str, rng: Any) -> None:
 @each("what", [[1.0], np.ones(3), TALLY, None], ids=lambda x: type(x).__name__)
 @each("name", list(RANDOM))
 def test_what_is_tallied_are_reports(name: str, what: Any) -> None:
-    with pytest.raises(ArgumentError, match=r"tallied must be Reports, got .*randomize values"):
+    with pytest.raises(ArgumentError, match=r"^tally needs Reports, got .*randomize values"):
         RANDOM[name].tally(what)
 
 
@@ -114,7 +114,7 @@ def test_a_decoder_may_be_named() -> None:
         SURVEY.decode(TALLY, decoder=lw.LeastSquares)  # type: ignore[call-overload]
     with pytest.raises(ArgumentError, match="or the name of one, got an int"):
         SURVEY.decode(TALLY, decoder=1)  # type: ignore[call-overload]
-    with pytest.raises(ArgumentError, match="candidates has knobs that must be said"):
+    with pytest.raises(ArgumentError, match="candidates has parameters without defaults"):
         SURVEY.decode(TALLY, decoder="candidates")
     with pytest.raises(ArgumentError, match="bins must be a whole number"):
         SURVEY.decode(TALLY, bins="8")  # type: ignore[call-overload]
@@ -132,7 +132,7 @@ def test_a_distance_from_raw_values(distance: Any) -> None:
     assert distance(values, RESULT) == pytest.approx(expected)
     assert distance(values, values) == 0
     for wrong in (TALLY, None, 3.0, "values"):
-        with pytest.raises(ArgumentError, match="a distance is that of two results"):
+        with pytest.raises(ArgumentError, match="a distance needs two results"):
             distance(RESULT, wrong)
     with pytest.raises(DomainError, match="position 1"):
         distance(RESULT, [1.0, "noon"])

@@ -104,9 +104,9 @@ def test_what_must_not_choose() -> None:
         (FIRST, dataclasses.replace(answer, reports=0), {}, ArgumentError, "answer of a survey"),
         (FIRST, answer, {"name": "wait"}, ArgumentError, "name of its own"),
         (dataclasses.replace(FIRST, name=190 * "a"), answer, {}, ArgumentError, "pass one"),
-        (kept, answer, {}, ArgumentError, "remembered"),
-        (rounds, answer, {}, ArgumentError, "remembered"),
-        (four, answer, {}, DomainError, "8..65536 symbols"),
+        (kept, answer, {}, ArgumentError, "memoized"),
+        (rounds, answer, {}, ArgumentError, "memoized"),
+        (four, answer, {}, DomainError, "8 to 65536 bins"),
         (labels, answer, {}, DomainError, "numbers"),
     ]
     for survey, given, options, error, words in refused:

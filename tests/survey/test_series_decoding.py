@@ -302,7 +302,7 @@ def test_what_is_no_series_is_refused_with_a_reason(jumped: Any) -> None:
     with pytest.raises(UnsupportedChannelError, match="at most 1024 symbols, got 2048"):
         lw.decode_series([(wide, lw.simulate(wide.randomizer, np.ones(2048, int), rng=1))])
     kept = lw.Survey("kept", SURVEY.randomizer, remembered=True)
-    with pytest.raises(ArgumentError, match="remembered reports"):
+    with pytest.raises(ArgumentError, match="memoized reports"):
         lw.decode_series(pairs(counts[:1], kept))
 
 

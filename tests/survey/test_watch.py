@@ -103,7 +103,7 @@ def test_a_week_twice_out_of_order_or_of_another_domain_is_refused(seen: Any) ->
     with pytest.raises(ArgumentError, match="2026-W09 comes after 2026-W10"):
         dated.look(weeks[1], name="2026-W09")
     for name in ("", "a\nb", 3):
-        with pytest.raises(ArgumentError, match="1 to 100 printable letters"):
+        with pytest.raises(ArgumentError, match="1 to 100 printable characters"):
             dated.look(weeks[1], name=name)  # type: ignore[arg-type]
     assert repr(dated) == "<Watch at alpha 0.05, 2 weeks looked at, 0 reported>"
     other = lw.Survey("wait", lw.SquareWave(lw.Interval(0, 2, bins=24), 1))
@@ -129,5 +129,5 @@ def test_a_damaged_state_and_a_wrong_level_are_refused(seen: Any) -> None:
         with pytest.raises(FormatError):
             lw.Watch.from_document({**document, key: value})
     for alpha in (0, 0.6, True, "x"):
-        with pytest.raises(ArgumentError, match="alpha must be in"):
+        with pytest.raises(ArgumentError, match="alpha must be greater than 0"):
             lw.Watch(alpha)  # type: ignore[arg-type]

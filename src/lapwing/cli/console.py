@@ -291,7 +291,8 @@ def check_output(path: Path, *, inputs: Sequence[Path], force: bool) -> None:
     """
     if str(path) == "-":
         raise ArgumentError(
-            "the output must be a file: a stream that breaks off cannot be told from a whole one"
+            "the output must be a file: an interrupted stream cannot be distinguished from a "
+            "complete one"
         )
     if path.is_dir():
         raise ArgumentError(f"the output must be a file, {path} is a folder")

@@ -126,7 +126,7 @@ class Device:
             budget = Guarantee(budget, 0, "replace-one", "local")
         if (budget.neighbors, budget.model) != ("replace-one", "local"):
             raise MismatchError(
-                "the budget of a device must be of replace-one neighbors in the local model, got "
+                "the budget of a device must have replace-one neighbors in the local model, got "
                 f"{budget}"
             )
         empty = Ledger(budget)
@@ -137,7 +137,7 @@ class Device:
         held = device.ledger.budget
         if held != budget:
             raise MismatchError(
-                f"the budget of this device was declared as {held} and stays so, got {budget}"
+                f"the budget of this device was declared as {held} and cannot change, got {budget}"
             )
         return device
 
@@ -318,7 +318,7 @@ class Device:
 def segment_number(survey: Survey, segment: str | None) -> int:
     """Return the number of a segment in batches; that of none for a label that is not listed."""
     if not isinstance(segment, str | None):
-        raise ArgumentError("a segment must be a text, or left out")
+        raise ArgumentError("a segment must be a string, or left out")
     listed = survey.segments
     return listed.index(segment) + 1 if segment in listed else NO_SEGMENT
 
@@ -327,7 +327,7 @@ def _checked_token(token: Any) -> str | None:
     if token is None:
         return None
     if not isinstance(token, str) or not 1 <= len(token) <= 200 or not token.isascii():
-        raise ArgumentError("an upload token must be a text as the collector's admin gave it")
+        raise ArgumentError("an upload token must be the string that the collector's admin gave it")
     if not token.isprintable() or " " in token:
         raise ArgumentError("an upload token must have no spaces and no control characters")
     return token
@@ -340,7 +340,7 @@ def _written(ledger: Ledger) -> str:
 def _ledger(connection: sqlite3.Connection) -> Ledger:
     row = connection.execute("SELECT ledger FROM person").fetchone()
     if row is None:
-        raise FormatError("this file is of a gateway, which holds reports of many people")
+        raise FormatError("this file belongs to a gateway, which holds reports of many people")
     return Ledger.from_document(parse(row[0], name="the device's ledger"))
 
 

@@ -52,7 +52,8 @@ class Gateway:
         with file.transaction() as connection:
             if connection.execute("SELECT count(*) FROM person").fetchone()[0]:
                 raise FormatError(
-                    f"{file.path.name} is of a device, which holds one person's answers; a gateway "
+                    f"{file.path.name} belongs to a device, which holds one person's answers; a "
+                    f"gateway "
                     "needs a file of its own"
                 )
         return cls(file)

@@ -58,7 +58,9 @@ class Patience:
             seconds = getattr(self, name)
             number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
             if not number or not 0 <= seconds <= LONGEST_PAUSE:
-                raise ArgumentError(f"{name} must be a number of seconds, in 0..{LONGEST_PAUSE:g}")
+                raise ArgumentError(
+                    f"{name} must be a number of seconds from 0 to {LONGEST_PAUSE:g}"
+                )
 
     def pause(self, failures: int) -> float:
         """Return the seconds to wait after so many failures, the first of which is 1."""

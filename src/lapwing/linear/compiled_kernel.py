@@ -18,8 +18,8 @@ from lapwing.errors import LapwingWarning
 @cache
 def _say_that_nothing_is_kept() -> None:
     warnings.warn(
-        "there is no folder that the compiled loops can be kept in, so each process compiles them "
-        "anew, some seconds each time; name a writable one in the variable NUMBA_CACHE_DIR",
+        "no folder is writable for the compiled loops, so each process compiles them again for "
+        "some seconds; name a writable one in the variable NUMBA_CACHE_DIR",
         LapwingWarning,
         stacklevel=2,
     )

@@ -24,7 +24,7 @@ VALUE_LIMIT = 1e100
 def check_functions(functions: Sequence[Sequence[float]]) -> None:
     """Raise ArgumentError unless all have the same points, and values that can be squared."""
     if len({len(function) for function in functions}) > 1:
-        raise ArgumentError("all functions must have the same number of values, one a symbol")
+        raise ArgumentError("all functions must have the same number of values, one per symbol")
     for number, function in enumerate(functions):
         # A comparison with what is no number is false.
         if not all(abs(value) <= VALUE_LIMIT for value in function):

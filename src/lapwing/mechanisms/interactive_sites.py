@@ -147,7 +147,7 @@ def check_sites(sites: Sequence[Site], kind: type[Mechanism]) -> tuple[Domain, i
     if any(site.mechanism != first.mechanism or site.domain != first.domain for site in sites):
         raise MismatchError("all sites must have the same mechanism and the same domain")
     if len({site.release_part.identifier for site in sites}) < len(sites):
-        raise MismatchError("a site is there twice; it would count its people twice")
+        raise MismatchError("a site is named twice, so its people would count twice; name it once")
     return first.domain, max(1, sum(site.release_part.people or 0 for site in sites))
 
 
@@ -250,7 +250,7 @@ class QuantileSite(InteractiveSite):
         """
         self._check_process()
         if type(place) is not int or not 0 <= place < self._below.size:
-            raise ArgumentError(f"a place must be a whole number in 0..{self._below.size - 1}")
+            raise ArgumentError(f"a place must be a whole number from 0 to {self._below.size - 1}")
         try:
             noise = self._noise.pop()
         except IndexError:
@@ -443,7 +443,9 @@ class PursuitSite(InteractiveSite):
 
     def _check_atom(self, atom: int) -> None:
         if type(atom) is not int or not 0 <= atom < self._exact.size:
-            raise ArgumentError(f"a function must be a whole number in 0..{self._exact.size - 1}")
+            raise ArgumentError(
+                f"a function must be a whole number from 0 to {self._exact.size - 1}"
+            )
 
 
 class PursuitAnswers(Site, Protocol):

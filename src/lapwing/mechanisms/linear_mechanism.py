@@ -94,9 +94,13 @@ def least_noise(
 def check_part(release_part: ReleasePart, loss: PrivacyLoss) -> None:
     """Raise PrivacyError unless a part has the loss of its noise and keeps its promise."""
     if release_part.loss != loss:
-        raise PrivacyError("the loss of a part is not that of its noise; do not trust it")
+        raise PrivacyError(
+            "the stated privacy loss does not match the noise scale; do not use this release"
+        )
     if not release_part.promise.allows(release_part.loss):
-        raise PrivacyError("a part has less noise than its promise needs; do not trust it")
+        raise PrivacyError(
+            "the noise is less than the privacy guarantee needs; do not use this release"
+        )
 
 
 def check_noise(noise: Any, kinds: tuple[str, ...] = ("normal", "laplace")) -> None:

@@ -314,7 +314,7 @@ class MatchingPursuit(Mechanism):
         if self.form not in ("repaired", "published"):
             raise ArgumentError(f"form must be 'repaired' or 'published', got {self.form!r}")
         if not 0 <= self.degree <= 5:
-            raise ArgumentError(f"the degree of splines must be in 0..5, got {self.degree}")
+            raise ArgumentError(f"the degree of splines must be from 0 to 5, got {self.degree}")
 
     @property
     def again(self) -> bool:
@@ -328,11 +328,11 @@ class MatchingPursuit(Mechanism):
         held = domain.left.size
         if not 2 <= held <= MOST_SYMBOLS:
             raise ArgumentError(
-                f"matching pursuit is for 2..{MOST_SYMBOLS} symbols, got {held}; use fewer bins"
+                f"matching pursuit is for 2 to {MOST_SYMBOLS} symbols, got {held}; use fewer bins"
             )
         if not isinstance(self.dictionary, str) and len(self.dictionary[0]) != held:
             raise ArgumentError(
-                f"every function of the dictionary must have {held} values, one a symbol, got "
+                f"every function of the dictionary must have {held} values, one per symbol, got "
                 f"{len(self.dictionary[0])}"
             )
 
@@ -395,7 +395,7 @@ class MatchingPursuit(Mechanism):
             plan = self.plan(release.domain, part.promise)
             if part.noise != plan.record:
                 raise PrivacyError(
-                    "the noise of a part is not that of its promise; do not trust it"
+                    "the noise does not match the privacy guarantee; do not use this release"
                 )
             check_part(part, plan.loss)
 
@@ -498,7 +498,7 @@ def _published(terms: int, facts: _DictionarySensitivity, promise: Promise) -> P
 
 def _pure_epsilon(promise: Promise) -> Fraction:
     if promise.mu is not None:
-        raise PrivacyError("matching pursuit is not Gaussian; promise epsilon, or rho")
+        raise PrivacyError("matching pursuit has no Gaussian guarantee; give epsilon or rho")
     if promise.epsilon is not None:
         return promise.epsilon
     assert promise.rho is not None
@@ -531,7 +531,7 @@ def _largest_rho(promise: Promise) -> Fraction:
     if promise.rho is not None:
         return promise.rho
     if promise.epsilon is None:
-        raise PrivacyError("matching pursuit is not Gaussian; promise epsilon, or rho")
+        raise PrivacyError("matching pursuit has no Gaussian guarantee; give epsilon or rho")
     low, high = Fraction(0), promise.epsilon**2 / 2 + promise.epsilon
     for _ in range(40):
         middle = (low + high) / 2
@@ -539,7 +539,7 @@ def _largest_rho(promise: Promise) -> Fraction:
         low, high = (middle, high) if within else (low, middle)
     if not low:
         raise PrivacyError(
-            "this epsilon and delta are too small for matching pursuit; promise a larger epsilon, "
+            "this epsilon and delta are too small for matching pursuit; give a larger epsilon, "
             "or use prefix sums"
         )
     return low

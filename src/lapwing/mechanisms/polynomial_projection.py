@@ -188,7 +188,7 @@ class PolynomialProjection(LinearMechanism):
             raise ArgumentError("raw moments are those of the Legendre basis; use another shape")
         check_noise(self.noise)
         if not 0 <= self.degree <= 5:
-            raise ArgumentError(f"the degree of splines must be in 0..5, got {self.degree}")
+            raise ArgumentError(f"the degree of splines must be from 0 to 5, got {self.degree}")
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless the domain has enough symbols, and at most 4096."""
@@ -197,12 +197,12 @@ class PolynomialProjection(LinearMechanism):
         held = domain.left.size
         if not max(2, self.functions) <= held <= MOST_SYMBOLS:
             raise ArgumentError(
-                f"{self.functions} functions need {max(2, self.functions)}..{MOST_SYMBOLS} "
+                f"{self.functions} functions need {max(2, self.functions)} to {MOST_SYMBOLS} "
                 f"symbols, got {held}"
             )
         if not isinstance(self.basis, str) and len(self.basis[0]) != held:
             raise ArgumentError(
-                f"every function of the basis must have {held} values, one a present symbol, got "
+                f"every function of the basis must have {held} values, one per present symbol, got "
                 f"{len(self.basis[0])}"
             )
 
@@ -218,7 +218,8 @@ class PolynomialProjection(LinearMechanism):
             return least, sensitivity
         if promise.neighbors != "replace-one":
             raise PrivacyError(
-                "lemma 6 is about replaced rows: use neighbors 'replace-one', or the shape "
+                "the sensitivity of lemma 6 holds only for replaced rows: use neighbors "
+                "'replace-one', or the shape "
                 "'moments', whose sensitivity is computed for either relation"
             )
         bound = lemma_6(self.functions)

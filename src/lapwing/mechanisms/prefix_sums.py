@@ -271,14 +271,13 @@ replace-one, central model>
         check_ordered(domain, name=self.name)
         if not 2 <= domain.size <= MOST_SYMBOLS:
             raise ArgumentError(
-                f"prefix sums are released for 2..{MOST_SYMBOLS} symbols, got {domain.size}; use "
+                f"prefix sums are released for 2 to {MOST_SYMBOLS} symbols, got {domain.size}; use "
                 "fewer bins, or a sum tree"
             )
         low, high = SMOOTH_RANGE
         if self.smooth and not low <= domain.left.size <= high:
             raise ArgumentError(
-                f"smooth rows are asked of {low}..{high} symbols, got {domain.left.size}; use "
-                "smooth=0"
+                f"smooth rows need {low} to {high} symbols, got {domain.left.size}; use smooth=0"
             )
 
     def strategy_for(

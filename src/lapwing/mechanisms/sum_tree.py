@@ -176,7 +176,8 @@ class SumTree(LinearMechanism):
         check_ordered(domain, name=self.name)
         if not 2 <= domain.size <= 2048:
             raise ArgumentError(
-                f"a sum tree is decoded at 2..2048 symbols, got {domain.size}; use fewer bins, or "
+                f"a sum tree is decoded at 2 to 2048 symbols, got {domain.size}; use fewer "
+                f"bins, or "
                 "prefix sums"
             )
 

@@ -363,8 +363,8 @@ def categorical_choice(
         )
     if size > LABEL_LIMIT and distance != "detectable_share":
         raise ArgumentError(
-            f"above {LABEL_LIMIT} labels only the smallest detectable share is predicted, of "
-            f"{size} no whole distribution; leave the distance out"
+            f"for {size} labels only the smallest detectable share is predicted, and distances "
+            f"only up to {LABEL_LIMIT} labels; leave the distance out"
         )
     _check_limit(report_bytes, name="report_bytes", least=1)
     _check_limit(server_seconds, name="server_seconds", least=0)

@@ -333,7 +333,7 @@ def next_randomizer(
     domain = randomizer.domain
     if not domain.ordered or not LEAST <= domain.inside_size <= SYMBOL_LIMIT:
         raise DomainError(
-            f"the next epoch is chosen for numbers of {LEAST}..{SYMBOL_LIMIT} symbols; ask the "
+            f"the next epoch is planned for numbers with {LEAST} to {SYMBOL_LIMIT} bins; ask the "
             "same survey again, and add up the tallies"
         )
     if not isinstance(answer, Distribution):
@@ -344,8 +344,8 @@ def next_randomizer(
         )
     if answer.guarantee is None or answer.guarantee.model != "local" or answer.reports < 1:
         raise ArgumentError(
-            "the next epoch is chosen by the answer of a survey, whose promise is kept: parts "
-            "chosen by raw values would tell of them. For a public column see recommend(like=...)"
+            "the next epoch needs the answer of a survey: mixture components chosen by raw "
+            "values would reveal something about them. For a public column see recommend(like=...)"
         )
     if users is None:
         users = answer.reports

@@ -146,8 +146,8 @@ def check_poisoning(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> P
     """
     if tally.kind != "counts" or not simulated_exactly(randomizer):
         raise UnsupportedChannelError(
-            "the alarm needs counts of codes, bits or sets; reports of hashed values have no joint "
-            "law that can be simulated, so forged ones are not looked for"
+            "the alarm needs counts of codes, bits or sets; reports of hashed values have no "
+            "joint distribution that can be simulated, so fabricated ones are not detected"
         )
     channel = channel_for(randomizer, tally)
     if not isinstance(channel, Channel) or not isinstance(tally, CountTally):

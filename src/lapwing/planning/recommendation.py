@@ -475,7 +475,7 @@ def _numerical(
 ) -> Recommendation:
     if not 2 <= plan.symbols <= NUMERIC_LIMIT:
         raise DomainError(
-            f"a numerical domain must have 2..{NUMERIC_LIMIT} symbols to be recommended for, got "
+            f"a recommendation needs a numerical domain of 2 to {NUMERIC_LIMIT} bins, got "
             f"{plan.symbols}; declare other bins"
         )
     if users is not None:

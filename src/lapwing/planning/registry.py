@@ -123,7 +123,7 @@ class Registry(Mapping[str, type[Any]]):
                 return given()
             except TypeError:
                 raise ArgumentError(
-                    f"the {self.kind} {given.name} has knobs that must be said; pass "
+                    f"the {self.kind} {given.name} has parameters without defaults; pass "
                     f"{given.__name__}(...)"
                 ) from None
         if isinstance(given, type) or not all(hasattr(given, name) for name in self.offers()):
@@ -141,13 +141,15 @@ class Registry(Mapping[str, type[Any]]):
         name = made.name
         if name in self._homes:
             raise ArgumentError(
-                f"{name!r} is the name of a {self.kind} of lapwing; give {place_of(made)} another"
+                f"{name!r} is the name of a {self.kind} of lapwing; give {place_of(made)} "
+                f"another name"
             )
         known = self._registered.setdefault(name, made)
         # A cell of a notebook that runs again defines its class again.
         if place_of(known) != place_of(made):
             raise ArgumentError(
-                f"{name!r} is the name of {place_of(known)} already; give {place_of(made)} another"
+                f"{name!r} is already the name of {place_of(known)}; give {place_of(made)} "
+                f"another name"
             )
         self._registered[name] = made
 

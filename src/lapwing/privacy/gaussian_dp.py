@@ -213,7 +213,7 @@ def noise_scale(epsilon: Fraction, delta: Fraction, *, squared_sensitivity: Frac
     4.2247
     """
     if not 0 < delta < 1:
-        raise PrivacyError(f"delta must be in (0, 1) for normal noise, got {float(delta):g}")
+        raise PrivacyError(f"delta must be in (0, 1) for Gaussian noise, got {float(delta):g}")
     if squared_sensitivity <= 0:
         raise PrivacyError("the sensitivity must be positive")
     mu = largest_mu(float(epsilon), float(delta))

@@ -129,7 +129,7 @@ class Guarantee:
             lifetime = exact_number(self.lifetime, name="lifetime")
             if not self.epsilon <= lifetime <= LARGEST_GUARANTEE or self.model != "local":
                 raise PrivacyError(
-                    "a lifetime is of reports in the local model, and at least their epsilon"
+                    "lifetime is for reports in the local model, and must be at least their epsilon"
                 )
             object.__setattr__(self, "lifetime", lifetime)
 

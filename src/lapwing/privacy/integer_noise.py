@@ -353,7 +353,7 @@ class Sensitivity:
     def __post_init__(self) -> None:
         """Check that there is something to hide."""
         if self.squared <= 0 or self.absolute <= 0:
-            raise PrivacyError("answers that no value can change need no mechanism")
+            raise PrivacyError("these answers depend on no value, so they need no mechanism")
 
 
 @dataclass(frozen=True)
@@ -397,12 +397,13 @@ class Noise:
                 normal_fraction(self.scale)
         except ArgumentError as error:
             raise PrivacyError(
-                f"{error}; such noise cannot be drawn, so promise a larger epsilon (or mu, or "
+                f"{error}; such noise cannot be drawn, so give a larger epsilon (or mu, or "
                 "rho), or ask for fewer numbers"
             ) from None
         if self.kind == "discrete-normal" and self.scale < LEAST_DISCRETE_SCALE:
             raise PrivacyError(
-                f"discrete normal noise must have a scale of at least {LEAST_DISCRETE_SCALE} whole "
+                f"discrete Gaussian noise must have a scale of at least {LEAST_DISCRETE_SCALE} "
+                f"whole "
                 f"numbers to be accounted, got {float(self.scale):.4g}; use prefix sums, or "
                 "another noise"
             )
@@ -446,8 +447,8 @@ class Noise:
         scale = spelled_number(document["scale"], name="the scale of a noise")
         if scale < LEAST_SCALE:
             raise FormatError(
-                f"the scale of a noise must be at least 1/{LEAST_SCALE.denominator}: less hides "
-                "nothing"
+                f"the scale of a noise must be at least 1/{LEAST_SCALE.denominator}: a smaller "
+                f"scale hides nothing"
             )
         noise = cls(document["kind"], scale)
         try:
@@ -482,8 +483,8 @@ def calibrated(promise: Promise, sensitivity: Sensitivity, *, kind: Kind | None 
         ways += [_normal] if kind != "laplace" and not promise.pure else []
     if not ways:
         raise PrivacyError(
-            "normal noise needs a delta above 0 (or mu or rho), and Laplace noise an epsilon (or "
-            "rho); change the promise or the noise"
+            "Gaussian noise needs a delta above 0 (or mu or rho), and Laplace noise an epsilon (or "
+            "rho); change the parameters or the noise"
         )
     found, refusals = [], []
     for way in ways:
@@ -529,7 +530,7 @@ def _normal(promise: Promise, sensitivity: Sensitivity) -> Noise:
 def _discrete_normal(promise: Promise, sensitivity: Sensitivity) -> Noise:
     if promise.epsilon is None or promise.delta <= 4 * SMOOTHING:
         raise PrivacyError(
-            "discrete normal noise is accounted in epsilon and delta; give both, or take the "
+            "discrete Gaussian noise is accounted in epsilon and delta; give both, or take the "
             "default noise"
         )
     smooth = noise_scale(
@@ -556,7 +557,9 @@ def _opendp() -> Any:
 def _by_opendp(scale: Fraction, count: int) -> NDArray[np.int64]:
     """Return discrete normal noise from OpenDP, which has random words of its own."""
     if count > MOST_DISCRETE_NUMBERS:
-        raise PrivacyError(f"discrete normal noise is for at most {MOST_DISCRETE_NUMBERS} numbers")
+        raise PrivacyError(
+            f"discrete Gaussian noise is for at most {MOST_DISCRETE_NUMBERS} numbers"
+        )
     dp = _opendp()
     # Not the default of 32 bits, which saturates without a word.
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")

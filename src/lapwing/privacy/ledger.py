@@ -180,7 +180,10 @@ class Ledger:
         if not whole or not isinstance(self.budget, Guarantee) or type(self.tight) is not bool:
             raise ArgumentError("a ledger needs a Guarantee as its budget, and entries")
         if self.budget.lifetime is not None:
-            raise ArgumentError("a budget has no lifetime; it is the most of all payments")
+            raise ArgumentError(
+                "a budget has no lifetime, because it limits all payments "
+                "together; leave lifetime out"
+            )
         for entry in self.entries:
             self._check_relation(entry)
         self._check_total("the entries", self.entries)

@@ -100,7 +100,7 @@ def _check_links(path: Path, descriptor: int) -> None:
     if os.fstat(descriptor).st_nlink > 1:
         raise BudgetError(
             f"the ledger {path.name} has several hard links, and each would get a budget of its "
-            "own; nothing was written to it, and what it says is reserved stays so; remove the "
+            "own; nothing was written to it, and its reserved payments stay reserved; remove the "
             "other names (or put a copy in its place) first"
         )
 

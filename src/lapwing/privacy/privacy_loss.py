@@ -96,7 +96,8 @@ class PrivacyLoss:
         rest = delta - self.delta
         if rest < 0 or (rest < _LEAST_DELTA and (self.mu_squared or self.rho)):
             raise PrivacyError(
-                f"delta must be above {float(self.delta):g}, which is spent, got {float(delta):g}"
+                f"delta must be above {float(self.delta):g}, which is already spent, got "
+                f"{float(delta):g}"
             )
         if self.rho:
             return self.epsilon + concentrated_epsilon(self.rho + self.mu_squared / 2, rest)

@@ -162,14 +162,15 @@ class Promise:
         part = self._part_of(loss, releases)
         if not part:
             raise PrivacyError(
-                "a part of this promise is too small; promise more, or fewer releases"
+                "each release would get too small a privacy parameter; give a larger "
+                "total, or make fewer releases"
             )
         each = Promise(self.neighbors, **{kind: part})
         one: PrivacyLoss = mechanism.loss(domain, each)
         if not self.allows(sum([one] * (releases - 1), one)):
             raise PrivacyError(
-                f"releases of {mechanism.name} under a part of this promise do not add up to it; "
-                "promise an epsilon for each"
+                f"releases of {mechanism.name} under a part of these privacy parameters do not "
+                f"compose to the whole; give each release an epsilon"
             )
         return each
 

@@ -99,10 +99,12 @@ def amplified(randomizer: Shuffled, *, users: int, delta: Any) -> Guarantee:
         raise PrivacyError(f"these reports must not be shuffled: {reason}")
     local = randomizer.guarantee
     if local.model != "local" or local.delta != 0:
-        raise PrivacyError(f"shuffling amplifies a pure local promise, got: {local}")
+        raise PrivacyError(f"shuffling amplifies a pure local guarantee, got: {local}")
     exact = exact_delta(delta)
     if exact == 0:
-        raise PrivacyError("delta must be greater than 0: shuffling improves no pure promise")
+        raise PrivacyError(
+            "delta must be greater than 0: shuffling does not improve a pure guarantee"
+        )
     distance = getattr(randomizer, "total_variation", None)
     epsilon = amplified_epsilon(
         float(local.epsilon),
@@ -138,7 +140,9 @@ def amplified_epsilon(
     if not 0 < delta < 1:
         raise PrivacyError(f"delta must be in (0, 1), got {delta}")
     if not 0 < local_epsilon <= 64:
-        raise PrivacyError(f"the local epsilon must be in (0, 64], got {local_epsilon}")
+        raise PrivacyError(
+            f"the local epsilon must be greater than 0 and at most 64, got {local_epsilon}"
+        )
 
     laws = [_any_randomizer(local_epsilon, users)]
     if total_variation is not None:

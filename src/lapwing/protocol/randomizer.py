@@ -343,7 +343,7 @@ def check_domain(domain: Domain, who: str, most: int) -> None:
     """
     if not 2 <= domain.size <= most:
         raise DomainError(
-            f"{who} needs a domain of 2..{most} symbols, got {domain.size}; use fewer bins, or a "
+            f"{who} needs a domain of 2 to {most} symbols, got {domain.size}; use fewer bins, or a "
             "hashing randomizer"
         )
 
@@ -357,7 +357,7 @@ def check_symbol(value: int, size: int, *, what: str = "a symbol") -> None:
         Without the number, which is a person's.
     """
     if not 0 <= value < size:
-        raise DomainError(f"{what} must be in 0..{size - 1}")
+        raise DomainError(f"{what} must be from 0 to {size - 1}")
 
 
 def refuse_reports(
@@ -428,8 +428,8 @@ def check_batch(reports: Reports, *, width: int, fingerprint: str) -> NDArray[np
     """
     if not isinstance(reports, Reports):
         raise ArgumentError(
-            f"what is tallied must be Reports, got {kind_of(reports)}; randomize values "
-            "first, where they are: tally(randomize(values))"
+            f"tally needs Reports, got {kind_of(reports)}; randomize values first, where they "
+            f"are: tally(randomize(values))"
         )
     if reports.fingerprint != fingerprint:
         raise MismatchError(

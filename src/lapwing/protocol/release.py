@@ -337,7 +337,7 @@ class Release(Summed, Stored):
         if not self.mechanism.linear:
             raise MismatchError(
                 f"releases of {self.mechanism.name} cannot be added, only those of a linear "
-                "mechanism such as prefix-sums; publish each by itself"
+                "mechanism such as prefix-sums; publish each on its own"
             )
         known = {part.identifier for part in self.parts}
         if known & {part.identifier for part in other.parts}:
@@ -408,7 +408,7 @@ class Release(Summed, Stored):
         except (ArithmeticError, LookupError, TypeError, ValueError):
             # From the algebra of a mechanism that was given other answers than it makes.
             raise FormatError(
-                "the release cannot be used: its answers, choices or knobs are none of its "
+                "the release cannot be used: its answers, choices or parameters do not fit its "
                 "mechanism"
             ) from None
         if outputs != held:

@@ -92,7 +92,7 @@ class Mixture(Randomizer[Collected]):
         groups = self.groups
         if not 1 <= len(groups) <= MOST_GROUPS or sum(group.share for group in groups) != COIN:
             raise ArgumentError(
-                f"there must be 1..{MOST_GROUPS} groups whose shares sum to 1, got {len(groups)}"
+                f"there must be 1 to {MOST_GROUPS} groups whose shares sum to 1, got {len(groups)}"
             )
         for group in groups:
             if group.randomizer.domain.size > self.domain.size:

@@ -163,7 +163,8 @@ class TwoLevel(Randomizer[CountTally]):
             raise DomainError("a randomizer needs a domain of at least 2 symbols, got 1")
         if self._near < 1 or self._outputs - self._near < 1:
             raise DomainError(
-                f"near sets must leave some output out: got {self._near} of {self._outputs}; "
+                f"high-probability output sets must leave some output out: got {self._near} of "
+                f"{self._outputs}; "
                 "choose a smaller width"
             )
         if self._outputs > LARGEST_TABLE:

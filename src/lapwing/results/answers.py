@@ -109,7 +109,7 @@ def result_answer(result: Any, request: AnswerRequest) -> ResultAnswer:
     ordered = result.domain.ordered
     heavy = result._kind == "heavy-hitters"
     if request.ranges and (heavy or not ordered):
-        raise ArgumentError("a range is asked of numbers; of labels ask the share of one")
+        raise ArgumentError("a range is for numbers; for labels ask for the share of one")
     if heavy:
         return _heavy_hitters(result, request)
     return _numbers(result, request) if ordered else _labels(result, request)

@@ -223,10 +223,9 @@ class Difference(Stored):
             )
         if self._shared == "remembered report":
             raise MismatchError(
-                "two periods of one survey with remembered reports have no difference: who stands "
-                "in both sent the same report, whatever the value has become, so it would say only "
-                "who came and who left; for groups in which nobody stands in both, say "
-                "people='different'"
+                "two periods of one survey with memoized reports have no difference: a person "
+                "in both sent the same report, even if the value changed, so it would show only "
+                "who joined and who left; if nobody is in both, pass people='different'"
             )
 
     def __hash__(self) -> int:

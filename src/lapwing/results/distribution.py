@@ -280,7 +280,8 @@ class Distribution(Stored):
         outside = estimate_text(100 * share)
         warnings.warn(
             f"{outside} % of the people are outside the range {low} to {high}, so means "
-            "and deviations are those of values limited to it; a wider range would have theirs",
+            "and deviations are those of values limited to it; declare a wider range to include "
+            "theirs",
             LimitedWarning,
             stacklevel=3,
         )

@@ -233,8 +233,7 @@ class HeavyHitters(Stored):
         if place is None:
             raise ArgumentError(
                 f"{value!r} is not listed{nearest(str(value), places)}; values are listed from a "
-                f"share of {percent(self.threshold)} on, and of others nothing is "
-                "said"
+                f"share of {percent(self.threshold)} on, and nothing is known about others"
             )
         return place
 

@@ -188,7 +188,7 @@ class Series(Stored):
         if isinstance(week, str):
             names = self.names
             if week not in names:
-                raise ArgumentError(f"no week is named {week!r}; they are {_listed(names)}")
+                raise ArgumentError(f"no week is named {week!r}; the weeks are {_listed(names)}")
             return names.index(week)
         if not isinstance(week, int | np.integer) or isinstance(week, bool):
             raise ArgumentError("a week is named by its name or its position, a whole number")
@@ -272,7 +272,7 @@ class Series(Stored):
             raise ArgumentError(f"{gap.name} is a gap: {gap.gap}; compare another week")
         if self.errors is None:
             raise ArgumentError(
-                "this series does not know what two weeks share: it was decoded from the weeks up "
+                "this series holds no joint errors of two weeks: it was decoded from the weeks up "
                 "to each, or stored by an earlier version; decode it again, with smoothing"
             )
         if self.domain.ordered and self.domain.missing_index is not None:

@@ -54,7 +54,7 @@ class _Dated:
 def check_name(name: object) -> None:
     """Raise ArgumentError unless it can be the name of a week."""
     if not isinstance(name, str) or not 1 <= len(name) <= 100 or not name.isprintable():
-        raise ArgumentError("the name of a week must be a text of 1 to 100 printable letters")
+        raise ArgumentError("the name of a week must be a string of 1 to 100 printable characters")
 
 
 def check_names(names: Sequence[str]) -> None:

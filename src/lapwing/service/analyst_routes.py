@@ -128,10 +128,10 @@ def question_of(
     if "low" in query or "high" in query:
         ranges = ((query.get("low", ""), query.get("high", "")),)
         if any(len(end) > 100 for end in ranges[0]):
-            raise malformed("an end of a range has at most 100 signs")
+            raise malformed("an end of a range has at most 100 characters")
     start = query.get("start")
     if len(start or "") > 100:
-        raise malformed("the start of quantiles has at most 100 signs")
+        raise malformed("the start of quantiles has at most 100 characters")
     circular = kept.survey.randomizer.domain.circular
     if start is not None and not circular:
         raise malformed("start is for a survey on a circle, and this one is on a line")
@@ -188,7 +188,9 @@ def _together(
         raise malformed(f"at most {MOST_TOGETHER} surveys are decoded together with one")
     pairs = [part.partition("/") for part in parts]
     if not all(survey and epoch for survey, _, epoch in pairs):
-        raise malformed("what is decoded together is named FINGERPRINT/EPOCH, with commas between")
+        raise malformed(
+            "name each epoch to decode together as FINGERPRINT/EPOCH, with commas between"
+        )
     return tuple((find(survey), epoch) for survey, _, epoch in pairs)
 
 

@@ -226,8 +226,7 @@ class Results:
     async def _order(self, kept: KeptSurvey, question: Question, form: Wanted) -> Order:
         if question.together and (question.compares or question.segment is not None):
             raise malformed(
-                "surveys are decoded together of everybody, and not compared; leave the segment "
-                "and what is compared out"
+                "surveys decoded together have no segment and no comparison; leave out both"
             )
         key = await self._key(kept, question.epoch, question.segment)
         together = await self._together(key, question)
@@ -239,12 +238,12 @@ class Results:
                 segment = question.segment
             against = await self._key(kept, epoch, segment)
             if against == key:
-                raise malformed("what is compared must be another epoch or another segment")
+                raise malformed("compare with another epoch or another segment")
             if epoch != question.epoch and kept.survey.answers == "remembered report":
                 raise ProblemError(
                     DeskProblem.CANNOT_BE_SAID,
-                    "devices of this survey send their first report in every epoch, whatever the "
-                    "value has become, so a difference would say only who came and who left",
+                    "devices of this survey send their first report in every epoch, even if the "
+                    "value changed, so a difference would show only who joined and who left",
                 )
             # Nobody is in two segments of one epoch. Anybody may be in two epochs, and those of a
             # segment are among everybody.

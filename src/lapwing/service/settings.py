@@ -188,8 +188,8 @@ def _from_environment(environment: Mapping[str, str]) -> tuple[dict[str, Any], d
         if key not in known or name != name.upper():
             names = [PREFIX + each.upper() for each in known]
             raise ArgumentError(
-                f"the environment has the unknown variable {quoted(name)}{nearest(name, names)}; "
-                "take it away, or correct its name"
+                f"the environment has the unknown variable "
+                f"{quoted(name)}{nearest(name, names)}; remove it, or correct its name"
             )
         (secrets if key in SECRETS else found)[key] = value
     return found, secrets

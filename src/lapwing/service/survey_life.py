@@ -366,7 +366,9 @@ class SurveyLife:
                 )
             now = int(self._clock())
             if epoch.closes is not None and epoch.closes <= now:
-                raise ProblemError(DeskProblem.STATE, "the epoch was to close before now")
+                raise ProblemError(
+                    DeskProblem.STATE, "the closing time of the epoch is past; plan another one"
+                )
             if epoch.state == "planned":
 
                 def work() -> None:

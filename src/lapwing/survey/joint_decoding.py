@@ -157,8 +157,8 @@ def _read(one: Any, number: int) -> tuple[Survey, Channel, CountTally]:
     survey.check(tally)
     if survey.answers != "fresh":
         raise ArgumentError(
-            f"survey {number} has remembered reports: who answers again sends the same randomness, "
-            "which may not be counted twice; decode it alone"
+            f"survey {number} has memoized reports: a person who answers again sends the same "
+            f"randomness, which must not be counted twice; decode it on its own"
         )
     channel, counts = channel_and_counts(survey, tally)
     if counts.total:
@@ -172,7 +172,7 @@ def _check_domains(read: Sequence[tuple[Survey, Channel, CountTally]]) -> None:
         if channel.domain.to_document() != first:
             raise MismatchError(
                 f"survey {number} is on another domain than survey 1; one distribution has one "
-                "domain, so decode them apart"
+                "domain, so decode them separately"
             )
 
 

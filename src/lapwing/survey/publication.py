@@ -321,7 +321,8 @@ def checked_loss(mechanism: Mechanism, domain: Domain, promise: Promise) -> Priv
     loss = mechanism.loss(domain, promise)
     if not promise.allows(loss):
         raise PrivacyError(
-            f"{mechanism.name} would cost more than the promise; nothing was drawn or paid"
+            f"{mechanism.name} would cost more than the privacy parameters allow; nothing was "
+            f"drawn or paid"
         )
     promise.guarantee(loss)  # refused where no epsilon states it
     return loss

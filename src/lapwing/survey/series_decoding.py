@@ -194,8 +194,9 @@ def read_week(week: WeekGiven, name: str) -> ReadWeek:
     survey.check(tally)
     if survey.answers != "fresh":
         raise ArgumentError(
-            f"week {name} is of a survey with remembered reports: who answers again sends the same "
-            "randomness, so weeks together say no more, and changes cannot be seen"
+            f"week {name} is of a survey with memoized reports: a person who answers again "
+            f"sends the same randomness, so more weeks add no information, and changes cannot "
+            f"be seen"
         )
     domain = survey.randomizer.domain
     if tally.total == 0:
@@ -217,7 +218,9 @@ def channel_and_counts(survey: Survey, tally: Tally) -> tuple[Channel, CountTall
 
 def _of_release(release: Release, name: str) -> ReadWeek:
     if isinstance(release.domain, Segmented):
-        raise ArgumentError(f"week {name} is a release by segment; publish a series of each alone")
+        raise ArgumentError(
+            f"week {name} is a release by segment; publish a series of each segment"
+        )
     if not release.mechanism.linear or release.mechanism.rounds > 1:
         raise UnsupportedChannelError(
             f"week {name} is a release of {release.mechanism.name}, whose answers are not sums of "
@@ -243,8 +246,8 @@ def check_domain(domain: Domain, first: Domain, names: tuple[str, str]) -> None:
         differ = f" (its {' and '.join(apart)} differ{'s' if len(apart) == 1 else ''})"
         raise MismatchError(
             f"all weeks of a series must be on one domain, and {names[0]} is on another than "
-            f"{names[1]}{differ if apart else ''}; decode weeks before and after a change of the "
-            "question apart"
+            f"{names[1]}{differ if apart else ''}; decode weeks before and after a change of "
+            f"the question separately"
         )
 
 
@@ -253,7 +256,7 @@ def _check_size(domain: Domain, weeks: int) -> None:
     if domain.size > LIMIT:
         raise UnsupportedChannelError(
             f"weeks of numbers are decoded together on at most {LIMIT} symbols, got {domain.size}; "
-            "decode each week by itself, or ask at fewer bins"
+            "decode each week on its own, or ask at fewer bins"
         )
     most = _CELLS // domain.size**2
     if weeks > most:

@@ -189,7 +189,7 @@ class Survey(Stored):
             raise ArgumentError("remembered must be True or False")
         if self.remembered and self.randomizer.guarantee.lifetime is not None:
             raise ArgumentError(
-                f"{self.randomizer.name} remembers a permanent round already; leave out remembered"
+                f"{self.randomizer.name} already memoizes a permanent round; leave out remembered"
             )
         for name, text in self.notice.items():
             legal = isinstance(text, str) and len(text) <= LONGEST_NOTICE and text.isprintable()
@@ -535,14 +535,14 @@ class Survey(Stored):
 
         if self.answers != "fresh":
             raise ArgumentError(
-                "a survey with remembered reports has no next epoch: devices answered it for ever, "
-                "and in another they would spend epsilon again"
+                "a survey with memoized reports has no next epoch: devices answered it "
+                "permanently, and in another they would spend epsilon again"
             )
         called = f"{self.name}, next epoch" if name is None else name
         if called == self.name:
             raise ArgumentError(
-                "the next epoch needs a name of its own: where the same parts are the best again, "
-                "it would be this survey; leave name out, or pass another"
+                "the next epoch needs a name of its own: with the same mixture components it "
+                "would be this survey; leave name out, or pass another"
             )
         if len(called) > 200 and name is None:
             raise ArgumentError('with ", next epoch" the name is too long; pass one: name=...')
@@ -634,7 +634,8 @@ class Survey(Stored):
             wrong = _first_difference(derived, computed)
             raise FormatError(
                 f"what the survey derives ({wrong}) does not match its epsilon and domain; the "
-                "document was changed or made by other software, and its promise cannot be trusted"
+                "document was changed or made by other software, and its privacy guarantee "
+                "cannot be trusted"
             )
         if document["fingerprint"] != survey.fingerprint:
             raise FormatError(
@@ -671,7 +672,7 @@ def _checked_segments(segments: Any) -> tuple[str, ...]:
         if not text or label == OTHER:
             raise ArgumentError(
                 "every segment must be a text of 1 to 200 printable characters, and not "
-                f"{OTHER!r}, which is who has none of them; number {number} is not"
+                f"{OTHER!r}, which is for people in none of them; number {number} is not"
             )
     if len(set(segments)) != len(segments):
         raise ArgumentError("every segment must be named once, one is named twice")

@@ -199,7 +199,7 @@ class Watch(Stored):
     def __post_init__(self) -> None:
         """Check the level."""
         if not _number(self.alpha) or not 0 < self.alpha <= 0.5:
-            raise ArgumentError(f"alpha must be in (0, 0.5], got {self.alpha!r}")
+            raise ArgumentError(f"alpha must be greater than 0 and at most 0.5, got {self.alpha!r}")
 
     def __repr__(self) -> str:
         """Return one line: what it looked at, not what was seen."""
@@ -319,9 +319,12 @@ class Watch(Stored):
         >>> 1_000 < Watch(alpha=0.05).people_needed(wave, change=0.1) < 40_000
         True
         """
-        for name, value, most in (("change", change, 0.5), ("power", power, 1)):
+        for name, value, most, limit in (
+            ("change", change, 0.5, "at most 0.5"),
+            ("power", power, 1, "less than 1"),
+        ):
             if not 0 < value <= most or (name == "power" and value >= 1):
-                raise ArgumentError(f"{name} must be in (0, {most:g}], got {value!r}")
+                raise ArgumentError(f"{name} must be greater than 0 and {limit}, got {value!r}")
         for name, number in (("weeks", weeks), ("before", before)):
             check_whole(name, number, low=1, high=1000, error=ArgumentError)
         domain = randomizer.domain
@@ -350,7 +353,10 @@ class Watch(Stored):
         for along in range(min(_SHAPES, root.size)):
             low, high = 1.0, float(USER_LIMIT)
             if reported(high, along) < power:
-                raise ArgumentError("so small a change is not noticed with any number of people")
+                raise ArgumentError(
+                    "no number of people is enough to notice so small a change; "
+                    "ask for a larger one"
+                )
             while high > _CLOSE * low:
                 middle = math.sqrt(low * high)
                 low, high = (low, middle) if reported(middle, along) >= power else (middle, high)

@@ -185,8 +185,8 @@ def test_the_length_of_noise_is_a_chi_square_quantile(rows: int, level: float) -
         ({"sparsity": 0}, "sparsity must be at least 1"),
         ({"sparsity": 2.0}, "sparsity must be a whole number, got a float"),
         ({"sparsity": True}, "sparsity must be a whole number, got a bool"),
-        ({"level": 0}, r"level must be in \(0, 1\), got 0"),
-        ({"level": 1.0}, r"level must be in \(0, 1\)"),
+        ({"level": 0}, r"level must be between 0 and 1, got 0"),
+        ({"level": 1.0}, r"level must be between 0 and 1"),
         ({"limit": 0}, "limit must be at least 1"),
     ],
 )

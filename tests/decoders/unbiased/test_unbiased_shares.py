@@ -89,7 +89,7 @@ def test_the_known_total_is_given_to_the_noisiest(name: str) -> None:
 @pytest.mark.parametrize("name", ["wave", "mixed", "hierarchy", "multiscale"])
 def test_channels_without_support_are_refused(name: str) -> None:
     channel: Channel = CHANNELS[name]()
-    with pytest.raises(UnsupportedChannelError, match="share of every symbol by itself"):
+    with pytest.raises(UnsupportedChannelError, match="share of every symbol on its own"):
         unbiased_shares(channel, noiseless(channel, truth(channel.domain.size)))
 
 

@@ -258,7 +258,7 @@ def test_a_killed_randomization_keeps_what_is_published(tmp_path: Path) -> None:
         assert (output / name).read_bytes() == content, "values were randomized twice"
     assert tally(output, SURVEY).total == 250
     assert not list(output.glob(".*"))
-    with pytest.raises(ArgumentError, match="is there already"):
+    with pytest.raises(ArgumentError, match="already exists"):
         randomize(paths, SURVEY, column="v", output=output)
 
 

@@ -284,7 +284,7 @@ def test_a_value_is_randomized_once(
     for tally in (engine.tally, arrow.tally):
         with pytest.raises(MismatchError):
             tally(made if tally is engine.tally else folder / "out", other)  # type: ignore[operator]
-    with pytest.raises(ArgumentError, match="out is there already"):
+    with pytest.raises(ArgumentError, match="out already exists"):
         engine.randomize(df, survey, output=str(folder / "out"), column="age")
     # Equal values in two tasks, of one file each: each draws its own randomness (by chance the
     # same: below 10^-50).
@@ -302,7 +302,9 @@ def test_a_value_is_randomized_once(
     assert kept.stat().st_mode & 0o777 == 0o700
     bad = session.createDataFrame(pa.table({"age": [1.0, float("nan")]})).coalesce(1)
     with (
-        pytest.warns(LapwingWarning, match=f"^beside no is {kept.name}, of a job that was killed"),
+        pytest.warns(
+            LapwingWarning, match=f"^next to no is {kept.name}, from a job that was killed"
+        ),
         pytest.raises(DomainError, match=r"partition 0: .* row 2 is missing"),
     ):
         engine.randomize(bad, survey, output=str(folder / "no"))

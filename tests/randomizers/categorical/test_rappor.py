@@ -334,7 +334,7 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(PrivacyError, match="raise lifetime"):
         Rappor(Categories(5), 12, lifetime=Fraction(12) + Fraction(1, 10**25))
     for size in (1, 2**25):
-        with pytest.raises(DomainError, match=r"RAPPOR needs a domain of 2\.\."):
+        with pytest.raises(DomainError, match=r"RAPPOR needs a domain of 2 to"):
             Rappor(Categories(size), 1)
     randomizer = Rappor(Categories(5), 1)
     for reports in (0, -1, MOST_EXACT + 1, 1.5, True):
@@ -345,5 +345,5 @@ def test_bad_input_is_refused() -> None:
             randomizer.charge(reports, after=after)
     with pytest.raises(DomainError):
         randomizer.report(5, Memory(), survey=SURVEY)
-    with pytest.raises(DomainError, match=r"a symbol must be in 0\.\.4"):
+    with pytest.raises(DomainError, match=r"a symbol must be from 0 to 4"):
         randomizer.from_words(5, iter([]))

@@ -260,7 +260,7 @@ def test_scalar_path_on_real_words_has_the_same_law() -> None:
     codes = [int.from_bytes(wave.from_words(3, words), "little") for _ in range(20_000)]
     counts = np.bincount(codes, minlength=wave._outputs)
     assert accepts(multinomial_tail(counts, np.array(_laws(wave)[3], dtype=float)))
-    with pytest.raises(DomainError, match=r"in 0\.\.6"):
+    with pytest.raises(DomainError, match=r"from 0 to 6"):
         wave.from_words(7, words)
 
 
@@ -377,18 +377,18 @@ def test_noiseless_counts_give_the_truth() -> None:
     ("knobs", "words"),
     [
         ({}, "needs the ratio"),
-        ({"ratio": -0.1}, r"ratio must be in \[0, 1\]"),
-        ({"ratio": 1.1}, r"ratio must be in \[0, 1\]"),
-        ({"ratio": float("nan")}, r"ratio must be in \[0, 1\]"),
+        ({"ratio": -0.1}, r"ratio must be from 0 to 1"),
+        ({"ratio": 1.1}, r"ratio must be from 0 to 1"),
+        ({"ratio": float("nan")}, r"ratio must be from 0 to 1"),
         ({"ratio": "0.5"}, "ratio must be a number"),
         ({"ratio": True}, "ratio must be a number"),
-        ({"ratio": 0.5, "width": 2}, r"width must be in \[0, 1\]"),
+        ({"ratio": 0.5, "width": 2}, r"width must be from 0 to 1"),
         ({"shape": "circle"}, "shape must be 'trapezoid' or"),
         ({"shape": 3}, "shape must be 'trapezoid' or"),
         ({"shape": (1, 1)}, "an odd number"),
         ({"shape": ()}, "an odd number"),
         ({"shape": (0.5, 0.9, 0.5)}, "the largest is 1"),
-        ({"shape": (0.5, 1.5, 0.5)}, "every height must be in"),
+        ({"shape": (0.5, 1.5, 0.5)}, "every height must be from 0 to 1"),
         ({"shape": (0.5, 1, 0.5), "ratio": 1}, "describe a trapezoid"),
         ({"shape": (0.5, 1, 0.5), "width": 0.1}, "describe a trapezoid"),
     ],

@@ -313,12 +313,12 @@ def test_refusals(kind: Any) -> None:
     data = np.full((5, 1), 250, dtype=np.uint8)
     with pytest.raises(ReportError, match="position 0 is not"):
         randomizer.tally(Reports(data, randomizer.fingerprint))
-    with pytest.raises(DomainError, match=r"in 0\.\.10"):
+    with pytest.raises(DomainError, match=r"from 0 to 10"):
         randomizer.from_words(11, iter([1, 2]))
 
 
 def test_other_refusals() -> None:
-    with pytest.raises(DomainError, match=r"2\.\.1048576 symbols"):
+    with pytest.raises(DomainError, match=r"2 to 1048576 symbols"):
         StochasticRounding(Integers(0, 2**21), 1)
     with pytest.raises(ArgumentError, match="level"):
         MeanEstimate(1.0, 0.1, 10).interval(1.0)

@@ -145,7 +145,7 @@ class AskedShares:
         elif flags or self.quantile:
             require_no_segments(result, flag="--quantile" if self.quantile else flags)
         if self.quantile and not (isinstance(result, Distribution) and result.domain.ordered):
-            raise ArgumentError("--quantile is for numbers; of labels ask --share")
+            raise ArgumentError("--quantile is for numbers; for labels use --share")
         if self.quantile and result.domain.circular != (self.start is not None):
             raise ArgumentError(
                 "--quantile on a circle needs --start, the value from which values are counted"
@@ -157,7 +157,7 @@ class AskedShares:
         ranges: list[AskedRange] = []
         if flags and isinstance(result, Distribution):
             if not result.domain.ordered:
-                raise ArgumentError(f"{flags} asks about numbers; of labels ask --share")
+                raise ArgumentError(f"{flags} asks about numbers; for labels use --share")
             ranges = self._ranges(result.domain)
         labels: list[Any] = [*(self.share or ())]
         if isinstance(result, Distribution):
@@ -227,7 +227,7 @@ def _label(text: str, domain: Any) -> Any:
     if domain.name == "integers":
         whole = text.removeprefix("-").isdecimal() and len(text) < 20
         if not whole or not domain.low <= int(text) <= domain.high:
-            raise ArgumentError(f"--share must be in {domain.low} to {domain.high}, got {text!r}")
+            raise ArgumentError(f"--share must be from {domain.low} to {domain.high}, got {text!r}")
         return int(text)
     if domain.ordered:
         return number_of(text, domain, name="--share")

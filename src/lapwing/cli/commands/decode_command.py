@@ -180,7 +180,7 @@ def read_candidates(path: Path, domain: Any) -> list[Any]:
         return values
     wrong = next((i for i, text in enumerate(values, 1) if not text.isdecimal()), None)
     if wrong is not None:
-        raise FormatError(f"{path.name} must hold whole numbers, value {wrong} is none")
+        raise FormatError(f"{path.name} must hold whole numbers; value {wrong} is not one")
     return [int(text) for text in values]
 
 
@@ -232,7 +232,8 @@ def decode(
     else:
         if decoding != DecoderOptions():
             raise ArgumentError(
-                "several tallies have one decoder of their own; leave the decoder's options out"
+                "several tallies are decoded together by a decoder of their own; leave the "
+                "decoder's options out"
             )
         with out.listening():
             result = decode_together(pairs)
@@ -265,7 +266,9 @@ def _pairs(files: Sequence[Path], segment: str | None) -> list[tuple[Survey, Tal
     weeks = read_weeks([str(path) for path in files], dated=False, segment=segment)
     pairs = [pair for pair in weeks.weeks if isinstance(pair, tuple)]
     if weeks.bare:
-        raise ArgumentError(f"no tally stands after {weeks.bare[0].name}: name each survey first")
+        raise ArgumentError(
+            f"no tally follows {weeks.bare[0].name}; name each survey before its tallies"
+        )
     if len(pairs) < len(weeks.weeks):
         raise ArgumentError("decode takes surveys and their tallies, neither releases nor gaps")
     if len(pairs) > 1 and len({survey.fingerprint for survey, _ in pairs}) == 1:

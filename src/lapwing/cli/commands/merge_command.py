@@ -95,7 +95,10 @@ def _added(
         counted.append({"file": str(path), **told(part)})
         try:
             if total is not None and isinstance(total, Mapping) != isinstance(part, Mapping):
-                raise MismatchError("only one of them holds a tally for each segment")
+                raise MismatchError(
+                    "some of them hold segments and some do not; merge those "
+                    "with segments apart from those without"
+                )
             total = part if total is None else total + part
         except MismatchError as error:
             raise MismatchError(f"{path.name} does not go with {paths[0].name}: {error}") from None

@@ -248,7 +248,9 @@ def _next_epoch(
         KindOptions(after=files),
     )
     if rest != alone:
-        raise ArgumentError("--after takes --name and --users; the rest is that of its SURVEY")
+        raise ArgumentError(
+            "--after takes only --name and --users; everything else comes from its SURVEY"
+        )
     from lapwing.cli.reading.stored_answers import read_result  # slow to import
 
     survey, answer = read_survey(files[0]), read_result(files[1])

@@ -71,7 +71,7 @@ def plot(
     check_output(output, inputs=others, force=force)
     if is_series(result_file):
         if segment is not None or named.truth is not None:
-            raise ArgumentError("a series is drawn by itself, without a segment or a truth")
+            raise ArgumentError("a series is drawn on its own; leave out the segment and the truth")
         series = read_series(result_file)
         detail: Detail = "all" if words.detail == "all" else "resolved"
         kind = "timeline" if words.detail == "resolved" else "weeks"
@@ -87,7 +87,7 @@ def plot(
     result = read_distribution_or_list(result_file, segment)
     if result._kind == "heavy-hitters":
         if named.truth is not None:
-            raise ArgumentError("a list of heavy hitters is drawn by itself, without a truth")
+            raise ArgumentError("a list of heavy hitters is drawn on its own; leave out the truth")
         figure = figure_of(result._picture(level=level), **texts)
     else:
         truth = named.counted(result.domain, out)

@@ -105,7 +105,7 @@ def _randomize_folder(
 ) -> None:
     """Write a file of reports for each table of a folder into another folder."""
     if output.resolve() == values.resolve():
-        raise ArgumentError("the output must be another folder than that of the values")
+        raise ArgumentError("the output must not be the folder of the values; name another folder")
     survey = read_survey(survey_file)
     domain = survey.randomizer.domain
     with out.listening(), out.progress("randomize", None) as advance:

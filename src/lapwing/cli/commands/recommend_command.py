@@ -177,7 +177,9 @@ def _noticing(domain: Domain, epsilon: Fraction, goal: GoalOptions) -> dict[str,
     if goal.change is None and goal.weeks is None:
         return None
     if goal.change is None:
-        raise ArgumentError("--weeks says until when a change is noticed: say how large, --change")
+        raise ArgumentError(
+            "--weeks is how soon a change is noticed; also say how large it is, with --change"
+        )
     if goal.users is not None or goal.error is not None:
         raise ArgumentError("--change asks how many people: leave out --users and --error")
     # The randomizer of numbers is the same for any number of people.

@@ -56,7 +56,7 @@ def sample(
     check_output(output, inputs=[result_file], force=force)
     check_ending(output, [".csv"], what="the table")
     if not 1 <= size <= VALUE_LIMIT:
-        raise ArgumentError(f"--size must be in 1..{VALUE_LIMIT}, got {size}")
+        raise ArgumentError(f"--size must be from 1 to {VALUE_LIMIT}, got {size}")
     if seed is not None and seed < 0:
         raise ArgumentError(f"--seed must be at least 0, got {seed}")
     result = read_result(result_file)

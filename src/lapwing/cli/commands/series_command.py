@@ -85,8 +85,8 @@ def series(
         check_output(output, inputs=files.paths, force=force)
     if files.rest:
         out.warn(
-            f"{count_text(files.rest)} reports are left out: they are of no week, or of weeks with "
-            "fewer reports than --segment-minimum of lapwing tally"
+            f"{count_text(files.rest)} reports are left out: they belong to no week, or to "
+            f"weeks with fewer reports than --segment-minimum of lapwing tally"
         )
     names = files.names if weeks.names is None else weeks.names.split(",")
     with out.listening():
@@ -111,12 +111,14 @@ def _watch(
         state = Watch() if alpha is None else Watch(alpha)
     if alpha is not None and alpha != state.alpha:
         raise ArgumentError(
-            f"this watch was begun with alpha {exact_text(state.alpha)}, which stays; leave "
-            "--alpha out"
+            f"this watch started with alpha {exact_text(state.alpha)}, which cannot change; "
+            f"leave --alpha out"
         )
     files = read_weeks(words, segment=segment)
     if len(files.weeks) != 1:
-        raise ArgumentError(f"a look is at one week, got {len(files.weeks)}; look at each in turn")
+        raise ArgumentError(
+            f"--watch takes one week at a time, got {len(files.weeks)}; run it once for each week"
+        )
     if path.resolve() in {each.resolve() for each in files.paths}:
         raise ArgumentError("--watch must name another file than those of the week")
     name = str(len(state.weeks) + 1) if files.weeks[0] is None else files.names[0]

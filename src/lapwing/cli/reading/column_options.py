@@ -58,7 +58,9 @@ class ColumnOptions:
             if field.name != option and getattr(self, field.name) not in (None, False)
         ]
         if flags and file is None:
-            raise ArgumentError(f"{flags[0]} is of the table of --{option}; add --{option} FILE")
+            raise ArgumentError(
+                f"{flags[0]} describes the table of --{option}; add --{option} FILE"
+            )
         if flags and is_result(file):
             raise ArgumentError(
                 f"{flags[0]} is for a table, and {file} is a stored result by its ending; "
@@ -227,7 +229,7 @@ def _columns(table: Table, columns: tuple[str | None, str]) -> tuple[str, str]:
     if value_column is None:
         others = [name for name in table.names if name != count_column]
         if not others:
-            raise ArgumentError(f"{table.label} has no column of values beside {count_column!r}")
+            raise ArgumentError(f"{table.label} has no column of values alongside {count_column!r}")
         if len(others) != 1:
             raise ArgumentError(
                 f"--column must name one of the columns of {table.label}: {', '.join(others)}"

@@ -64,8 +64,8 @@ class LikeOptions(PopulationOptions):
             return None
         if domain.size > LABEL_LIMIT:
             raise ArgumentError(
-                f"--like is a whole distribution, and of {domain.size} values none is predicted; "
-                f"leave it out, or declare at most {LABEL_LIMIT}"
+                f"--like is a whole distribution, which is not predicted for {domain.size} "
+                f"values; leave it out, or declare at most {LABEL_LIMIT}"
             )
         if is_result(self.like):
             from lapwing.cli.reading.stored_answers import read_result  # slow to import

@@ -101,7 +101,7 @@ def require_no_segments(result: Distribution, *, flag: str) -> None:
     domain = result.domain
     if isinstance(domain, Segmented):
         names = ", ".join(map(segment_text, [*domain.segments, None]))
-        raise ArgumentError(f"{flag} is of one segment: name it with --segment, one of {names}")
+        raise ArgumentError(f"{flag} is about one segment: name it with --segment, one of {names}")
 
 
 def _distribution(document: dict[str, Any]) -> Distribution:
@@ -195,7 +195,7 @@ def read_weeks(
             raise ArgumentError(f"{path.name} must be a survey, a tally or a release, it is none")
         elif survey is None:
             raise ArgumentError(
-                f"{path.name} stands before the survey that collected it; name the survey first"
+                f"{path.name} comes before the survey that collected it; name the survey first"
             )
         else:
             bare = bare[:-1] if last == SURVEY else bare

@@ -101,7 +101,7 @@ def epsilon_from_support(tally: CountTally, *, protocol: str) -> float:
             "channel_from_one_input"
         )
     if len(tally.blocks) != 1 or tally.total == 0:
-        raise TallyError("epsilon can be told from one block of at least one report")
+        raise TallyError("epsilon needs a tally of one block with at least one report")
     counts = tally.blocks[0]
     size = float(counts.sum() / tally.total)
     if protocol == "optimized-unary-encoding":
@@ -148,7 +148,7 @@ def _only_block(domain: Domain, tally: CountTally) -> tuple[np.ndarray, int]:
             f"{domain.size} counts, got blocks of {[counts.size for counts in tally.blocks]}"
         )
     if tally.total == 0:
-        raise TallyError("a channel cannot be told from no reports")
+        raise TallyError("a channel needs at least one report to be estimated")
     if domain.size < 2:
         raise ArgumentError("the domain must have at least 2 symbols")
     return tally.blocks[0], tally.total

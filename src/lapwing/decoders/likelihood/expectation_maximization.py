@@ -116,7 +116,7 @@ def folds(channel: Channel, tally: CountTally, *, seed: int) -> list[CountTally]
     if not all(isinstance(block.law, Multinomial) for block in channel.blocks):
         raise UnsupportedChannelError(
             "holding reports out needs reports that are one output each; sets of bits cannot be "
-            "told apart in a tally, so give strength as a number"
+            "distinguished in a tally, so give strength as a number"
         )
     rng = np.random.default_rng(seed)
     split = [rng.multinomial(counts, [1 / FOLDS] * FOLDS).T for counts in tally.blocks]
@@ -198,10 +198,11 @@ class ExpectationMaximization:
         whole = isinstance(self.strength, int) and not isinstance(self.strength, bool)
         if self.strength != "held-out" and not (whole and 0 <= self.strength <= 64):
             raise ArgumentError(
-                f"strength must be a whole number in 0..64 or 'held-out', got {self.strength!r}"
+                f"strength must be a whole number from 0 to 64, or 'held-out', got "
+                f"{self.strength!r}"
             )
         if not self.smoothed and self.strength != 1:
-            raise ArgumentError("strength is that of the smoothing; pass smoothed=True, too")
+            raise ArgumentError("strength belongs to the smoothing; also pass smoothed=True")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise ArgumentError(f"seed must be a whole number of at least 0, got {self.seed!r}")
 

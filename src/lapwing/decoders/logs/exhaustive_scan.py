@@ -58,7 +58,9 @@ def check_expected_false(expected_false: float) -> None:
     if isinstance(expected_false, bool) or not isinstance(expected_false, int | float):
         raise ArgumentError(f"expected_false must be a number, got {kind_of(expected_false)}")
     if not 0 < expected_false <= 1000:
-        raise ArgumentError(f"expected_false must be in (0, 1000], got {expected_false}")
+        raise ArgumentError(
+            f"expected_false must be greater than 0 and at most 1000, got {expected_false}"
+        )
 
 
 def tiles_of(channel: LinearChannel) -> int:
@@ -310,7 +312,7 @@ class _Scan:
         whole = whole and len(symbols) == len(supports) == len(set(symbols))
         whole = whole and all(0 <= n < self.channel.domain.size for n in symbols)
         if not whole or any(not self.least <= n <= self.log.total for n in supports):
-            raise FormatError(f"{path.name} is damaged; remove it to start the scan anew")
+            raise FormatError(f"{path.name} is damaged; remove it to start the scan again")
         self.done, self.symbols, self.supports = done, symbols, supports
 
     def result(self, provenance: dict[str, Any]) -> HeavyHitters:
@@ -442,7 +444,7 @@ class Candidates:
             )
             raise ArgumentError(
                 f"the candidates at positions {int(first[places][position])} and {position} are "
-                f"one value of the domain, so their reports cannot be told apart{pairs}"
+                f"one value of the domain, so their reports cannot be distinguished{pairs}"
             )
         return symbols
 
@@ -546,7 +548,9 @@ class PrefixExtension:
     def __post_init__(self) -> None:
         """Check the numbers."""
         if type(self.survivors) is not int or not 1 <= self.survivors <= SURVIVOR_LIMIT:
-            raise ArgumentError(f"survivors must be in 1..{SURVIVOR_LIMIT}, got {self.survivors!r}")
+            raise ArgumentError(
+                f"survivors must be from 1 to {SURVIVOR_LIMIT}, got {self.survivors!r}"
+            )
         check_expected_false(self.expected_false)
 
     def decode(self, channel: PrefixChannel, tally: TallyLog) -> HeavyHitters:

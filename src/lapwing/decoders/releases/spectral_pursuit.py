@@ -433,7 +433,7 @@ class SpectralPursuit:
         if self.target not in ("people", "population"):
             raise ArgumentError(f"target must be 'people' or 'population', got {self.target!r}")
         if isinstance(self.passes, bool) or self.passes not in range(1, 6):
-            raise ArgumentError(f"passes must be in 1..5, got {self.passes}")
+            raise ArgumentError(f"passes must be from 1 to 5, got {self.passes}")
         check_whole_field(self, "cells", low=8, high=MOST_CELLS)
 
     @one_thread

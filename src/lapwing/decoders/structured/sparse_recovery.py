@@ -109,7 +109,7 @@ class SparseRecovery:
         if self.sparsity is not None:
             check_sparsity(self.sparsity)
         if not 0 < self.level < 1:
-            raise ArgumentError(f"level must be in (0, 1), got {self.level}")
+            raise ArgumentError(f"level must be between 0 and 1, got {self.level}")
         if self.limit < 1:
             raise ArgumentError(f"limit must be at least 1, got {self.limit}")
 
@@ -353,7 +353,7 @@ class CompressiveEstimate:
         if not odds > 1 or float(ratio.min()) < (1 - 1e-9) * odds:
             raise UnsupportedChannelError(
                 "the paper's estimate needs equation 2, a near output e^epsilon times as likely as "
-                "a far one for every symbol; of a banded matrix use SparseRecovery"
+                "a far one for every symbol; for a banded matrix use SparseRecovery"
             )
         rates = tally.blocks[0] / tally.total
         if self.regime == "high":

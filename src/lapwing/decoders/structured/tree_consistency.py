@@ -294,7 +294,9 @@ class TreeConsistency:
         if self.method not in ("weighted-average", "admm"):
             raise ArgumentError(f"method must be 'weighted-average' or 'admm', got {self.method!r}")
         if self.signed and self.method == "admm":
-            raise ArgumentError("signed=True is for method='weighted-average'; ADMM makes none")
+            raise ArgumentError(
+                "signed=True is for method='weighted-average'; ADMM has no signed estimate"
+            )
         if not 0 < self.tolerance < math.inf:
             raise ArgumentError(f"tolerance must be greater than 0, got {self.tolerance}")
         if self.limit < 1:
@@ -313,8 +315,8 @@ class TreeConsistency:
         silent = sum(reports == 0 for reports in tally.reports)
         if silent:
             warnings.warn(
-                f"nobody reported of {silent} of the {len(tally.reports)} levels; what only they "
-                "could tell apart is split evenly, and there is no band; collect more reports",
+                f"{silent} of the {len(tally.reports)} levels have no reports; shares that only "
+                f"they distinguish are split evenly, and there is no band; collect more reports",
                 WeakAnswerWarning,
                 stacklevel=2,
             )

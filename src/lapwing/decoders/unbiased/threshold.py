@@ -202,7 +202,9 @@ class HeavyHitterSelection:
         check_test(self.alpha, "family-wise" if self.control == "none" else self.control)
         number = isinstance(self.above, int | float) and not isinstance(self.above, bool)
         if not number or not 0 <= self.above < 1:
-            raise ArgumentError(f"above must be a share in [0, 1), got {self.above!r}")
+            raise ArgumentError(
+                f"above must be a share of at least 0 and less than 1, got {self.above!r}"
+            )
         if self.top is not None and (type(self.top) is not int or self.top < 1):
             raise ArgumentError(f"top must be a whole number of at least 1, got {self.top!r}")
         if self.control == "none" and (self.top is None or self.above != 0):

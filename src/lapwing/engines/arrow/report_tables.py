@@ -414,7 +414,9 @@ def _check_columns(path: Path, names: list[str], by: str | None) -> None:
         )
     if by is not None and names[1:] != [by]:
         found = f"the column of labels {names[1]!r}" if names[1:] else "no column of labels"
-        raise ArgumentError(f"{path.name} has no column {by!r} beside the reports; it has {found}")
+        raise ArgumentError(
+            f"{path.name} has no column {by!r} alongside the reports; it has {found}"
+        )
 
 
 def _read_csv(path: Path, survey: Survey) -> Iterator[Reports]:

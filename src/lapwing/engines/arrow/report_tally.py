@@ -171,7 +171,7 @@ def _of_file(
         if by is not None:
             raise ArgumentError(
                 f"--by needs reports in a table that has labels, .parquet, .arrow or .csv, "
-                f"{input_name(path)} is none; write it with: lapwing randomize --by"
+                f"{input_name(path)} is not; write it with: lapwing randomize --by"
             )
         if path != STDIN:
             with path.open("rb"):  # an error of the system before any work is done

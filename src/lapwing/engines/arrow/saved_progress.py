@@ -56,8 +56,8 @@ def read_head(path: Path) -> tuple[dict[str, Any], bytes]:
     whole = content.startswith(MAGIC) and hashlib.sha256(content).digest() == digest
     if not whole or len(content) < start:
         raise FormatError(
-            f"{path.name} must hold the progress of a job, it does not or is damaged; delete it, "
-            "and the job starts anew"
+            f"{path.name} must hold the progress of a job, it does not or is damaged; delete "
+            f"it, and the job starts again"
         )
     (length,) = struct.unpack("<I", content[start - 4 : start])
     head = parse(content[start : start + length], name=path.name)
@@ -100,7 +100,7 @@ class SavedProgress:
         if canonical(head["job"]) != canonical(dict(self.job)):
             raise ArgumentError(
                 f"{self._name} holds the progress of another job, with another survey or "
-                "other options; run that job to its end, or delete the file to start anew"
+                "other options; run that job to its end, or delete the file to start again"
             )
         self._done = dict(head["done"])
         return counted
@@ -123,7 +123,7 @@ class SavedProgress:
         if entry["identity"] != identity(path):
             raise ArgumentError(
                 f"{path.name} was changed after it was counted, so nothing can go on from "
-                f"{self._name}; delete that file, and the job starts anew"
+                f"{self._name}; delete that file, and the job starts again"
             )
         said: dict[str, Any] = entry["said"]
         return said
@@ -134,7 +134,7 @@ class SavedProgress:
         if left:
             raise ArgumentError(
                 f"{Path(min(left)).name} was counted before, and is not named now; name all "
-                f"files again, or delete {self._name} to start anew"
+                f"files again, or delete {self._name} to start again"
             )
 
     def identity(self, path: Path | None) -> dict[str, Any] | None:
@@ -163,8 +163,8 @@ class SavedProgress:
             return
         if identity(path) != before:
             raise ArgumentError(
-                f"{path.name} was changed while it was read, so what was counted is of no file; "
-                "start again when nobody writes to it"
+                f"{path.name} was changed while it was read, so its counts belong to no one "
+                f"version of it; start again when no program writes to it"
             )
         self._done[_key(path)] = {"identity": dict(before), "said": dict(said)}
 

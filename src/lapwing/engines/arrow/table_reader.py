@@ -422,7 +422,7 @@ class Table:
                 self._check_header()
                 raise ArgumentError(
                     f"{self.label} has no column {name!r} in its first line; check the name. "
-                    f"It is not shown what stands there, as it may be values: {_NO_HEADER}"
+                    f"That line is not shown, because it may hold values: {_NO_HEADER}"
                 )
             raise ArgumentError(
                 f"{self.label} has no column {name!r}{nearest(name, self.names)}; "

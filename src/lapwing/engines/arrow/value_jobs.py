@@ -211,7 +211,7 @@ def _write_folder(
         if part.exists():
             again = "; it is of this job, but of another input" if begun else ""
             raise ArgumentError(
-                f"the output {part.name} is there already{again}; choose another folder"
+                f"the output {part.name} already exists{again}; choose another folder"
             )
         before = saved.identity(path)
         with replacing(part.resolve()) as stream:

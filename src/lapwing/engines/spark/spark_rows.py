@@ -224,8 +224,8 @@ def required_jvm(session: Any) -> Any:
     jvm = jvm_of(session)
     if jvm is None:
         raise EngineError(
-            "this needs a classic session of Spark, not Spark Connect, which shows nobody its file "
-            "systems; start one without SPARK_REMOTE"
+            "this needs a classic session of Spark, not Spark Connect, which gives no access to "
+            "its file systems; start one without SPARK_REMOTE"
         )
     return jvm
 
@@ -257,8 +257,8 @@ def file_errors(name: str) -> Iterator[None]:
             number = known[thrown]
             raise OSError(number, os.strerror(number), name) from None
         raise EngineError(
-            f"{name} is in no place that Spark reaches ({thrown}); look at how it is written, and "
-            "at what the cluster is set to"
+            f"Spark cannot reach {name} ({thrown}); check its spelling and the settings of the "
+            f"cluster"
         ) from error
 
 

@@ -384,7 +384,7 @@ class _Place:
         """Raise ArgumentError when there is something of that name."""
         if self.files.exists(self.path):
             raise ArgumentError(
-                f"the output {self.path.getName()} is there already, so the values may have been "
+                f"the output {self.path.getName()} already exists, so the values may have been "
                 "randomized before; use those reports, or choose another folder if they are of "
                 "other people"
             )
@@ -407,8 +407,9 @@ class _Place:
         left = sorted(name for name in left if name.startswith(self._start))
         if left:
             warnings.warn(
-                f"beside {self.path.getName()} is {left[0]}, of a job that was killed or is still "
-                "at work; if none is, delete it: it holds reports that nobody else may see",
+                f"next to {self.path.getName()} is {left[0]}, from a job that was killed or is "
+                f"still running; if none is running, delete it: it holds reports that must stay "
+                f"private",
                 LapwingWarning,
                 stacklevel=2,
             )
@@ -416,7 +417,7 @@ class _Place:
         mode = self.jvm.org.apache.hadoop.fs.permission.FsPermission(format(_OWNER_ONLY, "o"))
         # Empty yet when it is closed to others: the system's mask may have left it open.
         if not self.files.mkdirs(folder, mode):
-            raise EngineError(f"a folder beside {self.path.getName()} could not be made")
+            raise EngineError(f"a folder next to {self.path.getName()} could not be created")
         self.files.setPermission(folder, mode)
         return folder
 

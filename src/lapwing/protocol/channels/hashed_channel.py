@@ -48,7 +48,8 @@ class HashedSupport(ProductOfBits):
     ) -> CountVector:
         """Refuse: the joint law of all supports is not known."""
         raise UnsupportedChannelError(
-            "no exact joint law of hashed supports is known; randomize every person instead"
+            "no exact joint distribution of hashed supports is known; randomize every person "
+            "instead"
         )
 
 

@@ -95,7 +95,7 @@ class Multinomial:
         if worst > 1e-9:
             raise UnsupportedChannelError(
                 "the columns of a multinomial block must sum to 1, they miss it by up to "
-                f"{worst:.3g}; give every group a block of its own, or another law"
+                f"{worst:.3g}; give every group a block of its own, or another distribution"
             )
 
     def check_counts(self, counts: CountVector, reports: int) -> None:

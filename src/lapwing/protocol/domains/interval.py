@@ -117,7 +117,7 @@ class Interval(Domain):
     >>> Interval(0, 500_000).size
     Traceback (most recent call last):
         ...
-    lapwing.errors.DomainError: bins are not chosen; pass bins= or ask lw.recommend
+    lapwing.errors.DomainError: the number of bins is missing; pass bins=, or call lw.recommend
     """
 
     low: float = _OF_EDGES
@@ -251,7 +251,7 @@ class Interval(Domain):
     def _require_bins(self) -> None:
         """Raise DomainError while the bins are not chosen."""
         if self.bins is None:
-            raise DomainError("bins are not chosen; pass bins= or ask lw.recommend")
+            raise DomainError("the number of bins is missing; pass bins=, or call lw.recommend")
 
     @cached_property
     def bin_edges(self) -> NDArray[np.float64]:

@@ -96,7 +96,7 @@ class Segmented(Unordered):
         if cell is None:
             raise DomainError(
                 "a cell is named by its segment and symbol, as 'north / yes'; a curator counts "
-                "values with the segments beside them",
+                "values with the segments alongside",
                 position=position,
             )
         return cell

@@ -140,7 +140,7 @@ def _clock_of_duration(value: datetime.timedelta | np.timedelta64) -> float:
         seconds = (since * 10**6 + value.microseconds) / 1e6
     if not 0 <= seconds <= DAY:
         raise _UnreadableError(
-            "must be a time-of-day, got a duration of more than a day or less than none"
+            "must be a time-of-day, got a duration that is negative or longer than a day"
         )
     return seconds
 

@@ -356,9 +356,9 @@ class CompressivePrivatization(TwoLevel):
     (2, True)
     >>> CompressivePrivatization(Categories(1000), 1, outputs=100, matrix="rademacher")
     Traceback (most recent call last):
-    lapwing.errors.PrivacyError: near sets must be of one size to keep epsilon = 1, these have \
-33..66 outputs and a true epsilon of 1.308846; take matrix="balanced" or uneven="banded", or \
-accept it by name with accept_epsilon="1.308846"
+    lapwing.errors.PrivacyError: high-probability output sets must be of one size to keep \
+epsilon = 1, these have 33 to 66 outputs and a true epsilon of 1.308846; take \
+matrix="balanced" or uneven="banded", or accept it by name with accept_epsilon="1.308846"
     """
 
     _: KW_ONLY
@@ -420,7 +420,8 @@ accept it by name with accept_epsilon="1.308846"
             self._check_promise()
         elif not 1 <= self._near < self.outputs:
             raise ArgumentError(
-                f"weight must be in 1..{self.outputs - 1}, the outputs less one, got {self._near}"
+                f"weight must be from 1 to {self.outputs - 1}, the outputs minus one, got "
+                f"{self._near}"
             )
 
     def _check_numbers(self) -> None:
@@ -445,19 +446,23 @@ accept it by name with accept_epsilon="1.308846"
                 f"{self.matrix[:40]!r}"
             )
         if self.matrix != "balanced" and self.weight is not None:
-            raise ArgumentError("weight is the size of balanced near sets; this matrix has its own")
+            raise ArgumentError(
+                "weight is the size of balanced high-probability output sets; "
+                "this matrix has its own, so leave weight out"
+            )
         if self.matrix == "balanced" and not (
             self.uneven == "refuse" and self.accept_epsilon is None
         ):
             raise ArgumentError(
-                "balanced near sets keep epsilon as they are; leave out uneven and accept_epsilon"
+                "balanced high-probability output sets already keep epsilon; leave out uneven "
+                "and accept_epsilon"
             )
         if self.uneven != "refuse" and self.accept_epsilon is not None:
             raise ArgumentError(
                 "uneven repairs the matrix and accept_epsilon takes it as it is; give one of them"
             )
         if not isinstance(self.matrix, str) and self.seed:
-            raise ArgumentError("seed draws a matrix; a given one needs none")
+            raise ArgumentError("seed draws a matrix; leave it out when you pass a matrix")
 
     def _settle_outputs(self) -> None:
         size = self.domain.size
@@ -471,13 +476,14 @@ accept it by name with accept_epsilon="1.308846"
             object.__setattr__(self, "outputs", rows)
         elif isinstance(self.matrix, str) and not 2 <= self.outputs <= size:
             raise ArgumentError(
-                f"outputs must be in 2..{size}, at most as many as symbols, got {self.outputs}; "
+                f"outputs must be from 2 to {size}, at most as many as symbols, got "
+                f"{self.outputs}; "
                 "where reports may be that long use subset selection"
             )
         if self.sparsity is not None and self.sparsity > self.outputs:
             raise ArgumentError(
                 f"sparsity must be at most the {self.outputs} outputs, got {self.sparsity}: so "
-                "many shares cannot be told from so few counts"
+                f"many shares cannot be estimated from so few counts"
             )
 
     def _check_promise(self) -> None:
@@ -485,17 +491,18 @@ accept it by name with accept_epsilon="1.308846"
         if self.accept_epsilon is None and (least == most or self.uneven != "refuse"):
             if all(near <= far for near, far in self._chances.values()):
                 raise PrivacyError(
-                    "the matrix tells nothing apart, or epsilon is too small for it; near sets "
-                    f"have {least}..{most} of {self.outputs} outputs"
+                    "the matrix does not distinguish the symbols, or epsilon is too small for "
+                    f"it; high-probability output sets have {least} to {most} of {self.outputs} "
+                    "outputs"
                 )
             self.certificate().check()
             return
         true = self.true_epsilon
         if self.accept_epsilon is None:
             raise PrivacyError(
-                "near sets must be of one size to keep epsilon = "
-                f"{float(self.design_epsilon):g}, these "
-                f"have {least}..{most} outputs and a true epsilon of {float(true)}; take "
+                "high-probability output sets must be of one size to keep epsilon = "
+                f"{float(self.design_epsilon):g}, these have {least} to {most} outputs and a "
+                f"true epsilon of {float(true)}; take "
                 f'matrix="balanced" or uneven="banded", or accept it by name with '
                 f'accept_epsilon="{float(true)}"'
             )
@@ -567,7 +574,9 @@ accept it by name with accept_epsilon="1.308846"
             return best_weight(self.outputs, self.design_epsilon)
         least, most = self.balance
         if least != most:
-            raise ArgumentError(f"these near sets have {least}..{most} outputs; see `balance`")
+            raise ArgumentError(
+                f"these high-probability output sets have {least} to {most} outputs; see `balance`"
+            )
         return least
 
     @cached_property

@@ -155,7 +155,9 @@ class LocalHashing(TwoLevel):
             if name == "seed" or getattr(self, name) is not None:
                 check_whole_field(self, name, low=least, high=most)
         if self.hashes is None and self.seed:
-            raise ArgumentError("a seed names a pool; give hashes, or leave the seed out")
+            raise ArgumentError(
+                "seed chooses a pool of hash functions; also give hashes, or leave seed out"
+            )
         super().__post_init__()
 
     if not TYPE_CHECKING:  # to a type checker they are class variables, as everywhere else

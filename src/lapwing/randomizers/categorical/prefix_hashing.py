@@ -100,7 +100,8 @@ class PrefixHashing(Mixture[TallyLog]):
         size = self.domain.size
         if self.domain.ordered or not is_power_of_two(size) or size < 4:
             raise DomainError(
-                "prefix hashing needs 2^L values without an order, L in 2..40: Categories(2**L) "
+                "prefix hashing needs 2^L values without an order, L from 2 to 40: "
+                "Categories(2**L) "
                 f"or HashedStrings(L), without a missing category; got {size}"
             )
         if self.prefixes is not None:
@@ -109,8 +110,8 @@ class PrefixHashing(Mixture[TallyLog]):
             plain = plain and all(type(bits) is int for bits in lengths) and len(lengths) > 0
             if not plain or [*lengths] != sorted({*lengths}) or not 1 <= lengths[0] <= FIRST_BITS:
                 raise ArgumentError(
-                    "prefixes must be increasing lengths in bits, the first in "
-                    f"1..{FIRST_BITS}, got {lengths!r}"
+                    "prefixes must be increasing lengths in bits, the first from 1 to "
+                    f"{FIRST_BITS}, got {lengths!r}"
                 )
             if lengths[-1] != self._key_bits:
                 raise ArgumentError(

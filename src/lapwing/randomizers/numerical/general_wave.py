@@ -358,7 +358,7 @@ def _unit(number: Any, *, name: str) -> float:
     if isinstance(number, bool) or not isinstance(number, Real):
         raise ArgumentError(f"{name} must be a number, got {kind_of(number)}")
     if not 0 <= float(number) <= 1:
-        raise ArgumentError(f"{name} must be in [0, 1], got {number}")
+        raise ArgumentError(f"{name} must be from 0 to 1, got {number}")
     return float(number)
 
 

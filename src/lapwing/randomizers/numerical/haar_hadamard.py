@@ -180,7 +180,7 @@ class HaarHadamard(Mixture[CountTally]):
         require_domain(self.domain)
         if not self.domain.ordered or not 2 <= self.domain.size <= LARGEST_TABLE:
             raise DomainError(
-                f"a Haar tree needs an Interval or Integers of 2..{LARGEST_TABLE} symbols"
+                f"a Haar tree needs an Interval or Integers of 2 to {LARGEST_TABLE} symbols"
             )
         check_no_overflow(self.domain, name="a Haar-Hadamard randomizer")
         super().__post_init__()

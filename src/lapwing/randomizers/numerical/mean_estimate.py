@@ -39,7 +39,7 @@ class MeanEstimate:
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the interval that holds the mean with this probability, if its error is normal."""
         if not 0 < level < 1:
-            raise ArgumentError(f"the level of an interval must be in (0, 1), got {level}")
+            raise ArgumentError(f"the level of an interval must be between 0 and 1, got {level}")
         reach = NormalDist().inv_cdf((1 + level) / 2) * self.deviation
         return self.value - reach, self.value + reach
 

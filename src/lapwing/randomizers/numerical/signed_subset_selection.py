@@ -226,8 +226,8 @@ class SignedSubsetSelection(Randomizer[CountTally]):
         super().__post_init__()
         if self.domain.size % 2 or not 2 <= self.domain.size <= 2 * MOST_COORDINATES:
             raise DomainError(
-                "signed subset selection needs an even number of symbols in "
-                f"2..{2 * MOST_COORDINATES}, two for each coordinate, got {self.domain.size}"
+                "signed subset selection needs an even number of symbols from 2 to "
+                f"{2 * MOST_COORDINATES}, two for each coordinate, got {self.domain.size}"
             )
         if self.size is not None:
             check_whole_field(self, "size", low=1, high=self._coordinates)

@@ -178,7 +178,7 @@ class SquareWave(TwoLevel):
                 raise ArgumentError(f"width must be a number, got {kind_of(self.width)}")
             if not 0 <= self.width <= 1:
                 raise ArgumentError(
-                    f"width must be in [0, 1] of the domain's length, got {self.width}"
+                    f"width must be from 0 to 1, a share of the domain's length, got {self.width}"
                 )
             object.__setattr__(self, "width", float(self.width))
         if self.grid is not None:

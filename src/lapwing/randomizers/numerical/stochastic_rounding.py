@@ -98,7 +98,7 @@ class StochasticRounding(Randomizer[CountTally]):
         grid_points(self.domain)
         if not 2 <= self.domain.size <= LARGEST_GRID:
             raise DomainError(
-                f"stochastic rounding needs a domain of 2..{LARGEST_GRID} symbols, "
+                f"stochastic rounding needs a domain of 2 to {LARGEST_GRID} symbols, "
                 f"got {self.domain.size}; use fewer bins"
             )
         if 2 * self._threshold <= WORD:

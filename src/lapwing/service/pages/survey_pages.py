@@ -233,7 +233,7 @@ def _wish(request: Request, state: dict[str, Any]) -> Wish | None:
     if level not in LEVELS:
         raise malformed(f"the level must be one of {', '.join(LEVELS)}")
     if max(len(low), len(high)) > MOST_SIGNS:
-        raise malformed(f"an end of a range has at most {MOST_SIGNS} signs")
+        raise malformed(f"an end of a range has at most {MOST_SIGNS} characters")
     return Wish(
         epoch=query.get("epoch") or newest,
         segment=query.get("segment", ""),

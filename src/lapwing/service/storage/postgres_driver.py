@@ -267,7 +267,7 @@ def _translated() -> Iterator[None]:
         asyncpg.DeadlockDetectedError,
     ) as error:
         raise ConflictError(
-            "another collector changed the same at the same moment; try again"
+            "another collector changed the same data at the same time; try again"
         ) from error
     except asyncpg.DiskFullError as error:
         raise StoreFullError(

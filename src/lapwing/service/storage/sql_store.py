@@ -391,8 +391,8 @@ class Store:
     ) -> None:
         if epoch.name in ended_names(transaction, survey):
             raise ArgumentError(
-                "an epoch of this name was deleted; a name must be given once, or what was "
-                "sent to the first would be counted again: choose another name"
+                "an epoch of this name was deleted; a second epoch of this name would count the "
+                "reports sent to the first again; choose another name"
             )
         insert_epoch(transaction, key, epoch)
 

@@ -44,7 +44,7 @@ class FileLock:
             self._descriptor = os.open(path, flags, 0o600)
         except OSError as error:
             raise StoreError(
-                f"{path.name} cannot be opened beside the database ({error.strerror}); its folder "
+                f"{path.name} cannot be opened next to the database ({error.strerror}); its folder "
                 "must exist and be writable"
             ) from None
         try:
@@ -291,7 +291,7 @@ class SqliteDriver:
         """
         path = Path(path)
         if path.exists():
-            raise ArgumentError(f"{path.name} is there already; name a new file for the backup")
+            raise ArgumentError(f"{path.name} already exists; name a new file for the backup")
         temporary = path.with_name(f".{path.name}.partial")
         temporary.unlink(missing_ok=True)
         try:

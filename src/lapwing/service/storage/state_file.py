@@ -171,7 +171,7 @@ def imported(transaction: Transaction, chunks: Iterable[bytes]) -> str:
     except (KeyError, TypeError, ValueError):
         raise FormatError("the file of a survey's state is damaged: a line is not legal") from None
     if fingerprint is None:
-        raise ArgumentError("the survey is here already; delete it first, or keep what is here")
+        raise ArgumentError("the survey already exists here; delete it first, or keep it")
     return fingerprint
 
 
