@@ -136,7 +136,7 @@ def test_a_range_is_refused_as_its_interval_is(low: Any) -> None:
         both.probability_interval,
         signed.probability,
     ):
-        with pytest.raises(ArgumentError, match="low <= high"):
+        with pytest.raises(ArgumentError, match="a range must"):
             ask(low, 40)
     with pytest.raises(ArgumentError, match="one low and one high"):
         some.probability([10, 20], [30, 40])

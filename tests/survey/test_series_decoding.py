@@ -10,6 +10,7 @@ import pytest
 import lapwing as lw
 from lapwing.errors import ArgumentError, FormatError, MismatchError, UnsupportedChannelError
 from lapwing.privacy.sampling.randomness import seeded
+from lapwing.survey.series_decoding import _check_size
 
 BINS = 24
 DOMAIN = lw.Interval(0, 1, bins=BINS, outside="clip")
@@ -299,7 +300,7 @@ def test_what_is_no_series_is_refused_with_a_reason(jumped: Any) -> None:
     with pytest.raises(MismatchError):
         lw.decode_series([(other, weeks[0][1])])
     wide = lw.Survey("wide", lw.SquareWave(lw.Interval(0, 1, bins=2048, outside="clip"), 1))
-    with pytest.raises(UnsupportedChannelError, match="at most 1024 symbols, got 2048"):
+    with pytest.raises(UnsupportedChannelError, match="at most 1,024 bins, got 2,048"):
         lw.decode_series([(wide, lw.simulate(wide.randomizer, np.ones(2048, int), rng=1))])
     kept = lw.Survey("kept", SURVEY.randomizer, remembered=True)
     with pytest.raises(ArgumentError, match="memoized reports"):
@@ -314,3 +315,10 @@ def test_a_circle_has_bands_that_say_something() -> None:
         assert week.distribution is not None
         band = week.distribution.confidence_band(kind="simultaneous")
         assert band is not None and (band.high - band.low).max() < 0.25
+
+
+def test_the_limit_counts_bins_not_the_symbols_outside() -> None:
+    domain = lw.Interval(0, 1, bins=1024, outside="overflow")
+    _check_size(domain, 2)
+    with pytest.raises(UnsupportedChannelError, match="got 1,025"):
+        _check_size(lw.Interval(0, 1, bins=1025, outside="overflow"), 2)

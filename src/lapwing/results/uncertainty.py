@@ -45,7 +45,7 @@ _ROUNDED_SHARES = 1e-9
 def check_level(level: float) -> None:
     """Raise ArgumentError unless the level is in (0, 1)."""
     if not isinstance(level, Real) or not 0 < level < 1:
-        typed = isinstance(level, Real) and 1 < level < 100
+        typed = isinstance(level, Real) and 50 <= level < 100
         percentage = f"; write {exact_text(float(level) / 100)}" if typed else ""
         raise ArgumentError(
             f"the level must be greater than 0 and less than 1, got {level!r}{percentage}"

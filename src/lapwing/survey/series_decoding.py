@@ -101,7 +101,7 @@ def decode_series(
         When weeks or names are out of order, there are none, or one is no such pair; when
         reports are remembered, and so show no changes.
     UnsupportedChannelError
-        Of numbers on more than 1024 symbols, or of more weeks than memory should hold (512 at 512
+        Of numbers on more than 1024 bins, or of more weeks than memory should hold (512 at 512
         symbols); of labels under a randomizer that gives no share by
         itself; of a release that is not linear.
 
@@ -253,10 +253,10 @@ def check_domain(domain: Domain, first: Domain, names: tuple[str, str]) -> None:
 
 def _check_size(domain: Domain, weeks: int) -> None:
     """Raise UnsupportedChannelError where a dense matrix of each week would be too much."""
-    if domain.size > LIMIT:
+    if domain.inside_size > LIMIT:
         raise UnsupportedChannelError(
-            f"weeks of numbers are decoded together on at most {LIMIT} symbols, got {domain.size}; "
-            "decode each week on its own, or ask at fewer bins"
+            f"weeks of numbers are decoded together on at most {LIMIT:,} bins, got "
+            f"{domain.inside_size:,}; decode each week on its own, or ask at fewer bins"
         )
     most = _CELLS // domain.size**2
     if weeks > most:

@@ -99,7 +99,9 @@ def _as_array(points: Any) -> NDArray[Any] | None:
 
 def check_range(low: float, high: float, *, unit: Unit = "number") -> None:
     """Raise ArgumentError unless low is at most high; one that is not a number is neither."""
-    if not low <= high:
+    if math.isnan(low) or math.isnan(high):
+        raise ArgumentError("a range must have two ends that are numbers, one is not")
+    if low > high:
         ends = (
             to_text(end, unit=unit) if math.isfinite(end) else f"{end:g}" for end in (low, high)
         )
