@@ -191,13 +191,13 @@ def answer(
 ) -> None:
     """Shares and quantiles of a result, with intervals.
 
-    One lower and one upper end ask for the range between. On a circle it may go round the end.
-    Several such pairs ask for several ranges: so --csv writes a table of edges of your own. A share
-    is a share of the people whose value is present. The share of missing values is a share of all
-    people. Each interval is for one question (pointwise). Those of heavy hitters hold for all
-    listed values at once (simultaneous). An interval covers every position of the values inside the
-    bins in which a range ends. The interval of a quantile comes from inverting the band of the
-    distribution function. On a circle a quantile needs --start.
+    One lower and one upper end ask for the range between them. On a circle the range may contain
+    the end. Several such pairs ask for several ranges. With --csv they give a table with edges of
+    your own. A share is a share of the people whose value is present. The share of missing values
+    is a share of all people. Each interval is for one question (pointwise). Those of heavy hitters
+    hold for all listed values at once (simultaneous). An interval covers every position of the
+    values inside the bins in which a range ends. The interval of a quantile comes from inverting
+    the band of the distribution function. On a circle a quantile needs --start.
     """
     check_level(level)
     asked.check()

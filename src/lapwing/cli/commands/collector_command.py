@@ -26,11 +26,13 @@ _TOKEN = "LAPWING_ADMIN_TOKEN"
 
 def add_survey(
     survey: Annotated[
-        Path, typer.Argument(metavar="SURVEY", help="A survey's file, of `lapwing new`.")
+        Path, typer.Argument(metavar="SURVEY", help="A survey file from `lapwing new`.")
     ],
     address: Annotated[
         str,
-        typer.Argument(metavar="ADDRESS", help="Of the collector, such as https://reports.example"),
+        typer.Argument(
+            metavar="ADDRESS", help="The collector's address, such as https://reports.example"
+        ),
     ] = "http://127.0.0.1:8080",
     *,
     epoch: Annotated[
@@ -56,16 +58,16 @@ def add_survey(
             "--minimum",
             metavar="N",
             min=1,
-            help="Reports below which the collector shows nothing. [default: 1000]",
+            help="The number of reports that a result needs. [default: 1000]",
         ),
     ] = None,
     out: Output,
 ) -> None:
     """A survey at a running collector, with an open epoch.
 
-    Publishes the survey and opens the epoch: both, or neither. A survey that the collector has
-    gets the new epoch. The token of an admin comes from LAPWING_ADMIN_TOKEN, from the file that
-    LAPWING_ADMIN_TOKEN_FILE names, or from a question on the terminal.
+    Publishes the survey and opens the epoch: both, or neither. If the survey already exists at the
+    collector, it gets the new epoch. The token of an admin comes from LAPWING_ADMIN_TOKEN, from the
+    file that LAPWING_ADMIN_TOKEN_FILE names, or from a question on the terminal.
     """
     collector, document = CollectorAddress(address), read_survey(survey)
     collector.add_survey(
@@ -99,7 +101,9 @@ def _admin_token() -> str:
 def export(
     survey: Annotated[
         str,
-        typer.Argument(metavar="FINGERPRINT", help="Of the survey: all 64 digits, or the first."),
+        typer.Argument(
+            metavar="FINGERPRINT", help="The survey's fingerprint: all 64 digits, or the first."
+        ),
     ],
     output: OutputFile,
     force: Force = False,
@@ -136,7 +140,7 @@ def export(
 
 def import_(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="What `lapwing collector export` has written.")
+        Path, typer.Argument(metavar="FILE", help="A file that `lapwing collector export` wrote.")
     ],
     *,
     where: StoreOptions,

@@ -29,10 +29,10 @@ def merge(
 ) -> None:
     """The sum of tallies, or of releases of different people.
 
-    Exact, in any order. Tallies of different surveys are refused, also when their randomizers
-    agree. Tallies by segment (lapwing tally --by) add segment by segment. Releases (lapwing
-    release) of sites or rounds add when their mechanism and domain are the same. Nobody may
-    contribute to two of them.
+    The sum is exact and does not depend on the order. Tallies of different surveys are refused,
+    also when their randomizers agree. Tallies by segment (lapwing tally --by) add segment by
+    segment. Releases (lapwing release) of sites or rounds add when their mechanism and domain are
+    the same. Nobody may contribute to two of them.
     """
     check_output(output, inputs=tallies, force=force)
     check_distinct(tallies, what="reports", allow_equal=allow_equal)

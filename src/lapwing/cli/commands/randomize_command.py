@@ -53,20 +53,19 @@ def randomize(
 ) -> None:
     """Randomized reports, one for the value of each person.
 
-    Each value is randomized on its own; reports come in the order of the rows. The randomness is
-    the operating system's. There is no seed, because anybody who knows it could undo the
+    Each value is randomized on its own. Reports are in the order of the rows. The randomness comes
+    from the operating system. There is no seed, because anybody who knows it could undo the
     protection. If any value is refused, nothing is written.
 
     The ending of the output says what is written: .lwr (compact), .parquet, .arrow (also .feather)
-    or .csv. For a folder of tables, -o may also be a folder: it gets one .parquet for each, and a
-    job that was killed goes on where it was.
+    or .csv. For a folder of tables, -o may also be a folder: it gets one .parquet for each. A job
+    that was killed continues where it stopped.
 
-    Numbers, dates, timestamps and times of day are read as what they are and must fit the survey's
-    unit. Plain numbers count as days since 1970-01-01 (date), seconds since then (datetime) or
-    seconds since midnight (time-of-day). A timestamp with a time zone gives the date and time of
-    day of that zone. Strings of dates and times, which all cells of a CSV are, are read as --texts
-    says. A value that cannot be read is missing where the survey counts missing values, and refused
-    where it does not.
+    Numbers, dates, timestamps and times of day must fit the survey's unit. Plain numbers count as
+    days since 1970-01-01 (date), seconds since then (datetime) or seconds since midnight
+    (time-of-day). A timestamp with a time zone gives the date and time of day of that zone. Strings
+    of dates and times, such as the cells of a CSV, are read as --texts says. A value that cannot be
+    parsed counts as missing if the survey counts missing values. Otherwise it is refused.
     """
     if values.is_dir() and not output.suffix:
         _randomize_folder(survey_file, values, output, given, work, out)

@@ -61,8 +61,8 @@ def series(
 ) -> None:
     """Weekly distributions decoded together, and change alarms.
 
-    All weeks are smoothed together, so that each is estimated from all of them, and changes and
-    outliers are shown. Where all names end with dates (2026, 2026-Q3, 2026-03, t-2026-W09,
+    All weeks are smoothed together, so that each is estimated from all of them. Changes and
+    outliers are listed. Where all names end with dates (2026, 2026-Q3, 2026-03, t-2026-W09,
     2026-03-01), they must be in order, and a date that is missing between others is a gap.
 
     With --watch, run it once a week with the survey and the tally of that week. A change is

@@ -39,10 +39,10 @@ def serve(
 ) -> None:
     """The collector: reports over HTTP, and pages of answers.
 
-    Ends by Ctrl-C or SIGTERM, after everything that was accepted is stored. Settings come from the
-    file, then from variables such as LAPWING_PORT, then from the options; the last one wins.
-    Without an admin's token, the first start makes one and prints it once. The log is JSON lines on
-    stderr.
+    Ctrl-C or SIGTERM ends it, after it has stored everything that it accepted. Settings come from
+    the file, then from variables such as LAPWING_PORT, then from the options. Later settings
+    override earlier ones. Without an admin's token, the first start makes one and prints it once.
+    The log is JSON lines on stderr.
     """
     settings, secrets = where.settings(config, host=host, port=port)
     with needing_serve():

@@ -41,9 +41,9 @@ def simulate(
 ) -> None:
     """The simulated tally of a known population.
 
-    For planning and for comparing methods. The tally is drawn from its exact joint distribution
-    without making any report, so it takes the time of the bins, not of the people. A simulated
-    tally cannot be merged with a collected one.
+    Use it to plan a survey and to compare methods. The tally is drawn from its exact joint
+    distribution without making reports, so the time depends on the bins, not on the number of
+    people. A simulated tally cannot be merged with a collected one.
     """
     if seed is not None and seed < 0:
         raise ArgumentError(f"--seed must be a whole number of at least 0, got {seed}")

@@ -85,12 +85,12 @@ def tally(
 ) -> None:
     """Counts of the reports of one survey.
 
-    A torn file, a report that cannot occur or a file of another survey is refused. Then nothing
-    is written. The tally is public and can be merged with others. Files may
-    be larger than memory; a folder stands for all files in it.
+    A damaged file, an impossible report or a file of another survey is refused. Then nothing is
+    written. The tally is public and can be merged with others. Files may be larger than memory. A
+    folder means all files in it.
 
     With --by, the file holds a tally for each segment. Decode one with lapwing decode --segment,
-    and compare two with lapwing compare. The tallies add up to the tally of all.
+    and compare two with lapwing compare. The tallies sum to the tally of all reports.
     """
     paths = [Path(name) for name in reports]
     files = every_file(paths)
