@@ -120,7 +120,7 @@ class CollectorAddress:
 
     def __post_init__(self) -> None:
         """Check the address."""
-        wanted = "the address of a collector must be a text such as https://collector.example"
+        wanted = "the address of a collector must be a string such as https://collector.example"
         if not isinstance(self.url, str):
             raise ArgumentError(f"{wanted}, got {kind_of(self.url)}")
         try:

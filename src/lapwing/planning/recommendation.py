@@ -547,7 +547,7 @@ _WHY = {
     "multiscale-wave": "waves of several widths see every frequency of the column, and the "
     "spectral prior learns from the reports which of them matter",
     "square-wave": "on so few symbols one wave sees them all",
-    "subset-selection": "so few symbols can be told apart one by one",
+    "subset-selection": "so few symbols can be distinguished one by one",
 }
 
 

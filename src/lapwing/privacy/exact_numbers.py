@@ -108,7 +108,7 @@ def exact_number(number: Any, *, name: str) -> Fraction:
     >>> exact_number(0.1, name="epsilon"), exact_number("1/3", name="epsilon")
     (Fraction(1, 10), Fraction(1, 3))
     """
-    wanted = f"{name} must be a finite number: int, text, Decimal, Fraction or float"
+    wanted = f"{name} must be a finite number: int, string, Decimal, Fraction or float"
     if isinstance(number, bool) or not isinstance(number, str | Real | Decimal):
         raise PrivacyError(f"{wanted}, got {kind_of(number)}")
     return _exact(number, wanted)

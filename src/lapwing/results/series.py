@@ -464,9 +464,9 @@ class Series(Stored):
         except ArgumentError as error:
             raise FormatError(f"the series is damaged: {error}") from None
         if any(not 0 <= change.week < len(found) for change in found.changes):
-            raise FormatError("a change of this series is in a week that it has not")
+            raise FormatError("a change of this series is in a week that is not in it")
         if any(change.shift.beyond(found.domain) for change in found.changes):
-            raise FormatError("a change of this series is at a symbol that its domain has not")
+            raise FormatError("a change of this series is at a symbol outside its domain")
         if not old and document["errors"] is not None:
             found = found._with_errors(document["errors"])
         if CHECKSUM in document and document[CHECKSUM] != _checksum(document):

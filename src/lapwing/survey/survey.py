@@ -633,8 +633,8 @@ class Survey(Stored):
         if derived != computed:
             wrong = _first_difference(derived, computed)
             raise FormatError(
-                f"what the survey derives ({wrong}) does not match its epsilon and domain; the "
-                "document was changed or made by other software, and its privacy guarantee "
+                f"a value that the survey derives ({wrong}) does not match its epsilon and domain; "
+                "the document was changed or made by other software, and its privacy guarantee "
                 "cannot be trusted"
             )
         if document["fingerprint"] != survey.fingerprint:

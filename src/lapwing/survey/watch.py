@@ -496,7 +496,7 @@ class Watch(Stored):
         state = 0 if watch.pilot is None else watch._columns()[1].size
         watch = replace(watch, weeks=tuple(_week(week, state) for week in weeks))
         if any(change.shift.beyond(domain) for change in watch.changes):
-            raise FormatError("a change of this watch is at a symbol that its domain has not")
+            raise FormatError("a change of this watch is at a symbol outside its domain")
         require_spelling(document, watch.to_document(), name="the watch")
         return watch
 

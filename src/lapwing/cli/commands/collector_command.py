@@ -122,7 +122,8 @@ def export(
         named = [each for each in known if each.startswith(survey)] if survey else []
         if len(named) != 1:
             raise ArgumentError(
-                f"there must be one survey whose fingerprint begins so, there are {len(named)}"
+                f"exactly one survey must have a fingerprint that begins with {survey!r}, there "
+                f"are {len(named)}; give more of its digits, or check them"
             )
         size = 0
         with writing(output, mode=0o600) as stream:  # as the database it comes from

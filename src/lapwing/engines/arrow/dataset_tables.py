@@ -120,7 +120,7 @@ def tables_of(dataset: Any, *, header: bool = True, decimal: Decimal | None = No
             return [_in_memory(_Stream(dataset.schema, dataset), decimal)]
         schema = arrow.RecordBatchReader.from_stream(dataset).schema
         return [_in_memory(_Frame(schema, dataset), decimal)]
-    raise ArgumentError(f"what is read must be {WHAT}; got {kind_of(dataset)}")
+    raise ArgumentError(f"the input must be {WHAT}; got {kind_of(dataset)}")
 
 
 def with_constants(table: Table, keys: dict[str, str]) -> Table:

@@ -47,7 +47,7 @@ class SparkRows:
             return df
         if not hasattr(df, "mapInArrow"):
             raise ArgumentError(
-                f"what is read must be a DataFrame of pyspark.sql, got {kind_of(df)}; "
+                f"the input must be a DataFrame of pyspark.sql, got {kind_of(df)}; "
                 "lapwing.engines.arrow reads files and tables in memory"
             )
         return cls(df, typed_table(df, "the data frame"))

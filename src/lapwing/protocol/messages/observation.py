@@ -47,7 +47,7 @@ def check_observation(observed: Any) -> None:
         advice = "take the tally of one segment, as tallies['north']"
         if what != "GroupTallies":
             advice = "add reports up first: tally(reports)"
-        raise ArgumentError(f"what is decoded must be a tally or a release, got a {what}; {advice}")
+        raise ArgumentError(f"decode needs a tally or a release, got a {what}; {advice}")
 
 
 class Summed:

@@ -285,7 +285,7 @@ def _checked(chunks: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     digest, count, end = sha256(), 0, None
     for line in _lines(chunks):
         if end is not None:
-            raise FormatError("the file of a survey's state goes on behind its end")
+            raise FormatError("the file of a survey's state continues after its end")
         document = parse(line, name="a line of a survey's state")
         if "end" in document:
             end = document
