@@ -53,7 +53,7 @@ def test_a_file_from_before_the_names_were_kept_is_brought_up_to_date(tmp_path: 
     assert verdicts(before.store([sent])) == [Verdict.STORED]
     before.close()
     connection = sqlite3.connect(tmp_path / "collector.db")
-    connection.executescript("DROP TABLE ended; PRAGMA user_version = 1")
+    connection.executescript("DROP TABLE ended; DROP TABLE notices; PRAGMA user_version = 1")
     connection.close()
     store = SqliteStore(tmp_path / "collector.db")
     assert verdicts(store.store([sent])) == [Verdict.ALREADY]

@@ -129,7 +129,7 @@ def test_protocols_whose_size_tells_nothing_are_refused() -> None:
 
 def test_other_refusals() -> None:
     empty = CountTally([np.zeros(20, dtype=np.int64)], [0], "nobody")
-    with pytest.raises(TallyError, match="no reports"):
+    with pytest.raises(TallyError, match="at least one report"):
         channel_from_one_input(DOMAIN, empty, value=0.5)
     with pytest.raises(TallyError, match="at least one report"):
         epsilon_from_support(empty, protocol="unary-encoding")
