@@ -65,7 +65,7 @@ def test_twice_the_visible_share_of_copies_sounds_it(name: str) -> None:
     assert silent.visible <= 0.1
     loud = check_poisoning(randomizer, with_copies(tally, randomizer, round(2e5 * silent.visible)))
     assert loud.sounds
-    assert "forged" in loud.sentence
+    assert "fabricated" in loud.sentence
     few = with_copies(tally, randomizer, 2)
     assert not check_poisoning(randomizer, few).sounds
 

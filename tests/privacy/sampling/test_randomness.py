@@ -110,7 +110,7 @@ def test_a_new_key_after_its_last_block() -> None:
 
 @pytest.mark.parametrize("seed", [-1, WORD, 1.5, True, "1", None])
 def test_a_seed_is_a_64_bit_number(seed: Any) -> None:
-    with pytest.raises(ArgumentError, match=r"a whole number|0\.\.2\^64-1"):
+    with pytest.raises(ArgumentError, match=r"a whole number|from 0 to 2\^64-1"):
         seeded(seed)
 
 
