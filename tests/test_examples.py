@@ -104,7 +104,8 @@ def test_no_report_of_the_demo_tells_more_than_promised(demo: tuple[str, Path]) 
         factors = [float(f) for f in re.findall(r"%  +[0-9.]+%  +([0-9.]+) *$", part, re.MULTILINE)]
         assert len(factors) >= 4
         assert all(1 / bound - 0.005 <= factor <= bound + 0.005 for factor in factors)
-        assert max(factors) > 1.01
+        # A report of a group that holds all values in one set tells nothing.
+        assert max(factors) > 1.01 or set(factors) == {1.0}
 
 
 @of_the_demo

@@ -49,6 +49,7 @@ def holds(write: NumberWriter, ends: tuple[float, float, float], *, scale: int =
         )
 
 
+@settings(deadline=None, derandomize=True)
 @given(SHARES, SHARES, SHARES)
 def test_an_interval_of_shares_is_never_narrower(one: float, two: float, three: float) -> None:
     holds(percent, (one, two, three), scale=100)
@@ -56,13 +57,14 @@ def test_an_interval_of_shares_is_never_narrower(one: float, two: float, three: 
     holds(gap, (one, two, three), scale=100)
 
 
+@settings(deadline=None, derandomize=True)
 @given(NUMBERS, NUMBERS, NUMBERS)
 def test_an_interval_of_numbers_is_never_narrower(one: float, two: float, three: float) -> None:
     holds(number_writer("number"), (one, two, three))
     holds(shift_writer("number"), (one, two, three))
 
 
-@settings(deadline=None)  # the first one reads NumPy
+@settings(deadline=None, derandomize=True)
 @given(st.floats(0, 86_400), st.floats(0, 86_400))
 def test_an_interval_of_times_is_never_narrower(one: float, two: float) -> None:
     low, high = sorted((one, two))
@@ -79,7 +81,7 @@ def test_an_interval_of_times_is_never_narrower(one: float, two: float) -> None:
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 
 
-@settings(deadline=None)
+@settings(deadline=None, derandomize=True)
 @given(st.floats(-1e7, 1e7), st.floats(-1e7, 1e7), st.sampled_from(["time-of-day", "date"]))
 def test_an_interval_of_shifts_is_never_narrower(one: float, two: float, unit: Any) -> None:
     low, high = sorted((one, two))

@@ -206,7 +206,7 @@ def test_what_does_not_belong_together() -> None:
         ([(WAVE, tally), (LADDER, told(WAVE))], MismatchError, "made by"),
         ([(LADDER, tally), (elsewhere, told(elsewhere))], MismatchError, "another domain"),
         ([(LADDER, tally), (elsewhere, nobody(elsewhere))], MismatchError, "another domain"),
-        ([(kept, told(kept))], ArgumentError, "remembered"),
+        ([(kept, told(kept))], ArgumentError, "memoized"),
     ]
     for pairs, error, words in refused:
         with pytest.raises(error, match=words):

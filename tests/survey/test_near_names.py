@@ -46,7 +46,7 @@ def test_a_release_takes_the_name_of_a_mechanism() -> None:
     [
         ("prefix-sum", "did you mean prefix-sums"),
         (lw.mechanisms.SumTree, "the class SumTree"),
-        (1, "a int"),
+        (1, "an int"),
         (lw.LeastSquares(), "a LeastSquares"),
     ],
 )

@@ -142,8 +142,8 @@ def changed(document: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
 @each(
     ("path", "value", "says"),
     [
-        ("format", "lapwing-tally", "lapwing-survey"),
-        ("format", None, "lapwing-survey"),
+        ("format", "lapwing-tally", "must be a survey, it is a tally"),
+        ("format", None, "must be a survey"),
         ("version", 2, "version"),
         ("version", True, "version"),
         ("more", 1, "unknown key 'more'"),

@@ -123,7 +123,7 @@ def test_a_document_says_it_in_one_way(changes: dict[str, Any]) -> None:
 def test_rappor_remembers_already() -> None:
     with pytest.raises(ArgumentError, match="rappor already memoizes a permanent round"):
         Survey("habit", HABIT.randomizer, remembered=True)
-    with pytest.raises(FormatError, match="rappor remembers"):
+    with pytest.raises(FormatError, match="rappor already memoizes"):
         Survey.from_document({**HABIT.to_document(), "answers": "remembered"})
 
 
