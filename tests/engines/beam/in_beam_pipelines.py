@@ -23,7 +23,7 @@ from lapwing.engines import arrow
 from lapwing.engines.arrow.report_tables import write_reports
 from lapwing.engines.beam import CountReports, CountValues, RandomizeValues
 from lapwing.engines.beam.transforms import _Randomizing
-from lapwing.errors import ArgumentError, DomainError, MismatchError, ReportError
+from lapwing.errors import ArgumentError, DomainError, MismatchError, ReportError, RowsWarning
 from lapwing.protocol.messages.reports import Reports
 from tests.engines.page import example
 from tests.engines.randomizer_grid import EngineCase, in_engine
@@ -294,6 +294,17 @@ def test_what_is_no_row_is_refused_without_showing_it() -> None:
     with pytest.raises(DomainError, match="it holds true and false"):
         counting = CountValues(lw.Interval(0, 1, bins=4), column="v")
         only(beam.CombineGlobally(counting), [pa.table({"v": [True]})])
+
+
+def test_a_column_without_values_is_told_of_once() -> None:
+    domain = lw.Interval(0, 60, bins=16)
+    batches = in_batches(pa.table({"v": [*[None] * 90, *[3600.0] * 120, *[5.0] * 90]}), 30)
+    for elements in (batches, [value for one in batches for value in one["v"].to_pylist()]):
+        column = "v" if elements is batches else None
+        counting = beam.CombineGlobally(CountValues(domain, column=column))
+        with pytest.warns(RowsWarning, match="of 300 rows: 90 missing, 120 outside") as told_of:
+            only(counting, elements)
+        assert sum(one.category is RowsWarning for one in told_of) == 1
 
 
 SUMMARIES: dict[str, tuple[Any, list[Any]]] = {

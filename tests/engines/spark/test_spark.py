@@ -28,6 +28,7 @@ from lapwing.errors import (
     LapwingWarning,
     MismatchError,
     ReportError,
+    RowsWarning,
 )
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.reports import Reports
@@ -352,6 +353,24 @@ def test_work_that_is_left_is_stopped(session: Any, tmp_path: Path) -> None:
     thread.join()
 
 
+def test_a_column_without_values_is_told_of_once(read: Callable[..., Any], tmp_path: Path) -> None:
+    table = pa.table({"v": [*[None] * 90, *[3600.0] * 120, *[5.0] * 190]})
+    domain = Interval(0, 60, bins=16, missing="bin")
+    for made in (
+        lambda: engine.summarize(read(table, name="a"), domain, column="v"),
+        lambda: engine.randomize(
+            read(table, name="b"),
+            Survey("x", SquareWave(domain, epsilon=1)),
+            column="v",
+            output=str(tmp_path / "reports"),
+        ),
+    ):
+        with pytest.warns(RowsWarning, match="of 400 rows: 90 missing, 120 outside 0 to 60") as all:
+            made()
+        assert len([one for one in all if one.category is RowsWarning]) == 1
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.errors.RowsWarning")
 def test_summaries_are_those_of_arrow(
     session: Any, read: Callable[..., Any], tmp_path: Path
 ) -> None:

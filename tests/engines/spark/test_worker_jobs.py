@@ -94,15 +94,26 @@ def test_another_version_ends_the_task_before_it_reads() -> None:
         list(task(unread()))
 
 
+class Seen:
+    """As an accumulator of Spark."""
+
+    numbers: list[int]
+
+    def add(self, numbers: list[int]) -> None:
+        self.numbers = numbers
+
+
 def test_each_value_gets_one_report_and_tasks_share_no_randomness() -> None:
     values = pa.table({"v": [row % 20 for row in range(PEOPLE)], "k": ["a", "b"] * (PEOPLE // 2)})
     given = {"survey": SURE.to_json(), "column": "v", "by": "k"}
-    given |= {"texts": "iso", "decimal": ".", "typed": True}
+    seen = Seen()
+    given |= {"texts": "iso", "decimal": ".", "typed": True, "rows": seen}
     made = _task(iter(values.to_batches(max_chunksize=33)), given, "randomize_values")
     reports = pa.Table.from_batches(made)
     held = SURE.randomize(values["v"].to_pylist(), rng=seeded(1))
     assert reports["report"].to_pylist() == [bytes(one) for one in held.data]
     assert reports["k"].to_pylist() == values["k"].to_pylist()
+    assert seen.numbers == [PEOPLE, 0, 0, 0]
     same = pa.table({"v": [50.0] * 300}).to_batches(max_chunksize=100)
     noisy = given | {"survey": SURVEY.to_json(), "by": None}
     # The same survey, kept by this process, in two tasks: by chance equal below 10^-50.
@@ -126,9 +137,11 @@ def test_summaries_count_every_batch() -> None:
             for batch in _task(iter(part.to_batches(max_chunksize=rows)), given, "summarize_values")
         ]
         assert len(parts) == 2
-        np.testing.assert_array_equal(worker_jobs.sum_of(iter(parts)), wanted.counts)
+        outside = int(sum(not 0 <= value <= 10 for value in table["v"].to_pylist()))
+        whole = [*wanted.counts, PEOPLE, 0, 0, outside]
+        np.testing.assert_array_equal(worker_jobs.sum_of(iter(parts)), whole)
         merged = _task(iter(parts), given, "add_summaries")
-        np.testing.assert_array_equal(worker_jobs.sum_of(iter(merged)), wanted.counts)
+        np.testing.assert_array_equal(worker_jobs.sum_of(iter(merged)), whole)
 
 
 def test_a_row_is_found_in_its_own_partition(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ from lapwing.engines.arrow.report_tables import check_report_table, report_batch
 from lapwing.engines.arrow.table_reader import texts_of_metadata
 from lapwing.errors import ArgumentError, MissingExtraError, kind_of
 from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.row_counts import RowCounts, warn_of_rows
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.exact_counts import ExactCounts, counts_of
@@ -199,51 +200,75 @@ class CountValues(CombineFn):  # type: ignore[misc]
         require_domain(domain)
         self.domain, self.column, self.texts = domain.for_curator(), column, texts
 
-    def create_accumulator(self) -> Accumulated[NDArray[np.int64]]:
+    def create_accumulator(self) -> Accumulated[_Counted]:
         """Return a count of nobody."""
-        return Accumulated(np.zeros(self.domain.size, dtype=np.int64))
+        return Accumulated(_Counted(np.zeros(self.domain.size, dtype=np.int64), RowCounts()))
 
-    def add_input(
-        self, accumulated: Accumulated[NDArray[np.int64]], element: Any
-    ) -> Accumulated[NDArray[np.int64]]:
+    def add_input(self, accumulated: Accumulated[_Counted], element: Any) -> Accumulated[_Counted]:
         """Count an element, or keep it until there are some thousands."""
         if is_arrow(element):
-            return Accumulated(accumulated.total + self._counted(element), accumulated.waiting)
+            self._count(element, accumulated.total)
+            return accumulated
         value = element if self.column is None else cell_of(element, self.column)
         accumulated.waiting.append(value)
         return accumulated if len(accumulated.waiting) < _AT_ONCE else self.compact(accumulated)
 
-    def merge_accumulators(
-        self, parts: Iterable[Accumulated[NDArray[np.int64]]]
-    ) -> Accumulated[NDArray[np.int64]]:
+    def merge_accumulators(self, parts: Iterable[Accumulated[_Counted]]) -> Accumulated[_Counted]:
         """Return the counts of all."""
-        total = self.create_accumulator().total
+        merged = self.create_accumulator()
         for one in parts:
-            total = total + self.compact(one).total
-        return Accumulated(total)
+            part = self.compact(one).total
+            merged.total.counts += part.counts
+            merged.total.add(part.rows)
+        return merged
 
-    def compact(
-        self, accumulated: Accumulated[NDArray[np.int64]]
-    ) -> Accumulated[NDArray[np.int64]]:
+    def compact(self, accumulated: Accumulated[_Counted]) -> Accumulated[_Counted]:
         """Count what waits."""
-        if not accumulated.waiting:
-            return accumulated
-        more = counts_of(accumulated.waiting, self.domain, texts=self.texts)
-        return Accumulated(accumulated.total + more)
+        if accumulated.waiting:
+            total = accumulated.total
+            waiting, rows = accumulated.waiting, RowCounts()
+            total.counts += counts_of(waiting, self.domain, texts=self.texts, rows=rows)
+            total.add(rows)
+            accumulated = Accumulated(total)
+        return accumulated
 
-    def extract_output(self, accumulated: Accumulated[NDArray[np.int64]]) -> ExactCounts:
-        """Return the summary."""
-        return ExactCounts(self.domain, self.compact(accumulated).total)
+    def extract_output(self, accumulated: Accumulated[_Counted]) -> ExactCounts:
+        """Return the exact counts; a RowsWarning where most rows have no value in the range."""
+        total = self.compact(accumulated).total
+        warn_of_rows(total.rows, self.domain)
+        return ExactCounts(self.domain, total.counts)
 
-    def _counted(self, rows: Any) -> NDArray[np.int64]:
+    def _count(self, rows: Any, total: _Counted) -> None:
         if self.column is None:
             raise ArgumentError("column must name the values of batches, it was left out")
-        total = np.zeros(self.domain.size, dtype=np.int64)
         for batch in batches_of(rows):
-            cells = column_in(batch, self.column)
-            values = values_of(cells, self.domain, column=self.column, typed=True, texts=self.texts)
-            total += counts_of(values, self.domain)
-        return total
+            cells, read = column_in(batch, self.column), RowCounts()
+            values = values_of(
+                cells, self.domain, column=self.column, typed=True, texts=self.texts, rows=read
+            )
+            total.counts += counts_of(values, self.domain, rows=read)
+            total.add(read)
+
+
+@dataclass
+class _Counted:
+    """How many rows hold each symbol, and how many have no value in the range.
+
+    Parameters
+    ----------
+    counts : numpy.ndarray
+        int64 [symbols].
+    rows : RowCounts
+        Without the first unreadable one: elements come in any order.
+    """
+
+    counts: NDArray[np.int64]
+    rows: RowCounts
+
+    def add(self, rows: RowCounts) -> None:
+        """Add the counts of more rows."""
+        rows.first = None
+        self.rows += rows
 
 
 def is_arrow(element: Any) -> bool:

@@ -51,6 +51,8 @@ from lapwing.engines.spark.worker_jobs import (
 from lapwing.errors import ArgumentError, DomainError, EngineError, LapwingWarning
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.row_counts import RowCounts, warn_of_rows
+from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.messages.group_tallies import MOST_GROUPS
@@ -214,6 +216,12 @@ def randomize(
     EngineError
         When executors have no lapwing or another version of it, or Spark failed.
 
+    Warns
+    -----
+    RowsWarning
+        Once, before the output appears: when most rows are missing, unreadable or outside the
+        range, or more than 1 % are unreadable. Rows of a task that ran twice count twice here.
+
     Privacy
     -------
     The randomness is drawn on each executor from a keystream that its own operating system keys;
@@ -228,18 +236,37 @@ def randomize(
     values.check_type()
     check_label_column(by)
     columns = [values.name] if by is None else [values.name, by]
-    given = _reading(values) | {"survey": survey.to_json(), "by": by}
+    seen = df.sparkSession.sparkContext.accumulator([0, 0, 0, 0], _numbers_that_add_up())
+    given = _reading(values) | {"survey": survey.to_json(), "by": by, "rows": seen}
     schema = "report binary" if by is None else f"report binary, {quoted(by)} string"
     made = mapped(rows.select(columns), "randomize_values", given, schema)
     whose = report_words(survey)
     report = made["report"].alias("report", metadata=whose)
     made = made.select(report, *([] if by is None else [quoted(by)]))
+
+    def check(written: Any) -> None:
+        _check_some(written)
+        warn_of_rows(RowCounts(*seen.value), survey.randomizer.domain, stacklevel=5)
+
     return write_once(
         made,
         output,
-        check=_check_some,
+        check=check,
         write=lambda writer, path: answered(rows, columns, lambda: writer.parquet(path)),
     )
+
+
+def _numbers_that_add_up() -> Any:
+    """Return how Spark adds the counts of tasks; those of an attempt that is repeated, twice."""
+
+    class Numbers:  # sent by what it does: executors may have no lapwing, and say so later
+        def zero(self, value: list[int]) -> list[int]:
+            return [0] * len(value)
+
+        def addInPlace(self, value1: list[int], value2: list[int]) -> list[int]:
+            return [one + other for one, other in zip(value1, value2, strict=True)]
+
+    return Numbers()
 
 
 def _check_some(written: Any) -> None:
@@ -285,6 +312,12 @@ def summarize(
     EngineError
         When executors have no lapwing or another version of it, or Spark failed.
 
+    Warns
+    -----
+    RowsWarning
+        Once, at the end: when most rows are missing, unreadable or outside the range, or more than
+        1 % are unreadable.
+
     Notes
     -----
     What the tasks send to each other is as secret as the data, and stays where Spark keeps those.
@@ -303,7 +336,11 @@ def summarize(
         counts = mapped(counts, "add_summaries", given, PARTIAL)
     table = answered(rows, columns, counts.toArrow)
     total = sum_of(iter(table.to_batches()))
-    return ExactCounts(curated, np.zeros(curated.size, dtype=np.int64) if total is None else total)
+    if total is None:
+        return ExactCounts(curated, np.zeros(curated.size, dtype=np.int64))
+    domain = curated.domain if isinstance(curated, Segmented) else curated
+    warn_of_rows(RowCounts(*total[curated.size :].tolist()), domain)
+    return ExactCounts(curated, total[: curated.size])
 
 
 _OWNER_ONLY = 0o700

@@ -153,10 +153,12 @@ def randomize_values(given: Given, batches: Batches) -> Batches:
         return
     values = _column(given, table, survey.randomizer.domain, curator=False)
     size = reports_per_block(survey.randomizer.report_width)
-    for made in values.map(survey._reports, advance=unwatched, size=size):
+    seen = RowCounts()
+    for made in values.map(survey._reports, advance=unwatched, size=size, rows=seen):
         reports, labels = made if given["by"] is not None else (made, None)
         batch = report_batch(reports, survey, labels=labels, by=given["by"])
         yield batch.set_column(0, "report", batch.column(0).cast(pa.binary()))
+    given["rows"].add(numbers_of(seen))
 
 
 def summarize_values(given: Given, batches: Batches) -> Batches:
@@ -168,8 +170,14 @@ def summarize_values(given: Given, batches: Batches) -> Batches:
     cells = domain.domain if given["by"] is not None else domain  # type: ignore[attr-defined]
     values = _column(given, table, cells, curator=True)
     beside = segments_beside(values, given["by"], domain)
-    counts = symbol_counts(values, beside, domain, 1, unwatched, rows=RowCounts())
-    yield _row_of(counts)
+    rows = RowCounts()
+    counts = symbol_counts(values, beside, domain, 1, unwatched, rows=rows)
+    yield _row_of(np.append(counts, numbers_of(rows)))
+
+
+def numbers_of(rows: RowCounts) -> list[int]:
+    """Return the counts of rows as numbers that add up; where the first one stands does not."""
+    return [rows.rows, rows.absent, rows.unreadable, rows.outside]
 
 
 def _row_of(counts: Any) -> Any:

@@ -176,7 +176,8 @@ class RowCounts:
 
 def are_many(values: Any) -> bool:
     """Return whether there are as many values as somebody is told of."""
-    return hasattr(values, "__len__") and np.ndim(values) > 0 and len(values) >= LEAST_ROWS
+    listed = hasattr(values, "__len__") and getattr(values, "ndim", 1) > 0
+    return listed and len(values) >= LEAST_ROWS
 
 
 def counted_values(values: Values, domain: Any, rows: RowCounts) -> Values:
