@@ -14,7 +14,7 @@ import stat
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,8 +50,15 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
+def is_terminal(stream: IO[str] | None) -> bool:
+    """Return whether a person is at a stream; None: it was closed before the program began."""
+    return stream is not None and stream.isatty()
+
+
 def complain(message: str) -> None:
-    """Print one line on stderr."""
+    """Print one line on stderr, where there is one."""
+    if sys.stderr is None:
+        return  # print would take stdout instead
     print(f"lapwing: {printable(message)}", file=sys.stderr, flush=True)
 
 
@@ -165,10 +172,11 @@ class Output:
             return
         if self._bar is not None:
             self._bar.stop()
-        if rows.doubtful:
-            complain(f"warning: {rows.text(domain)}. {rows.advice(domain)}.")
-        elif sys.stderr.isatty():
-            self.tell(rows.text(domain))
+        with suppress(OSError):  # a full disk must not end a job by what its rows are
+            if rows.doubtful:
+                complain(f"warning: {rows.text(domain)}. {rows.advice(domain)}.")
+            elif is_terminal(sys.stderr):
+                self.tell(rows.text(domain))
         if rows.mostly_without and ask and not self.yes:
             _ask_to_go_on()
         if self._bar is not None:
@@ -202,7 +210,7 @@ class Output:
         total : int or None
             Steps in all; None when unknown.
         """
-        if self.quiet or not sys.stderr.isatty():
+        if self.quiet or not is_terminal(sys.stderr):
             yield lambda steps: None
             return
         from rich.console import Console
@@ -221,7 +229,7 @@ class Output:
 
 def _ask_to_go_on() -> None:
     """Ask on a terminal whether to go on; DomainError where the answer is not yes."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         return
     print(
         "Most rows have no value in the range. Go on? [y/N] ", end="", file=sys.stderr, flush=True

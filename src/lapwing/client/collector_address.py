@@ -323,7 +323,7 @@ class Connection:
         except httpx.HTTPError as error:
             raise CollectorError(_unreachable(self._url, error)) from None
         problem = _problem(content)
-        if answer.status_code in (200, 201) and path.endswith(str(problem.get("survey"))):
+        if answer.status_code in (200, 201) and path.endswith(f"/{problem.get('survey')}"):
             return
         if answer.status_code == 401:
             raise ArgumentError(f"{self._url} does not know this token; use the token of an admin")

@@ -276,6 +276,8 @@ class Ledger:
         cost = PrivacyLoss() if last is None else last.cost
         gaussian = delta > 0 and cost == PrivacyLoss(mu_squared=cost.mu_squared) != PrivacyLoss()
         paid = [entry.cost for entry in self.entries]
+        if not self.tight:  # composed numerically one by one, else added up once
+            paid = [sum(paid, start=PrivacyLoss())]
 
         def accepted(millionths: int) -> bool:
             epsilon = Fraction(millionths, _MILLION)
@@ -304,7 +306,7 @@ class Ledger:
         facts = {
             "budget": str(self.budget),
             "spent": str(self.spent or "nothing"),
-            "left": str(self.largest_payment or "nothing"),
+            "left by basic composition": str(self.remaining or "nothing"),
         }
         earlier = max(len(self.entries) - _SHOWN, 0)
         if earlier:

@@ -348,18 +348,18 @@ def estimate_text(number: float, digits: int = 3) -> str:
 
 
 def factor_text(number: float) -> str:
-    """Return a factor with three significant digits, and no power of ten where it can be read.
+    """Return a bound on a factor, rounded up to three significant digits.
 
     Examples
     --------
     >>> factor_text(2.71828), factor_text(22026.4), factor_text(1e300)
-    ('2.72', '22,000', 'more than a million million')
+    ('2.72', '22,100', 'more than a million million')
     """
     if not math.isfinite(number) or number >= 1e12:
         return "more than a million million"
     exact = _decimal(number)
     step = _significant(exact, 3)
-    return f"{_on_grid(exact, step, 'nearest'):,.{max(0, -step.adjusted())}f}"
+    return f"{_on_grid(exact, step, 'up'):,.{max(0, -step.adjusted())}f}"
 
 
 def axis_text(number: float, digits: int = 15) -> str:

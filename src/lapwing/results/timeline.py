@@ -42,6 +42,9 @@ _NAMES = 14
 _LABELS_SHOWN = 12
 """Most labels of a small picture of shares."""
 
+_MOST_SEGMENTS = 48
+"""Most segments that are drawn."""
+
 _SEGMENT_COLUMNS = 4
 """Small pictures of segments in a row."""
 
@@ -271,21 +274,27 @@ def panels_of(
 def segments_figure(
     segments: Mapping[str, Distribution],
     *,
+    people: int | None = None,
     detail: Detail = "resolved",
     title: str | None = None,
     label: str | None = None,
 ) -> Any:
     """Draw the distribution within each segment small, on common axes; return the figure.
 
-    A segment of too few people to be estimated is named and has no picture.
+    A segment of too few people to be estimated is named and has no picture. `people`: the public
+    number of all, where there is one.
     """
     known = [(name, each if each.uncertainty else None) for name, each in segments.items()]
+    left_out = len(known) - _MOST_SEGMENTS
+    if left_out > 0:
+        largest = sorted(segments, key=lambda name: -segments[name].reports)[:_MOST_SEGMENTS]
+        known = [(name, each) for name, each in known if name in set(largest)]
     drawn = [each for _, each in known if each is not None]
     if not drawn:
         raise ArgumentError("every segment has too few people to be drawn")
-    people = sum(each.reports for each in segments.values())
-    about = people_and_guarantee(people, drawn[0].guarantee)
-    text = "\n".join(filter(None, [title, about])) or None
+    about = people_and_guarantee(people or 0, drawn[0].guarantee)
+    most = f"the {_MOST_SEGMENTS} largest of {count_text(len(segments))} segments"
+    text = "\n".join(filter(None, [title, about, most if left_out > 0 else None])) or None
     if drawn[0].domain.ordered:
         return panels_of(known, set(), detail=detail, compared=False, title=text, label=label)
     return _label_panels(known, drawn, title=text, label=label)

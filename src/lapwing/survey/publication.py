@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -35,6 +36,9 @@ from lapwing.protocol.release import Mechanism, Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.steps import Detail
 from lapwing.results.timeline import segments_figure
+
+_SHOWN = 20
+"""Segments that a notebook lists."""
 
 
 @dataclass(frozen=True)
@@ -108,14 +112,18 @@ class Publication(Stored):
         if not isinstance(self.release.domain, Segmented):
             return self.distribution.plot(detail=detail, title=title, label=label).figure
         segments = {segment_text(key): each for key, each in self.by_segment().items()}
-        return segments_figure(segments, detail=detail, title=title, label=label)
+        options: Any = {"detail": detail, "title": title, "label": label}
+        return segments_figure(segments, people=self.release.people, **options)
 
     def _repr_html_(self) -> str:
         """Return what is published and promised, as a notebook shows it."""
         if not isinstance(self.release.domain, Segmented):
             return self.distribution._repr_html_()
         facts = {"privacy guarantee": str(self.guarantee)}
-        for segment, found in self.by_segment().items():
+        segments = self.by_segment()
+        if len(segments) > _SHOWN:
+            facts["segments"] = f"{len(segments):,}, the first {_SHOWN} are shown"
+        for segment, found in islice(segments.items(), _SHOWN):
             facts[f"segment {segment_text(segment)}"] = f"about {found.reports:,} people"
         return html_of(facts)
 

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from lapwing.cli.console import Output, check_output, facts, writing
+from lapwing.cli.console import Output, check_output, facts, is_terminal, writing
 from lapwing.cli.reading.collector_store import StoreOptions
 from lapwing.cli.reading.options import Force, OutputFile
 from lapwing.cli.reading.stored import read_survey
@@ -89,7 +89,7 @@ def _admin_token() -> str:
     token, path = os.environ.get(_TOKEN), os.environ.get(f"{_TOKEN}_FILE")
     if token is None and path is not None:
         token = Path(path).read_text("utf-8")
-    if token is None and sys.stdin.isatty():
+    if token is None and is_terminal(sys.stdin):
         token = getpass("Token of an admin: ")
     if not token:
         raise ArgumentError(

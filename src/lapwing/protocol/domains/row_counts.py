@@ -26,11 +26,12 @@ _UNREADABLE_SHARE = 0.01
 """More unreadable rows than this share give a warning: fewer move no share by a point."""
 
 _FORMS = {
-    "number": "Write numbers as 1234.5, without separators of thousands; --decimal , reads 1234,5. "
-    "Truth values and durations are no numbers",
-    "date": "Write dates as 2026-11-21, or say how texts are read (--texts)",
-    "datetime": "Write timestamps as 2026-11-21T09:30, or say how texts are read (--texts)",
-    "time-of-day": "Write times as 09:30, or say how texts are read (--texts)",
+    "number": "Write numbers as 1234.5, without separators of thousands (on the command line "
+    "--decimal , reads 1234,5). Truth values and durations are no numbers",
+    "date": "Write dates as 2026-11-21; other orders of day, month and year are not read",
+    "datetime": "Write timestamps as 2026-11-21T09:30; other orders of day, month and year are not "
+    "read",
+    "time-of-day": "Write times as 09:30, or as numbers and say of what (texts=, --texts)",
 }
 """What to do about rows that cannot be read, for each unit."""
 

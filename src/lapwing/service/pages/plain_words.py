@@ -143,7 +143,8 @@ def learned_at_most(epsilon: Fraction) -> list[dict[str, str]]:
         odds = guess / (1 - guess)
         most = 1.0 if math.isinf(factor) else factor * odds / (1 + factor * odds)
         least = odds / factor / (1 + odds / factor)
-        rows.append({"before": level_text(guess), "most": percent(most), "least": percent(least)})
+        bounds = {"most": percent(most, rounding="up"), "least": percent(least, rounding="down")}
+        rows.append({"before": level_text(guess), **bounds})
     return rows
 
 

@@ -156,7 +156,9 @@ function xText(x, { unit, log, columns: { left, right } }) {
 
 /** An estimate with its limits; without limits, the estimate alone. */
 function withLimits(numbers, sign) {
-  const [value, low, high] = numbers.map((number) => `${(100 * number).toFixed(2)}${sign}`);
+  // An interval that is read holds all that the interval holds.
+  const ways = [Math.round, Math.floor, Math.ceil];
+  const [value, low, high] = numbers.map((number, place) => `${(ways[place](1e4 * number) / 100).toFixed(2)}${sign}`);
   return low === undefined ? value : `${value} (${low} to ${high})`;
 }
 

@@ -170,7 +170,9 @@ function showReport(answer) {
 
 function factor(epsilon) {
   const [over, under = "1"] = epsilon.split("/");
-  return Number(Math.exp(Number(over) / Number(under)).toPrecision(3));
+  const exact = Math.exp(Number(over) / Number(under));
+  const step = 10 ** (Math.floor(Math.log10(exact)) - 2);
+  return Number((Math.ceil(exact / step) * step).toPrecision(3)); // a bound is rounded up
 }
 
 function showAnswer(answer) {
