@@ -225,7 +225,7 @@ class TestDryRun:
         self, extra: list[str], data: np.ndarray, lapwing: Program
     ) -> None:
         refused = lapwing("release", "ages.csv", *BOUNDS, *PROMISE, "-o", "out.json", *extra)
-        assert refused.code == 2 and "--dry-run needs --users" in refused.complaint
+        assert refused.code == 2 and "give both" in refused.complaint
 
 
 def _kolmogorov_smirnov(document: dict) -> float:

@@ -7,6 +7,7 @@ import dataclasses
 import math
 import pickle
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -199,3 +200,14 @@ def test_a_recommendation_can_be_read() -> None:
         assert error_text("wasserstein", number, found.randomizer.domain) in text
     assert "100,000" in text and "3 bytes" in text
     assert found.reason in text and "<table>" in found._repr_html_()
+
+
+def test_a_column_without_values_says_that_its_numbers_are_noise() -> None:
+    domain = lw.Interval(0, 60, bins=16)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lw.errors.RowsWarning)
+        options: Any = {"epsilon": 1, "neighbors": "replace-one", "rng": lw.seeded(3)}
+        nobody = lw.release(["?"] * 40_000, domain, mechanism="sum-tree", **options)
+        many = lw.release([5.0] * 40_000, domain, mechanism="sum-tree", **options)
+    assert "all numbers but the missing share are noise" in nobody.distribution.summary()
+    assert "noise" not in many.distribution.summary()

@@ -256,7 +256,12 @@ def facts_of(answer: Answer, *, detail: bool = False) -> dict[str, str]:
             facts["missing"] = with_interval(share, interval_text(missing, percent))
     band = answer["band"]
     if band is None:
-        facts["intervals"] = "none: not computed for this estimator or this many bins"
+        absent: Any = answer["missing"] if answer["kind"] == "numbers" else None
+        facts["intervals"] = (
+            "none: hardly anybody has a value, so all numbers but the missing share are noise"
+            if absent is not None and absent["low"] is not None
+            else "none: not computed for this estimator or this many bins"
+        )
         return facts
     facts["intervals"] = band_text(band, answer["level"], guarantee=answer["guarantee"])
     if detail:

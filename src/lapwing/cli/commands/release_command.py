@@ -143,7 +143,9 @@ class KindOptions:
         if len(data) > 1 and self.next_round is None:
             raise ArgumentError("release one file; count several first: lapwing count")
         if self.dry_run != (self.users is not None):
-            raise ArgumentError("--dry-run needs --users N, and --users is for --dry-run")
+            raise ArgumentError(
+                "--users is the public or expected number of people, for --dry-run; give both"
+            )
 
 
 def release(
