@@ -163,6 +163,8 @@ class CollectorAddress:
             headers={"user-agent": "lapwing"},
             cookies=no_cookies,
             follow_redirects=False,
+            # A proxy of the environment would read reports and tokens for this machine itself.
+            trust_env=False,
         ) as client:
             yield Connection(self.url, client)
 
