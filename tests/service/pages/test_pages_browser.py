@@ -614,3 +614,36 @@ def test_nothing_is_spent_on_an_epoch_that_has_ended(place: Place) -> None:
         page.wait_for_selector("#wrong:not([hidden])")
         assert "takes no reports now" in page.inner_text("#wrong")
         assert not page.is_visible("#report") and not page.is_visible("#ledger")
+
+
+OTHER_BATCH = """async () => {
+    const [{ name }] = await indexedDB.databases();
+    const ask = (asked) => new Promise((done) => { asked.onsuccess = () => done(asked.result); });
+    const database = await ask(indexedDB.open(name));
+    const records = database.transaction("records", "readwrite").objectStore("records");
+    for (const key of await ask(records.getAllKeys())) {
+        const record = await ask(records.get(key));
+        if (!record.batch) continue;
+        const other = { ...record, batch: "0".repeat(32) };
+        await ask(records.keyPath ? records.put(other) : records.put(other, key));
+    }
+    database.close();
+}"""
+"""Puts another report in the place of each that waits, as another tab may."""
+
+
+def test_only_the_report_that_is_shown_is_sent(place: Place) -> None:
+    with opened(place, analyst=False) as page:
+        uploads: list[str] = []
+        page.on(
+            "request", lambda asked: uploads.append(asked.url) if "batches" in asked.url else None
+        )
+        page.goto(f"{place.address}/take-part/{DAYS.fingerprint}")
+        page.wait_for_selector("[data-ready]")
+        page.fill("#value", "2026-05-07")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#report:not([hidden])")
+        page.evaluate(OTHER_BATCH)
+        page.click("#send")
+        page.wait_for_selector("#status:has-text('This report is not kept any more')")
+        assert uploads == []

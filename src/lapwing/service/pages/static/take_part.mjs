@@ -24,6 +24,7 @@ const RESULTS = {
 let device;
 let survey;
 let epochs = [];
+let seen; // the answer whose report is shown
 /** An answer outside of what is counted, of which the visitor was told. */
 let told = null;
 
@@ -145,6 +146,7 @@ function element(name, ...content) {
 }
 
 function showReport(answer) {
+  seen = answer;
   find("report").hidden = answer.state !== "waiting";
   if (answer.state !== "waiting") return;
   const { segment, records } = Batch.fromBytes(answer.body);
@@ -242,7 +244,7 @@ function waitingCard(answer) {
     }
   };
   const { survey: of, epoch } = answer;
-  sending.addEventListener("click", finish(() => device.send(collector, { survey: of, epoch })));
+  sending.addEventListener("click", finish(() => sendShown(answer)));
   stopping.addEventListener("click", finish(() => device.withdraw(of, { epoch })));
   const row = element("div", sending, stopping);
   row.className = "row";
@@ -323,11 +325,20 @@ async function current() {
   return answers.find((each) => each.survey === fingerprint && each.epoch === chosen());
 }
 
+/** Send the report that is shown; another one in its place stays where it is. */
+async function sendShown({ survey: of, epoch, batch }) {
+  const { answers } = await device.ledger();
+  if (!answers.some((each) => each.batch === batch)) {
+    throw new Error("this report is not kept any more; load the page again to see what waits");
+  }
+  await device.send(collector, { survey: of, epoch });
+}
+
 async function send() {
   find("send").disabled = true;
   say("Sending.");
   try {
-    await device.send(collector, { survey, epoch: chosen() });
+    await sendShown(seen);
     const answer = await current();
     showReport(answer);
     await showLedger();
@@ -345,7 +356,7 @@ async function send() {
 
 async function withdraw() {
   try {
-    await device.withdraw(survey, { epoch: chosen() });
+    await device.withdraw(survey, { epoch: seen.epoch });
     showAnswer(await current());
     await showLedger();
   } catch (error) {
