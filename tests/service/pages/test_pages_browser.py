@@ -497,7 +497,7 @@ def test_the_cost_is_said_before_anything_is_drawn(place: Place) -> None:
         # What the visitor types holds.
         page.click("#limits summary")
         page.fill("#budget", "4.50")
-        assert page.inner_text("#allowed").endswith("3 for one answer and 4.50 in all.")
+        page.wait_for_selector("#allowed:has-text('3 for one answer and 4.50 in all.')")
         page.fill("#value", "20")
         page.click("#randomize")
         page.wait_for_selector("#wrong:has-text('4.5 in all')")
@@ -625,7 +625,7 @@ OTHER_BATCH = """async () => {
         const record = await ask(records.get(key));
         if (!record.batch) continue;
         const other = { ...record, batch: "0".repeat(32) };
-        await ask(records.keyPath ? records.put(other) : records.put(other, key));
+        await ask(records.put(other));
     }
     database.close();
 }"""
