@@ -44,9 +44,11 @@ def kind_of(value: Any) -> str:
 
     Examples
     --------
-    >>> kind_of(1), kind_of([])
-    ('an int', 'a list')
+    >>> kind_of(1), kind_of([]), kind_of(int)
+    ('an int', 'a list', 'the class int')
     """
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
     name = type(value).__name__
     return f"{'an' if name[0] in 'aeiouAEIO' else 'a'} {name}"
 

@@ -83,14 +83,10 @@ def require_answer(answer: Any, domain: Domain, name: str) -> None:
     if getattr(answer, "_kind", None) not in ("distribution", "heavy-hitters"):
         raise ArgumentError(
             f"the decoder {name} must return a Distribution or HeavyHitters, it returned "
-            f"{_said(answer)}"
+            f"{kind_of(answer)}"
         )
     if answer.domain != domain:
         raise ArgumentError(f"the decoder {name} answered on another domain than the channel's")
-
-
-def _said(thing: Any) -> str:
-    return f"the class {thing.__name__}" if isinstance(thing, type) else f"{kind_of(thing)}"
 
 
 def decoder_document(decoder: Any) -> dict[str, Any]:

@@ -33,7 +33,6 @@ _ACRONYMS = {
     "em": "expectation-maximization",
     "ems": "expectation-maximization",
     "admm": "tree-consistency",
-    "laplace": "discrete-laplace",
 }
 """What the literature calls them, in small letters."""
 
@@ -127,8 +126,9 @@ class Registry(Mapping[str, type[Any]]):
                     f"{given.__name__}(...)"
                 ) from None
         if isinstance(given, type) or not all(hasattr(given, name) for name in self.offers()):
-            said = f"the class {given.__name__}" if isinstance(given, type) else kind_of(given)
-            raise ArgumentError(f"the {self.kind} must be one, or the name of one, got {said}")
+            raise ArgumentError(
+                f"the {self.kind} must be one, or the name of one, got {kind_of(given)}"
+            )
         return given
 
     def knows(self, made: type[Any]) -> bool:

@@ -53,7 +53,7 @@ _MILLION = 10**6
 
 _ROUNDED_NOISE = 1 + Fraction(1, 2**29)
 """Squares of mu of one guarantee differ by at most this factor, because noise scales are rounded
-to 32 bits, for each sensitivity by itself."""
+to 32 bits, for each sensitivity on its own."""
 _SHOWN = 20
 """The last payments, which a notebook shows."""
 

@@ -136,7 +136,7 @@ def _of_label(domain: Any, asked: Any) -> int:
     label = int(asked) if whole else getattr(asked, "item", lambda: asked)()
     if type(label) in (str, int) and label in listed:
         return int(domain.index([label])[0])
-    said = f"{label!r:.{_SHOWN}}" if isinstance(label, str | int) else f"{kind_of(label)}"
+    said = f"{label!r:.{_SHOWN}}" if isinstance(label, str | int) else kind_of(label)
     if domain.other is not None:
         raise DomainError(
             f"there is no label {said} of its own; it is counted in {domain.other!r}, whose share "

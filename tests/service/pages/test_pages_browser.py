@@ -412,12 +412,16 @@ def test_a_visitor_sees_the_bytes_before_they_are_sent_and_answers_once(place: P
         assert page.inner_text("#spent") == "1 answer has cost an epsilon of 2 so far."
 
 
+def uploads_of(page: Any) -> list[str]:
+    """Return a list that gets the address of every upload from now on."""
+    uploads: list[str] = []
+    page.on("request", lambda asked: uploads.append(asked.url) if "batches" in asked.url else None)
+    return uploads
+
+
 def test_a_report_that_is_not_to_be_sent_never_is(place: Place) -> None:
     with opened(place, analyst=False) as page:
-        uploads: list[str] = []
-        page.on(
-            "request", lambda asked: uploads.append(asked.url) if "batches" in asked.url else None
-        )
+        uploads = uploads_of(page)
         page.goto(f"{place.address}/take-part/{DAYS.fingerprint}")
         page.wait_for_selector("[data-ready]")
         page.fill("#value", "2026-05-06")
@@ -634,10 +638,7 @@ OTHER_BATCH = """async () => {
 
 def test_only_the_report_that_is_shown_is_sent(place: Place) -> None:
     with opened(place, analyst=False) as page:
-        uploads: list[str] = []
-        page.on(
-            "request", lambda asked: uploads.append(asked.url) if "batches" in asked.url else None
-        )
+        uploads = uploads_of(page)
         page.goto(f"{place.address}/take-part/{DAYS.fingerprint}")
         page.wait_for_selector("[data-ready]")
         page.fill("#value", "2026-05-07")

@@ -85,7 +85,7 @@ def add_survey(
 
 
 def _admin_token() -> str:
-    """Return the token of an admin, which stands on no command line."""
+    """Return the token of an admin, which is never typed on a command line."""
     token, path = os.environ.get(_TOKEN), os.environ.get(f"{_TOKEN}_FILE")
     if token is None and path is not None:
         token = Path(path).read_text("utf-8")

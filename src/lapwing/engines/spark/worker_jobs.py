@@ -176,7 +176,7 @@ def summarize_values(given: Given, batches: Batches) -> Batches:
 
 
 def numbers_of(rows: RowCounts) -> list[int]:
-    """Return the counts of rows as numbers that add up; where the first one stands does not."""
+    """Return the counts of rows, which add up, without the place of the first unreadable row."""
     return [rows.rows, rows.absent, rows.unreadable, rows.outside]
 
 

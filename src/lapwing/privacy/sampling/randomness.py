@@ -215,7 +215,7 @@ def generator_of(rng: np.random.Generator | RandomSource | int) -> np.random.Gen
     try:
         return np.random.default_rng(rng if words is None else words(4))  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        said = str(rng) if isinstance(rng, int) else f"{kind_of(rng)}"
+        said = str(rng) if isinstance(rng, int) else kind_of(rng)
         raise ArgumentError(
             "rng must be a seed, a whole number of at least 0, or a generator of NumPy, got "
             f"{said}; pass for example rng=1"

@@ -175,18 +175,16 @@ def require_domain(given: Any) -> None:
     """Raise DomainError where something else stands than a domain, such as a list of two bounds."""
     parts = ("size", "ordered", "missing_index", "index")
     if isinstance(given, type) or not all(hasattr(given, part) for part in parts):
-        a = "the class" if isinstance(given, type) else "a"
-        name = given.__name__ if isinstance(given, type) else type(given).__name__
         raise DomainError(
             "the domain must be an Interval, Integers or Categories (or HashedStrings), got "
-            f"{a} {name}; for example Interval(0, 100, bins=64), or Categories(['yes', 'no'])"
+            f"{kind_of(given)}; for example Interval(0, 100, bins=64), or Categories(['yes', 'no'])"
         )
 
 
 def check_choice(word: Any, *, name: str, choices: tuple[str, ...]) -> None:
     """Raise DomainError unless the word is one of the choices."""
     if word not in choices:
-        said = repr(word[:40]) if isinstance(word, str) else f"{kind_of(word)}"
+        said = repr(word[:40]) if isinstance(word, str) else kind_of(word)
         raise DomainError(f"{name} must be one of {', '.join(choices)}, got {said}")
 
 
