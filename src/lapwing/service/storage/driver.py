@@ -1,6 +1,7 @@
 """What a database offers to the store: transactions, and its migrations.
 
-Migrations are numbered files of SQL. Each is run once and whole, in the order of the numbers.
+Migrations are numbered files of SQL, written in SQLite's dialect for both databases. Each is run
+once and whole, in the order of the numbers.
 """
 
 from __future__ import annotations
@@ -104,23 +105,30 @@ class Migration(NamedTuple):
     statements: tuple[str, ...]
 
 
-def migrations(dialect: str, *, folder: Path = FOLDER) -> list[Migration]:
-    """Return the steps of a dialect, "sqlite" or "postgres"; their numbers are 1, 2, 3...
+def migrations(folder: Path = FOLDER, *, translated: Callable[[str], str] = str) -> list[Migration]:
+    """Return the steps of a folder; their numbers are 1, 2, 3...
+
+    Parameters
+    ----------
+    folder : Path
+    translated : callable
+        Returns a statement of SQLite in the dialect of another database.
 
     Raises
     ------
     FormatError
         When a number is left out or given twice.
     """
-    found: list[Migration] = []
-    for path in sorted((folder / dialect).glob("*.sql")):
+    steps: list[Migration] = []
+    for path in sorted(folder.glob("*.sql")):
         match = _NAME.fullmatch(path.name)
-        if match is None or int(match[1]) != len(found) + 1:
+        if match is None or int(match[1]) != len(steps) + 1:
             raise FormatError(
                 f"migrations must be numbered 0001, 0002, ... without gaps, found {path.name}"
             )
-        found.append(Migration(int(match[1]), tuple(_statements(path.read_text("utf-8")))))
-    return found
+        statements = tuple(map(translated, _statements(path.read_text("utf-8"))))
+        steps.append(Migration(int(match[1]), statements))
+    return steps
 
 
 def migrate(steps: list[Migration], version: int, run: Callable[[Migration], None]) -> None:

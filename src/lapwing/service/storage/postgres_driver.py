@@ -48,6 +48,22 @@ def _numbered(statement: str) -> str:
     return re.sub(r"\?(\d)", r"$\1", statement)
 
 
+_DIALECT = (
+    ("INTEGER PRIMARY KEY AUTOINCREMENT", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"),
+    ("INTEGER", "BIGINT"),
+    ("BLOB", "BYTEA"),
+    (") WITHOUT ROWID", ")"),
+)
+"""What the tables are called in SQLite, and in PostgreSQL; the first of a line goes first."""
+
+
+def postgres_statement(statement: str) -> str:
+    """Return a statement of a migration, which is written for SQLite, as PostgreSQL reads it."""
+    for sqlite, postgres in _DIALECT:
+        statement = statement.replace(sqlite, postgres)
+    return statement
+
+
 class PostgresTransaction:
     """A transaction; see :class:`Transaction`."""
 
@@ -155,7 +171,7 @@ class PostgresDriver:
             found = transaction.rows("SELECT version FROM lapwing_version")
             if not found:
                 transaction.run("INSERT INTO lapwing_version (version) VALUES (0)")
-            steps = migrations("postgres", folder=folder)
+            steps = migrations(folder, translated=postgres_statement)
             migrate(
                 steps,
                 int(found[0][0]) if found else 0,

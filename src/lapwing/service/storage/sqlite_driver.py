@@ -213,14 +213,14 @@ class SqliteDriver:
 
         with _translated(self._path):
             (version,) = writer.execute("PRAGMA user_version").fetchone()
-        migrate(migrations("sqlite", folder=folder), version, run)
+        migrate(migrations(folder), version, run)
 
     def _check_version(self, transaction: SqliteTransaction, folder: Path) -> None:
         ((made,),) = transaction.rows("PRAGMA application_id")
         ((version,),) = transaction.rows("PRAGMA user_version")
         if made != APPLICATION:
             raise FormatError(f"{self._path.name} is no database of a collector")
-        steps = migrations("sqlite", folder=folder)
+        steps = migrations(folder)
         migrate(steps, version, lambda step: None)
         if version < len(steps):
             raise FormatError(
