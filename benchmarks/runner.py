@@ -86,6 +86,7 @@ BENCHMARKS = {
     "speed/starting": "import, and the command line from cold",
     "speed/under_load": "a decode and the demo, with another process on each core",
     "speed/streaming": "memory of tallying 100 million reports",
+    "speed/merging": "logs of reports merged, over the number of batches",
     "speed/engines": "the Arrow engine: reports a CPU second from memory and from Parquet",
     "speed/spark": "the Spark engine beside reading alone: CPU of all processes (needs Java)",
     "speed/beam_engine": "the Beam engine beside the Arrow engine (needs .venv/beam)",

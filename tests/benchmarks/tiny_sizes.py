@@ -421,6 +421,7 @@ TINY: dict[str, dict[str, Any]] = {
     "speed/starting": {"pairs": 2, "commands": 1, "bins": 16},
     "speed/under_load": {"bins": 16, "people": 1000, "rounds": 1, "demos": 0},
     "speed/streaming": {"reports": 1000, "bins": 16},
+    "speed/merging": {"reports": 1000, "batches": [1, 10], "rounds": 1},
     "speed/engines": {"reports": 1000, "sets": 100, "bins": 16, "rounds": 2},
     "speed/spark": {"sizes": [[1000, 1]], "bins": 16, "rounds": 2},
     "speed/beam_engine": {"jobs": [[1000, 2]], "bins": 16, "rounds": 1},

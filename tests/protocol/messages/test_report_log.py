@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import itertools
 import json
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +18,7 @@ from lapwing import Categories, LinearHashing, Survey
 from lapwing.documents import canonical
 from lapwing.errors import FormatError, MismatchError, TallyError
 from lapwing.privacy.sampling.randomness import seeded
+from lapwing.protocol.messages import tally as tally_module
 from lapwing.protocol.messages.tally import Tally
 from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.tallies import CountTally, TallyLog
@@ -138,3 +144,97 @@ def test_surveys_keep_logs_apart() -> None:
     counting = Survey("spring", OptimizedUnaryEncoding(Categories(4), 1))
     with pytest.raises(MismatchError, match="log of reports"):
         counting.decode(LOG)
+
+
+@pytest.fixture
+def sorts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many reports each sort of a log sorted."""
+    sizes: list[int] = []
+    sort = tally_module._sorted
+
+    def counted(runs: Any) -> Any:
+        joined = sort(runs)
+        sizes.append(joined.size)
+        return joined
+
+    monkeypatch.setattr(tally_module, "_sorted", counted)
+    return sizes
+
+
+def _ones(number: int) -> list[TallyLog]:
+    return [HASHING.tally(REPORTS[place : place + 1]) for place in range(number)]
+
+
+@pytest.mark.parametrize("way", ["sum", "+=", "from the right", "in pairs"])
+def test_many_batches_are_sorted_once_and_no_run_is_looked_at_twice(
+    way: str, sorts: list[int]
+) -> None:
+    logs = _ones(500)
+    looks = _Looks()
+    for log in logs:
+        (codes,) = log.runs
+        object.__setattr__(log, "runs", (codes.view(_Watched),))
+    _Watched.looks = looks
+    if way == "sum":
+        total = sum(logs)
+    elif way == "+=":
+        total = logs[0]
+        for log in logs[1:]:
+            total += log
+    elif way == "from the right":
+        total = functools.reduce(lambda one, other: other + one, logs)
+    else:
+        while len(logs) > 1:
+            logs = [sum(logs[place : place + 2]) for place in range(0, len(logs), 2)]
+        (total,) = logs
+    assert isinstance(total, TallyLog) and total.total == 500
+    assert looks.number == 0 and sorts == [], "adding reads no report"
+    assert total == LOG and sorts == [500], "one sort, of all"
+    assert total.codes is total.codes and len(total.runs) == 1
+
+
+class _Looks:
+    number = 0
+
+
+class _Watched(np.ndarray):  # type: ignore[type-arg]
+    looks = _Looks()
+
+    def max(self, *args: Any, **options: Any) -> Any:
+        _Watched.looks.number += 1
+        return super().max(*args, **options)
+
+
+def test_sums_that_start_from_one_log_do_not_see_each_other() -> None:
+    first, second, third, fourth = _ones(4)
+    start = first + second
+    left, right = start + third, start + fourth
+    again = third + start
+    longer = left + fourth
+    assert [log.total for log in (start, left, right, again, longer)] == [2, 3, 3, 3, 4]
+    assert left == again == HASHING.tally(REPORTS[:3]) != right
+    assert longer == HASHING.tally(REPORTS[:4])
+    assert start == HASHING.tally(REPORTS[:2])
+    start = first + second
+    assert (start + third).total == 3, "its run stands behind those of `start`"
+    travelled = pickle.loads(pickle.dumps(start))
+    assert len(travelled.runs) == 2 and travelled == start
+    assert copy.deepcopy(start) == start and replace(start, survey="s").total == 2
+
+
+def test_threads_that_extend_one_sum_take_no_run_of_each_other() -> None:
+    start = sum(_ones(2))
+    assert isinstance(start, TallyLog)
+    others = _ones(200)
+    with ThreadPoolExecutor(8) as pool:
+        sums = list(pool.map(lambda other: start + replace(other), others))
+    for other, log in zip(others, sums, strict=True):
+        assert log.total == 3 == sum(run.size for run in log.runs)
+        assert log.runs[-1] is other.runs[0] or log.runs[0] is other.runs[0]
+
+
+def test_a_log_that_was_read_is_sorted_no_more(sorts: list[int]) -> None:
+    document = LOG.to_document()
+    sorts.clear()
+    log = TallyLog.from_document(document)
+    assert log.records() == LOG.records() and sorts == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -272,8 +272,10 @@ class TallyLog(Tally):
 
     Notes
     -----
-    Adding is exact and associative: shards, restarts and any order give identical bytes. Runs are
-    joined and sorted when they are first read, so adding many batches costs no more than one sort.
+    Adding is exact and associative: shards, restarts and any order give identical bytes.
+
+    **Cost.** A sum takes over the runs of both logs, and moves none of their reports. Runs are
+    joined and sorted when they are first read, so adding many batches costs one sort.
     """
 
     runs: Sequence[NDArray[np.uint64]]
@@ -288,7 +290,10 @@ class TallyLog(Tally):
         _check_fingerprints(self.fingerprint, self.survey)
         if type(self.width) is not int or not 1 <= self.width <= 8:
             raise TallyError("a log holds reports of 1..8 bytes, and its width must say how many")
-        runs = tuple(self.runs)
+        runs: Sequence[NDArray[np.uint64]] = self.runs
+        if isinstance(runs, _SharedRuns):  # checked when they were the runs of the summands
+            return
+        runs = tuple(runs)
         for codes in runs:
             if codes.dtype != np.uint64 or codes.ndim != 1:
                 raise TallyError(
@@ -303,7 +308,7 @@ class TallyLog(Tally):
         """Return one line: whose it is and how much it holds."""
         return f"<TallyLog of {self.total} reports of {self.width} byte(s), {_shown(self)}>"
 
-    @property
+    @cached_property
     def total(self) -> int:
         """Number of reports."""
         return sum(codes.size for codes in self.runs)
@@ -311,8 +316,7 @@ class TallyLog(Tally):
     @cached_property
     def codes(self) -> NDArray[np.uint64]:
         """All reports as numbers, sorted: uint64 [total]."""
-        joined = np.concatenate([np.zeros(0, dtype=np.uint64), *self.runs])
-        joined.sort()
+        joined = _sorted(self.runs)
         joined.flags.writeable = False
         object.__setattr__(self, "runs", (joined,))
         return joined
@@ -342,7 +346,11 @@ class TallyLog(Tally):
             raise MismatchError(_TWO_KINDS)
         if self.width != other.width:
             raise MismatchError("logs can be merged only when their reports have one width")
-        return type(self)((*self.runs, *other.runs), self.width, self.fingerprint, self.survey)
+        few, many = sorted((self.runs, other.runs), key=len)
+        runs = _SharedRuns.of(many).extended(few)
+        log = type(self)(runs, self.width, self.fingerprint, self.survey)
+        log.__dict__["total"] = self.total + other.total
+        return log
 
     def __eq__(self, other: object) -> bool:
         """Return whether both hold the same reports of the same survey."""
@@ -394,10 +402,61 @@ class TallyLog(Tally):
         codes = cells.view("<u8").ravel().astype(np.uint64)
         if (codes[1:] < codes[:-1]).any():
             raise FormatError("the records of a log must be sorted; this one is damaged")
+        codes.flags.writeable = False
         made = cls([codes], width, fingerprint, survey)
+        made.__dict__["codes"] = codes
         # Base64 has bits to spare at its end.
         require_spelling(document, made.to_document(), name="the log")
         return made
+
+
+class _SharedRuns(Sequence[NDArray[np.uint64]]):
+    """The first runs of a list that only grows; longer sums use the same list.
+
+    So a sum of many logs does not copy the list for each: the longest sum extends it, and shorter
+    ones do not look beyond their own length. A second sum that starts from a shorter one copies.
+    """
+
+    def __init__(self, runs: list[NDArray[np.uint64]]) -> None:
+        self._runs, self._length = runs, len(runs)
+        self._right = [None]
+        """One item: whoever takes it, and no other thread, may extend the list."""
+
+    @classmethod
+    def of(cls, runs: Sequence[NDArray[np.uint64]]) -> _SharedRuns:
+        """Return runs as such."""
+        return runs if isinstance(runs, cls) else cls(list(runs))
+
+    def extended(self, more: Sequence[NDArray[np.uint64]]) -> _SharedRuns:
+        """Return these runs and more."""
+        more = tuple(more)
+        try:
+            self._right.pop()
+            runs = self._runs
+        except IndexError:
+            runs = self._runs[: self._length]
+        runs.extend(more)
+        return _SharedRuns(runs)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._runs[: self._length][place]
+
+    def __iter__(self) -> Iterator[NDArray[np.uint64]]:
+        return iter(self._runs[: self._length])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as the runs alone: what longer sums hold stays here."""
+        return tuple, (self._runs[: self._length],)
+
+
+def _sorted(runs: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    """Return all runs as one, sorted."""
+    joined = np.concatenate([np.zeros(0, dtype=np.uint64), *runs])
+    joined.sort()
+    return joined
 
 
 def _check_fingerprints(randomizer: Any, survey: Any) -> None:

@@ -135,7 +135,8 @@ class Counting:
             tally = self.total(rows)
             assert isinstance(tally, CountTally)
             return self.counted(tally)
-        joined = TallyLog([self._codes(row) for row in rows], self.width, self.randomizer)
+        runs = [run for row in rows for run in self._runs(row)]
+        joined = TallyLog(runs, self.width, self.randomizer)
         return Row(joined.total, RECORDS, joined.records())
 
     def total(self, rows: Iterable[Row]) -> Tally:
@@ -147,7 +148,7 @@ class Counting:
             When a row cannot be of this survey: the database is damaged.
         """
         if self.is_log:
-            runs = [self._codes(row) for row in rows]
+            runs = [run for row in rows for run in self._runs(row)]
             return TallyLog(runs, self.width, self.randomizer, self.survey.fingerprint)
         summed = np.zeros(self.counts_bytes // 8, dtype=np.int64)
         waiting: list[bytes] = []
@@ -181,12 +182,12 @@ class Counting:
         """Return the label of a segment."""
         return self.segments[segment - 1] if 1 <= segment <= len(self.segments) else OTHER
 
-    def _codes(self, row: Row) -> NDArray[np.uint64]:
+    def _runs(self, row: Row) -> Sequence[NDArray[np.uint64]]:
         if row.form != RECORDS or len(row.body) != row.reports * self.width:
             raise _damaged()
         log = self.tally(row.body)
         assert isinstance(log, TallyLog)
-        return log.codes
+        return log.runs
 
 
 def _damaged() -> StoreError:
