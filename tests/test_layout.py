@@ -286,7 +286,6 @@ NOT_YET_UNIQUE: dict[str, int] = {
     "Connection": 2,
     "KindOptions": 2,
     "Reading": 2,
-    "Verdict": 2,
     "_Absent": 2,
 }
 """Class names and how many classes still have them. It only gets shorter."""

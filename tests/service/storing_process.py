@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from lapwing.service.storage.opening import SqliteStore
-from lapwing.service.storage.store import Upload, Verdict
+from lapwing.service.storage.store import ALREADY, STORED, Upload
 from lapwing.service.storage.writer import Writer
 from tests.service.uploading import COUNTED, batch
 
@@ -33,7 +33,7 @@ async def send(store: SqliteStore, acknowledged: int, codes: list[int]) -> None:
         for code in waiting:
             made = Upload(COUNTED.fingerprint, "w1", id_of(code), batch([code], COUNTED))
             outcome = await writer.submit(made)
-            assert outcome.verdict in (Verdict.STORED, Verdict.ALREADY)
+            assert outcome.verdict in (STORED, ALREADY)
             os.write(acknowledged, code.to_bytes(LINE, "little"))
 
     await asyncio.gather(*(connection() for _ in range(CONNECTIONS)))

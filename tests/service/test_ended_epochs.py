@@ -9,8 +9,16 @@ import pytest
 
 from lapwing.documents import canonical
 from lapwing.errors import ArgumentError
+from lapwing.protocol.messages.problems import Problem
 from lapwing.service.storage.opening import SqliteStore
-from lapwing.service.storage.store import Outcome, StoredEpoch, StoredSurvey, Verdict
+from lapwing.service.storage.store import (
+    ALREADY,
+    STORED,
+    Outcome,
+    StoredEpoch,
+    StoredSurvey,
+    Verdict,
+)
 from tests.service.conftest import Opening
 from tests.service.uploading import LABELS, SEGMENTED, publish, upload
 
@@ -31,7 +39,7 @@ def test_the_name_of_a_deleted_epoch_is_not_given_again(opening: Opening) -> Non
     for _ in range(2):
         with pytest.raises(ArgumentError, match="would count the reports sent to the first again"):
             store.put_epoch(FP, StoredEpoch("w1", "open"))
-        assert verdicts(store.store([first])) == [Verdict.UNKNOWN_EPOCH]
+        assert verdicts(store.store([first])) == [Problem.UNKNOWN_EPOCH]
         store.close()
         store = opening()
     assert store.put_epoch(FP, StoredEpoch("w2", "open"))
@@ -50,13 +58,13 @@ def test_a_file_from_before_the_names_were_kept_is_brought_up_to_date(tmp_path: 
     before = SqliteStore(tmp_path / "collector.db")
     publish(before)
     sent = upload([1])
-    assert verdicts(before.store([sent])) == [Verdict.STORED]
+    assert verdicts(before.store([sent])) == [STORED]
     before.close()
     connection = sqlite3.connect(tmp_path / "collector.db")
     connection.executescript("DROP TABLE ended; DROP TABLE notices; PRAGMA user_version = 1")
     connection.close()
     store = SqliteStore(tmp_path / "collector.db")
-    assert verdicts(store.store([sent])) == [Verdict.ALREADY]
+    assert verdicts(store.store([sent])) == [ALREADY]
     store.delete_epoch(FP, "w1")
     with pytest.raises(ArgumentError, match="would count the reports sent to the first again"):
         store.put_epoch(FP, StoredEpoch("w1", "open"))

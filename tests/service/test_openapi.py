@@ -17,7 +17,7 @@ from starlette.routing import Route
 from lapwing.protocol.messages.batch import MEDIA_TYPE
 from lapwing.service import admin_routes, analyst_routes, app, device_routes
 from lapwing.service.openapi import openapi_document
-from lapwing.service.problem_answers import DeskProblem
+from lapwing.service.problem_answers import Problem
 from tests.service.one_collector import (
     ADMIN,
     as_role,
@@ -83,7 +83,7 @@ def test_an_address_that_is_not_described_is_not_there(tmp_path: Path) -> None:
 
 
 def test_every_problem_is_one_sentence_under_one_status() -> None:
-    for problem in DeskProblem:
+    for problem in Problem:
         assert 400 <= problem.status < 600
         assert problem.sentence and not problem.sentence.endswith(".")
 

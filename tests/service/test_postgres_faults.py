@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from lapwing.errors import ArgumentError, FormatError, StoreError
+from lapwing.protocol.messages.problems import Problem
 from lapwing.service.storage.driver import FOLDER, Transaction, migrations
 from lapwing.service.storage.opening import PostgresStore, open_store
 from lapwing.service.storage.postgres_driver import PostgresTransaction
 from lapwing.service.storage.sql_store import Place
-from lapwing.service.storage.store import Upload, Verdict
+from lapwing.service.storage.store import ALREADY, STORED, Upload, Verdict
 from tests.service.postgres_server import PostgresServer
 from tests.service.uploading import COUNTED, LABELS, counts, fold, publish, upload
 
@@ -58,7 +59,7 @@ def test_a_server_that_is_restarted_under_load_loses_nothing(
                         away.set()
                         assert back.wait(60)
                         continue
-                    assert outcome.verdict in (Verdict.STORED, Verdict.ALREADY)
+                    assert outcome.verdict in (STORED, ALREADY)
                     acknowledged.append(code)
                     if len(acknowledged) >= 30:
                         enough.set()
@@ -114,12 +115,12 @@ def test_collectors_share_a_database(address: str) -> None:
     for thread in threads:
         thread.join()
     assert not wrong
-    assert sorted(verdicts) == [Verdict.ALREADY] * 120 + [Verdict.STORED] * 120
+    assert sorted(verdicts) == [ALREADY] * 120 + [STORED] * 120
     for store in (one, other):
         assert counts(store, COUNTED) == [1] * 120 + [0] * (8192 - 120)
     one.set_epoch_state(COUNTED.fingerprint, "w1", "closed")
     (outcome,) = other.store([upload([200], COUNTED)])
-    assert outcome.verdict is Verdict.CLOSED
+    assert outcome.verdict is Problem.CLOSED
     one.close()
     other.close()
 
@@ -174,12 +175,12 @@ def test_a_batch_that_two_collectors_store_at_one_moment_is_counted_once(
         """Find nothing, whereupon the other collector stores it."""
         found = known(self, epoch, ids)
         if not meanwhile:
-            meanwhile.append(Verdict.STORED)
+            meanwhile.append(STORED)
             assert [outcome.verdict for outcome in one.store([sent])] == meanwhile
         return found
 
     monkeypatch.setattr(PostgresTransaction, "stored_digests", late)
-    assert [outcome.verdict for outcome in other.store([sent])] == [Verdict.ALREADY]
+    assert [outcome.verdict for outcome in other.store([sent])] == [ALREADY]
     assert meanwhile and counts(one)[1] == counts(other)[1] == 1
     one.close()
     other.close()
@@ -268,7 +269,7 @@ def test_an_upload_token_is_good_for_one_batch_of_two_collectors(address: str) -
 
     store._token = meanwhile  # type: ignore[method-assign]
     found = store.store([upload([1], token=token)])[0].verdict
-    assert (heard, found) == ([Verdict.STORED], Verdict.TOKEN_USED)
+    assert (heard, found) == ([STORED], Problem.UPLOAD_TOKEN_USED)
     assert sum(counts(store)) == counts(store)[2] == 1
     for each in (store, other):
         each.close()

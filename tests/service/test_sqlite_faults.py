@@ -17,7 +17,7 @@ from lapwing.errors import ArgumentError, FormatError, StoreError, StoreFullErro
 from lapwing.service.storage.driver import FOLDER, migrations
 from lapwing.service.storage.opening import SqliteStore, open_store
 from lapwing.service.storage.sql_store import Store
-from lapwing.service.storage.store import Upload, Verdict
+from lapwing.service.storage.store import ALREADY, STORED, Upload
 from tests.service.uploading import COUNTED, LABELS, counts, fold, publish, upload
 
 ROOT = Path(__file__).parents[2]
@@ -116,7 +116,7 @@ def test_a_full_disk_refuses_and_goes_on_when_there_is_room(database: Path) -> N
     assert counts(store)[2] == 30 * len(kept)
     writer(store).execute("PRAGMA max_page_count = 1000000")
     outcomes = [outcome.verdict for outcome in store.store([*kept, refused, refused])]
-    assert outcomes == [*[Verdict.ALREADY] * len(kept), Verdict.STORED, Verdict.ALREADY]
+    assert outcomes == [*[ALREADY] * len(kept), STORED, ALREADY]
     fold(store)
     assert counts(store)[1:4] == [1, 30 * len(kept) + 30, 30 * len(kept) + 30]
     assert store.check() == []
@@ -172,7 +172,7 @@ def test_a_database_that_becomes_read_only_refuses_and_recovers(database: Path) 
         store.store([sent])
     assert counts(store)[1:3] == [1, 0]
     writer(store).execute("PRAGMA query_only = 0")
-    assert store.store([sent])[0].verdict is Verdict.STORED
+    assert store.store([sent])[0].verdict == STORED
     store.close()
 
 
@@ -317,7 +317,7 @@ def test_a_backup_is_a_collectors_file_of_its_own(database: Path, tmp_path: Path
     assert [path.name for path in copy.parent.iterdir()] == ["backup.db"]
     restored = SqliteStore(copy)
     assert counts(restored)[1:4] == [1, 1, 0] and counts(store)[1:4] == [1, 1, 1]
-    assert restored.store([first])[0].verdict is Verdict.ALREADY
+    assert restored.store([first])[0].verdict == ALREADY
     assert restored.check() == store.check() == []
     restored.close()
     store.close()

@@ -11,9 +11,17 @@ from typing import Any
 import pytest
 
 from lapwing.errors import ArgumentError, FormatError
+from lapwing.protocol.messages.problems import Problem
 from lapwing.service.storage.opening import SqliteStore
 from lapwing.service.storage.sql_store import Store
-from lapwing.service.storage.store import EpochState, Refused, StoredEpoch, UploadTokens, Verdict
+from lapwing.service.storage.store import (
+    ALREADY,
+    STORED,
+    EpochState,
+    Refused,
+    StoredEpoch,
+    UploadTokens,
+)
 from tests.service.uploading import HASHED, SEGMENTED, codes, counts, fold, publish, upload
 
 FP = SEGMENTED.fingerprint
@@ -36,7 +44,7 @@ def filled(store: Store) -> list[Any]:
         upload([3], SEGMENTED, token=bytes([1] * 32)),
         upload([4], SEGMENTED, epoch="w2", segment=2, token=bytes([2] * 32)),
     ]
-    assert [outcome.verdict for outcome in store.store(uploads[:2])] == [Verdict.STORED] * 2
+    assert [outcome.verdict for outcome in store.store(uploads[:2])] == [STORED] * 2
     fold(store)
     store.store(uploads[2:])
     store.add_refused(FP, [Refused("w1", "busy", 3)])
@@ -55,7 +63,7 @@ def test_a_state_is_the_same_elsewhere(store: Store, target: Store) -> None:
     for epoch in ("w1", "w2"):
         assert counts(target, SEGMENTED, epoch=epoch) == counts(store, SEGMENTED, epoch=epoch)
     found = [outcome.verdict for outcome in target.store(uploads)]
-    assert found == [Verdict.CLOSED, Verdict.CLOSED, Verdict.ALREADY]
+    assert found == [Problem.CLOSED, Problem.CLOSED, ALREADY]
     fold(target)
     with target._driver.reading() as transaction:
         assert not transaction.rows("SELECT * FROM deltas")
@@ -75,10 +83,10 @@ def test_what_comes_again_elsewhere_is_counted_once(
 ) -> None:
     publish(store, SEGMENTED)
     sent = upload([3], SEGMENTED)
-    assert store.store([sent])[0].verdict == Verdict.STORED
+    assert store.store([sent])[0].verdict == STORED
     store.set_epoch_state(FP, "w1", state)
     target.import_(store.export(FP))
-    assert target.store([sent])[0].verdict == Verdict.ALREADY
+    assert target.store([sent])[0].verdict == ALREADY
     assert counts(target, SEGMENTED) == counts(store, SEGMENTED)
 
 

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from lapwing.errors import ArgumentError, NotStoredError
+from lapwing.protocol.messages.problems import Problem
 from lapwing.service.storage.opening import SqliteStore
 from lapwing.service.storage.sql_store import Store
-from lapwing.service.storage.store import StoredEpoch, Upload, Verdict
+from lapwing.service.storage.store import ALREADY, STORED, StoredEpoch, Upload, Verdict
 from tests.service.postgres_server import PostgresServer
 from tests.service.uploading import COUNTED, HASHED, batch, codes, counts, fold, new_id, publish
 
@@ -69,14 +70,14 @@ class StoreMachine(RuleBasedStateMachine):
         """Return what the model says, and let it count."""
         key = (upload.epoch, upload.id)
         if self.state[upload.epoch] == "deleted":
-            return Verdict.UNKNOWN_EPOCH
+            return Problem.UNKNOWN_EPOCH
         if self.state[upload.epoch] == "closed":
-            return Verdict.CLOSED
+            return Problem.CLOSED
         if key in self.ledger:
             same = self.ledger[key] == upload.batch.digest
-            return Verdict.ALREADY if same else Verdict.CHANGED
+            return ALREADY if same else Problem.CHANGED
         if upload.batch.width != self.survey.randomizer.report_width:
-            return Verdict.REFUSED
+            return Problem.REFUSED
         self.ledger[key] = upload.batch.digest
         reports = upload.batch.to_reports(self.survey.randomizer.fingerprint)
         tally = self.survey.tally(reports)
@@ -84,7 +85,7 @@ class StoreMachine(RuleBasedStateMachine):
             self.truth[upload.epoch] += tally.blocks[0].nonzero()[0].tolist()
         else:
             self.truth[upload.epoch] += tally.codes.tolist()
-        return Verdict.STORED
+        return STORED
 
     @rule(
         group=st.lists(

@@ -12,7 +12,7 @@ import pytest
 from lapwing.errors import StoreBusyError, StoreError, StoreFullError
 from lapwing.service.storage import writer as writer_module
 from lapwing.service.storage.opening import SqliteStore
-from lapwing.service.storage.store import Outcome, Upload, Verdict
+from lapwing.service.storage.store import STORED, Outcome, Upload
 from lapwing.service.storage.writer import FEWEST_TOGETHER, LARGEST_GROUP, Writer
 from tests.service.uploading import counts, publish, upload
 
@@ -65,7 +65,7 @@ def test_those_that_wait_share_a_transaction(gate: Gate) -> None:
         assert writer.waiting == LARGEST_GROUP + 11
         gate.open.set()
         outcomes = await asyncio.wait_for(asyncio.gather(first, *others), LIMIT)
-        assert {outcome.verdict for outcome in outcomes} == {Verdict.STORED}
+        assert {outcome.verdict for outcome in outcomes} == {STORED}
         await asyncio.to_thread(writer.stop)
         assert gate.groups == [1, LARGEST_GROUP, 10]
         assert (writer.groups, writer.uploads, writer.waiting) == (3, LARGEST_GROUP + 11, 0)
@@ -132,7 +132,7 @@ def test_an_answer_is_on_disk(gate: Gate) -> None:
         await asyncio.sleep(0)
         assert not future.done() and counts(gate)[1] == 0
         gate.open.set()
-        assert (await asyncio.wait_for(future, LIMIT)).verdict is Verdict.STORED
+        assert (await asyncio.wait_for(future, LIMIT)).verdict == STORED
         assert counts(gate)[1] == 1
         await asyncio.to_thread(writer.stop)
 
@@ -188,7 +188,7 @@ def test_stopping_stores_and_answers_all_that_was_taken(gate: Gate) -> None:
         gate.open.set()
         await asyncio.wait_for(stopped, LIMIT)
         outcomes = await asyncio.wait_for(asyncio.gather(*taken), LIMIT)
-        assert {outcome.verdict for outcome in outcomes} == {Verdict.STORED}
+        assert {outcome.verdict for outcome in outcomes} == {STORED}
         assert counts(gate)[1] == len(taken)
         await asyncio.to_thread(writer.stop)
 
@@ -206,7 +206,7 @@ def test_a_trouble_is_told_to_all_and_passes(gate: Gate, error: StoreError) -> N
             await asyncio.wait_for(writer.submit(sent), LIMIT)
         assert writer.trouble == str(error)
         gate.failing = None
-        assert (await asyncio.wait_for(writer.submit(sent), LIMIT)).verdict is Verdict.STORED
+        assert (await asyncio.wait_for(writer.submit(sent), LIMIT)).verdict == STORED
         assert writer.trouble is None
         await asyncio.to_thread(writer.stop)
 
@@ -246,7 +246,7 @@ def test_one_that_nobody_waits_for_is_stored_and_answers_go_on(gate: Gate) -> No
         given_up.cancel()
         other = writer.submit(upload([2]))
         gate.open.set()
-        assert (await asyncio.wait_for(other, LIMIT)).verdict is Verdict.STORED
+        assert (await asyncio.wait_for(other, LIMIT)).verdict == STORED
         await asyncio.to_thread(writer.stop)
 
     asyncio.run(run())
@@ -269,7 +269,7 @@ def test_a_loop_that_has_ended_does_not_stop_the_writer(gate: Gate) -> None:
     async def ask() -> Outcome:
         return await asyncio.wait_for(writers[0].submit(upload([2])), LIMIT)
 
-    assert asyncio.run(ask()).verdict is Verdict.STORED
+    assert asyncio.run(ask()).verdict == STORED
     writers[0].stop()
     assert counts(gate)[1:3] == [1, 1]
     gate.close()

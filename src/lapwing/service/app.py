@@ -12,11 +12,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from lapwing.protocol.messages.problems import Problem
 from lapwing.service import admin_routes, analyst_routes, counters, device_routes
 from lapwing.service.collector import Collector
 from lapwing.service.openapi import openapi_document
 from lapwing.service.pages import page_routes
-from lapwing.service.problem_answers import DeskProblem, ProblemError, malformed
+from lapwing.service.problem_answers import ProblemError, malformed
 from lapwing.service.receiving import Receive, Scope, Send
 from lapwing.service.requests import NOT_KEPT, at, collector_of, json_answer, require_analyst
 from lapwing.service.upload_path import address_of
@@ -124,18 +125,18 @@ async def _framework_problem(request: Request, error: Exception) -> Response:
             allowed += ", POST, PUT"  # they stand before the framework
         return _answer(
             ProblemError(
-                DeskProblem.METHOD,
+                Problem.METHOD,
                 f"this address knows: {allowed}",
                 headers=((b"allow", allowed.encode()),),
             )
         )
     if error.status_code == 404:
-        return _answer(ProblemError(DeskProblem.NOTHING_HERE, "see /openapi.json for what is"))
+        return _answer(ProblemError(Problem.NOTHING_HERE, "see /openapi.json for what is"))
     return _answer(malformed("the request cannot be read"))
 
 
 async def _defect(request: Request, error: Exception) -> Response:
-    return _answer(ProblemError(DeskProblem.DEFECT, "please report it; nothing was changed by it"))
+    return _answer(ProblemError(Problem.DEFECT, "please report it; nothing was changed by it"))
 
 
 def routes() -> list[Route]:

@@ -17,7 +17,7 @@ from lapwing.protocol.messages.batch import (
     MEDIA_TYPE,
     MOST_REPORTS,
 )
-from lapwing.protocol.messages.problems import Problem
+from lapwing.protocol.messages.problems import UPLOAD_PROBLEMS, Problem
 from lapwing.results.answer_documents import (
     DifferenceAnswer,
     HeavyHittersAnswer,
@@ -25,7 +25,6 @@ from lapwing.results.answer_documents import (
     NumbersAnswer,
 )
 from lapwing.service.decoding_orders import MEDIA_TYPES
-from lapwing.service.problem_answers import AnyProblem, DeskProblem
 from lapwing.service.survey_life import (
     LARGEST_MINIMUM,
     LONGEST_GRACE,
@@ -78,7 +77,7 @@ def _operations() -> Document:
                 "Counters for Prometheus",
                 "operations",
                 {200: _answer("Counters.", "text/plain", TEXT)},
-                DeskProblem.TOKEN_NEEDED,
+                Problem.TOKEN_NEEDED,
                 description="Open to all where the setting `open_counters` is true.",
                 security=ROLE,
             )
@@ -101,7 +100,7 @@ def _devices() -> Document:
             201: {**stored, "description": "Stored now: it is on disk."},
             200: {**stored, "description": "It was stored before; nothing is counted twice."},
         },
-        *Problem,
+        *UPLOAD_PROBLEMS,
         description="The batch may be sent again with the same bytes until it is answered. A "
         "device drops it at any 2xx or 4xx but 408, 425 and 429, and keeps it at all others.",
         security=[{}, {"invitation": []}],
@@ -120,7 +119,7 @@ def _devices() -> Document:
                 "devices",
                 {200: _json("The epochs.", object_of({"epochs": list_of(reference("Epoch"))}))},
                 Problem.UNKNOWN_SURVEY,
-                DeskProblem.MALFORMED_REQUEST,
+                Problem.MALFORMED_REQUEST,
             ),
             "options": allowed,
         },
@@ -139,13 +138,13 @@ def _admins() -> Document:
     moved = _json("The epoch as it is now.", reference("Epoch"))
     gone: Answers = {204: {"description": "It is forgotten, with all that was collected."}}
 
-    def admin(summary: str, answers: Answers, *problems: AnyProblem, body: Any = None) -> Document:
+    def admin(summary: str, answers: Answers, *problems: Problem, body: Any = None) -> Document:
         sent = () if body is None else (Problem.TOO_LARGE, Problem.BUSY)
         return _operation(
             summary,
             "admins",
             answers,
-            *(DeskProblem.MALFORMED_REQUEST, DeskProblem.TOKEN_NEEDED, DeskProblem.NOT_ALLOWED),
+            *(Problem.MALFORMED_REQUEST, Problem.TOKEN_NEEDED, Problem.NOT_ALLOWED),
             *problems,
             *(*sent, Problem.NOT_READY, Problem.FULL),
             security=ROLE,
@@ -203,7 +202,7 @@ def _admins() -> Document:
                 "The survey's document",
                 "devices",
                 unchanged,
-                *(unknown, DeskProblem.MALFORMED_REQUEST),
+                *(unknown, Problem.MALFORMED_REQUEST),
             ),
             "options": _operation(
                 "Whether another page may ask", "devices", {204: {"description": "It may."}}
@@ -211,14 +210,14 @@ def _admins() -> Document:
             "put": admin(
                 "Keep a survey as a draft, or publish it with an epoch",
                 {201: terms, 200: {**terms, "description": same}},
-                *(DeskProblem.EXISTS, DeskProblem.STATE, DeskProblem.SURVEY_REFUSED),
+                *(Problem.EXISTS, Problem.STATE, Problem.SURVEY_REFUSED),
                 body={"oneOf": [create, bare]},
             ),
             "delete": admin("Forget a survey", gone, unknown),
         },
         "/v1/surveys/{survey}/publish": {
             "parameters": [SURVEY],
-            "post": admin("Let devices see it", {200: terms}, unknown, DeskProblem.STATE),
+            "post": admin("Let devices see it", {200: terms}, unknown, Problem.STATE),
         },
         "/v1/surveys/{survey}/retire": {
             "parameters": [SURVEY],
@@ -226,7 +225,7 @@ def _admins() -> Document:
         },
         "/v1/surveys/{survey}/upload-tokens": {
             "parameters": [SURVEY],
-            "post": admin("Invite devices", made, unknown, DeskProblem.STATE, body=tokens),
+            "post": admin("Invite devices", made, unknown, Problem.STATE, body=tokens),
         },
         "/v1/surveys/{survey}/epochs/{epoch}": {
             "parameters": [SURVEY, EPOCH],
@@ -234,14 +233,14 @@ def _admins() -> Document:
                 "Plan an epoch, or change its times",
                 {201: moved, 200: moved},
                 unknown,
-                DeskProblem.STATE,
+                Problem.STATE,
                 body=plan,
             ),
             "delete": admin("Forget an epoch", gone, *neither),
         },
         "/v1/surveys/{survey}/epochs/{epoch}/open": {
             "parameters": [SURVEY, EPOCH],
-            "post": admin("Open it now", {200: moved}, *neither, DeskProblem.STATE),
+            "post": admin("Open it now", {200: moved}, *neither, Problem.STATE),
         },
         "/v1/surveys/{survey}/epochs/{epoch}/close": {
             "parameters": [SURVEY, EPOCH],
@@ -261,13 +260,13 @@ def _analysts() -> Document:
     segment = _query("segment", 'One of the survey\'s; "other" for who has none.', TEXT)
 
     def analyst(
-        summary: str, answers: Answers, *problems: AnyProblem, query: tuple[Document, ...] = ()
+        summary: str, answers: Answers, *problems: Problem, query: tuple[Document, ...] = ()
     ) -> Document:
         return _operation(
             summary,
             "analysts",
             answers,
-            *(DeskProblem.MALFORMED_REQUEST, DeskProblem.TOKEN_NEEDED),
+            *(Problem.MALFORMED_REQUEST, Problem.TOKEN_NEEDED),
             *(*problems, Problem.NOT_READY),
             security=ROLE,
             query=query,
@@ -276,8 +275,8 @@ def _analysts() -> Document:
     shown = (
         Problem.UNKNOWN_SURVEY,
         Problem.UNKNOWN_EPOCH,
-        DeskProblem.UNKNOWN_SEGMENT,
-        DeskProblem.TOO_FEW,
+        Problem.UNKNOWN_SEGMENT,
+        Problem.TOO_FEW,
     )
     asked = (
         segment,
@@ -338,8 +337,8 @@ def _analysts() -> Document:
                 "Whether honest devices can have sent the reports",
                 {200: _json("The alarm.", reference("Alarm"))},
                 *shown,
-                DeskProblem.CANNOT_BE_SAID,
-                DeskProblem.NO_RESULT,
+                Problem.CANNOT_BE_SAID,
+                Problem.NO_RESULT,
                 query=(segment,),
             ),
         },
@@ -349,8 +348,8 @@ def _analysts() -> Document:
                 "What the reports say",
                 {200: {"description": "A result.", "content": content}},
                 *shown,
-                DeskProblem.CANNOT_BE_SAID,
-                DeskProblem.NO_RESULT,
+                Problem.CANNOT_BE_SAID,
+                Problem.NO_RESULT,
                 query=asked,
             ),
         },
@@ -361,7 +360,7 @@ def _operation(
     summary: str,
     tag: str,
     answers: Answers,
-    *problems: AnyProblem,
+    *problems: Problem,
     description: str = "",
     security: list[Document] | None = None,
     query: tuple[Document, ...] = (),
@@ -384,9 +383,9 @@ def _operation(
     }
 
 
-def _problems(*problems: AnyProblem) -> Answers:
+def _problems(*problems: Problem) -> Answers:
     """Return the answers of problems, those of one status together."""
-    by_status: dict[int, list[AnyProblem]] = {}
+    by_status: dict[int, list[Problem]] = {}
     for problem in problems:
         by_status.setdefault(int(problem.status), []).append(problem)
     return {

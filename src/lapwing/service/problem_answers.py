@@ -1,7 +1,7 @@
 """Answers that say what is wrong: a problem document each, under a word that does not change.
 
-What a device can meet is :class:`lapwing.protocol.messages.problems.Problem`, which clients read,
-too; what only analysts and admins meet stands here. No text repeats a value that was sent.
+The words are those of :class:`lapwing.protocol.messages.problems.Problem`. No text repeats a value
+that was sent.
 """
 
 from __future__ import annotations
@@ -19,30 +19,9 @@ from lapwing.errors import (
     StoreError,
     StoreFullError,
 )
-from lapwing.protocol.messages.problems import PREFIX, Problem, ProblemWord
+from lapwing.protocol.messages.problems import PREFIX, Problem
 
 MEDIA_TYPE = b"application/problem+json"
-
-
-class DeskProblem(ProblemWord):
-    """What an analyst, an admin or a passer-by can meet."""
-
-    MALFORMED_REQUEST = "malformed-request", 400, "The request cannot be read"
-    TOKEN_NEEDED = "token-needed", 401, "This needs a bearer token of a role"
-    NOT_ALLOWED = "not-allowed", 403, "The token's role may not do this"
-    TOO_FEW = "too-few-reports", 403, "There are too few reports to show this"
-    UNKNOWN_SEGMENT = "unknown-segment", 404, "The survey has no such segment"
-    NOTHING_HERE = "nothing-here", 404, "There is nothing at this address"
-    METHOD = "wrong-method", 405, "This address does not know the method"
-    STATE = "wrong-state", 409, "The state of the survey or epoch forbids this"
-    EXISTS = "other-terms", 409, "The survey is here already, with other terms"
-    SURVEY_REFUSED = "survey-refused", 422, "The survey cannot be used"
-    CANNOT_BE_SAID = "cannot-be-said", 422, "These reports cannot tell this"
-    NO_RESULT = "no-result-now", 503, "There is no result now"
-    DEFECT = "internal-error", 500, "This is a defect of the collector"
-
-
-AnyProblem = Problem | DeskProblem
 
 
 class ProblemError(Exception):
@@ -50,7 +29,7 @@ class ProblemError(Exception):
 
     Parameters
     ----------
-    problem : Problem or DeskProblem
+    problem : Problem
     detail : str
         What must hold, what came, what to do; no value that was sent.
     more : mapping, optional
@@ -63,7 +42,7 @@ class ProblemError(Exception):
 
     def __init__(
         self,
-        problem: AnyProblem,
+        problem: Problem,
         detail: str,
         *,
         more: Mapping[str, Any] | None = None,
@@ -105,7 +84,7 @@ class ProblemError(Exception):
 
 def malformed(detail: str) -> ProblemError:
     """Return the problem of a request that cannot be read."""
-    return ProblemError(DeskProblem.MALFORMED_REQUEST, detail)
+    return ProblemError(Problem.MALFORMED_REQUEST, detail)
 
 
 def problem_of(error: LapwingError, *, retry_seconds: int) -> ProblemError:
@@ -133,4 +112,4 @@ def problem_of(error: LapwingError, *, retry_seconds: int) -> ProblemError:
         return ProblemError(
             Problem.NOT_READY, "the database cannot do it now; try again", retry_after=retry_seconds
         )
-    return ProblemError(DeskProblem.STATE, str(error))
+    return ProblemError(Problem.STATE, str(error))

@@ -12,8 +12,9 @@ from starlette.routing import Route
 
 from lapwing.documents import parse
 from lapwing.errors import FormatError
+from lapwing.protocol.messages.problems import Problem
 from lapwing.service.collector import Collector
-from lapwing.service.problem_answers import DeskProblem, ProblemError, malformed
+from lapwing.service.problem_answers import ProblemError, malformed
 from lapwing.service.receiving import ClientGoneError
 from lapwing.service.security import COOKIE, ROLE_PREFIX, Role, bearer
 
@@ -96,12 +97,12 @@ def require_admin(request: Request) -> None:
     if role is None:
         raise _nobody()
     if role != "admin":
-        raise ProblemError(DeskProblem.NOT_ALLOWED, "this needs a token of the role admin")
+        raise ProblemError(Problem.NOT_ALLOWED, "this needs a token of the role admin")
 
 
 def _nobody() -> ProblemError:
     return ProblemError(
-        DeskProblem.TOKEN_NEEDED, "send the token of a role as Authorization: Bearer lwa_..."
+        Problem.TOKEN_NEEDED, "send the token of a role as Authorization: Bearer lwa_..."
     )
 
 

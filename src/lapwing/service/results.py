@@ -34,7 +34,7 @@ from lapwing.service.decoding_orders import (
     Wanted,
 )
 from lapwing.service.decoding_process import DecodingFailedError, DecodingProcess
-from lapwing.service.problem_answers import DeskProblem, ProblemError, malformed, problem_of
+from lapwing.service.problem_answers import ProblemError, malformed, problem_of
 from lapwing.service.settings import Settings
 from lapwing.service.shown_counts import shown_segments
 from lapwing.service.storage.sql_store import Store
@@ -241,7 +241,7 @@ class Results:
                 raise malformed("compare with another epoch or another segment")
             if epoch != question.epoch and kept.survey.answers == "remembered report":
                 raise ProblemError(
-                    DeskProblem.CANNOT_BE_SAID,
+                    Problem.CANNOT_BE_SAID,
                     "devices of this survey send their first report in every epoch, even if the "
                     "value changed, so a difference would show only who joined and who left",
                 )
@@ -277,7 +277,7 @@ class Results:
             raise ProblemError(Problem.UNKNOWN_EPOCH, "the survey has no epoch of this name")
         if segment is not None and segment not in kept.segments:
             raise ProblemError(
-                DeskProblem.UNKNOWN_SEGMENT, "the survey declares no segment of this name"
+                Problem.UNKNOWN_SEGMENT, "the survey declares no segment of this name"
             )
         fingerprint = kept.stored.fingerprint
         # Before the reports are counted: what is counted after an epoch was made anew must not be
@@ -307,7 +307,7 @@ class Results:
                 found = await loop.run_in_executor(self._askers, process.ask, order, materials)
             except (DecodingFailedError, RuntimeError) as error:
                 raise ProblemError(
-                    DeskProblem.NO_RESULT,
+                    Problem.NO_RESULT,
                     f"{error}; ask again later",
                     retry_after=self._retry,
                 ) from None
@@ -322,7 +322,7 @@ class Results:
                         tally = await self._read(kept, key)
                         materials[key] = Material(kept.stored.document, tally)
                 case RefusedOrder(reason):
-                    raise ProblemError(DeskProblem.CANNOT_BE_SAID, reason)
+                    raise ProblemError(Problem.CANNOT_BE_SAID, reason)
                 case Defect(kind, place):
                     raise RuntimeError(f"a decode ended in {kind} at {place}")
                 case _:
@@ -337,7 +337,7 @@ def _least(kept: KeptSurvey, segment: str | None) -> int:
 
 def _too_few(minimum: int) -> ProblemError:
     return ProblemError(
-        DeskProblem.TOO_FEW,
+        Problem.TOO_FEW,
         f"nothing is shown of fewer than {count_text(minimum)} reports",
         more={"minimum": minimum},
     )
@@ -345,7 +345,7 @@ def _too_few(minimum: int) -> ProblemError:
 
 def _beside_few(minimum: int) -> ProblemError:
     return ProblemError(
-        DeskProblem.TOO_FEW,
+        Problem.TOO_FEW,
         f"this segment is hidden, though {count_text(minimum)} reports or more came, because the "
         "number of another, of which too few came, would follow from it and the sum",
         more={"minimum": minimum},

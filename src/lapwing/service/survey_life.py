@@ -27,7 +27,7 @@ from lapwing.protocol.messages.batch import check_epoch_name
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.catalog import Catalog, KeptSurvey
 from lapwing.service.logs import Log
-from lapwing.service.problem_answers import DeskProblem, ProblemError, malformed, problem_of
+from lapwing.service.problem_answers import ProblemError, malformed, problem_of
 from lapwing.service.security import UPLOAD_PREFIX, hash_of, new_token
 from lapwing.service.storage.sql_store import Store
 from lapwing.service.storage.store import EpochState, StoredEpoch, StoredSurvey
@@ -274,7 +274,7 @@ class SurveyLife:
         for other in self._catalog:
             if other.survey.name == name and other.stored.state != "retired":
                 raise ProblemError(
-                    DeskProblem.EXISTS,
+                    Problem.EXISTS,
                     "a survey of this name already exists with another fingerprint, "
                     f"{other.stored.fingerprint[:12]}; give the new survey another name, or retire "
                     "the other one",
@@ -285,7 +285,7 @@ class SurveyLife:
         async with self._turn:
             state = self.survey(fingerprint).stored.state
             if state == "retired":
-                raise ProblemError(DeskProblem.STATE, "a retired survey is not published again")
+                raise ProblemError(Problem.STATE, "a retired survey is not published again")
             if state == "draft":
                 await self._change(
                     "survey published",
@@ -333,9 +333,7 @@ class SurveyLife:
         async with self._turn:
             before = self.survey(fingerprint).epochs.get(name)
             if before is not None and before.state == "closed":
-                raise ProblemError(
-                    DeskProblem.STATE, "a closed epoch stays as it is; plan another one"
-                )
+                raise ProblemError(Problem.STATE, "a closed epoch stays as it is; plan another one")
             new = await self._change(
                 "epoch planned",
                 lambda: self._put(fingerprint, epoch),
@@ -362,12 +360,12 @@ class SurveyLife:
             epoch = self.epoch(fingerprint, name)
             if epoch.state in ("grace", "closed"):
                 raise ProblemError(
-                    DeskProblem.STATE, "what was closed is not opened again; plan another epoch"
+                    Problem.STATE, "what was closed is not opened again; plan another epoch"
                 )
             now = int(self._clock())
             if epoch.closes is not None and epoch.closes <= now:
                 raise ProblemError(
-                    DeskProblem.STATE, "the closing time of the epoch is past; plan another one"
+                    Problem.STATE, "the closing time of the epoch is past; plan another one"
                 )
             if epoch.state == "planned":
 
@@ -408,7 +406,7 @@ class SurveyLife:
         number = _whole(count, "count", 1, MOST_TOKENS)
         if not self.survey(fingerprint).invited_only:
             raise ProblemError(
-                DeskProblem.STATE,
+                Problem.STATE,
                 'the survey takes reports without tokens; create one with "upload": "tokens"',
             )
         tokens = [new_token(UPLOAD_PREFIX) for _ in range(number)]
@@ -476,7 +474,7 @@ def _check_terms(kept: KeptSurvey, wanted: StoredSurvey) -> None:
     # The fingerprints are equal: documents differ in the text for people, which is no term.
     if replace(kept.stored, state="draft", document=wanted.document) != wanted:
         raise ProblemError(
-            DeskProblem.EXISTS,
+            Problem.EXISTS,
             "the survey already exists with another minimum, upload or retention; these terms do "
             "not change",
         )
@@ -505,10 +503,10 @@ def _stored(fingerprint: str, document: Mapping[str, Any]) -> StoredSurvey:
         survey = Survey.from_document(document["survey"])
         written = canonical(survey.to_document())
     except (FormatError, LapwingError) as error:
-        raise ProblemError(DeskProblem.SURVEY_REFUSED, str(error)) from None
+        raise ProblemError(Problem.SURVEY_REFUSED, str(error)) from None
     if survey.fingerprint != fingerprint:
         raise ProblemError(
-            DeskProblem.SURVEY_REFUSED,
+            Problem.SURVEY_REFUSED,
             "the survey's fingerprint must be that of the address, it is another one",
         )
     upload = document.get("upload", "open")

@@ -20,11 +20,11 @@ from lapwing.protocol.messages.problems import Problem
 from lapwing.service.catalog import Catalog, KeptSurvey
 from lapwing.service.counters import Counters
 from lapwing.service.logs import Log
-from lapwing.service.problem_answers import DeskProblem, ProblemError, problem_of
+from lapwing.service.problem_answers import ProblemError, problem_of
 from lapwing.service.receiving import ClientGoneError, Receive, Receiving, Scope, Send
 from lapwing.service.security import UPLOAD_PREFIX, bearer, hash_of
 from lapwing.service.storage.sql_store import Store
-from lapwing.service.storage.store import Outcome, Refused, Upload, Verdict
+from lapwing.service.storage.store import STORED, Outcome, Refused, Upload
 from lapwing.service.storage.writer import Writer
 
 LOOKS_APART = 0.5
@@ -132,15 +132,15 @@ _JSON = JSON_MEDIA_TYPE.encode()
 _TYPE_JSON = (b"content-type", b"application/json")
 
 _DETAILS = {
-    Verdict.CHANGED: "an id stands for one batch; send a retry with the same bytes, and another "
+    Problem.CHANGED: "an id stands for one batch; send a retry with the same bytes, and another "
     "batch under an id of its own",
-    Verdict.UNKNOWN_SURVEY: "the survey was deleted; drop the batch",
-    Verdict.UNKNOWN_EPOCH: "the epoch was deleted; drop the batch",
-    Verdict.NOT_OPEN: "the epoch takes reports when it opens; send the same bytes then",
-    Verdict.CLOSED: "the epoch takes no more reports; drop the batch",
-    Verdict.TOKEN_NEEDED: "the upload token is none of this survey's",
-    Verdict.TOKEN_USED: "an upload token is good for one batch, which may be repeated",
-    Verdict.REFUSED: "no report of the batch was counted; they must be made by the survey's own "
+    Problem.UNKNOWN_SURVEY: "the survey was deleted; drop the batch",
+    Problem.UNKNOWN_EPOCH: "the epoch was deleted; drop the batch",
+    Problem.NOT_OPEN: "the epoch takes reports when it opens; send the same bytes then",
+    Problem.CLOSED: "the epoch takes no more reports; drop the batch",
+    Problem.UPLOAD_TOKEN_NEEDED: "the upload token is none of this survey's",
+    Problem.UPLOAD_TOKEN_USED: "an upload token is good for one batch, which may be repeated",
+    Problem.REFUSED: "no report of the batch was counted; they must be made by the survey's own "
     "randomizer",
 }
 
@@ -226,11 +226,11 @@ class UploadPath:
             return
         except Exception as error:
             self._log.defect(error)
-            defect = ProblemError(DeskProblem.DEFECT, "please report it; keep the batch")
+            defect = ProblemError(Problem.DEFECT, "please report it; keep the batch")
             self._counters.uploads[500, defect.problem.value] += 1
             await send_problem(send, defect, OPEN_TO_ALL)
             return
-        new = outcome.verdict is Verdict.STORED
+        new = outcome.verdict == STORED
         status = 201 if new else 200
         self._counters.uploads[status, outcome.verdict] += 1
         self._counters.reports += reports if new else 0
@@ -296,8 +296,8 @@ class UploadPath:
             outcome = await self._writer.submit(upload)
         except StoreError as error:
             raise problem_of(error, retry_seconds=self._retry) from None
-        if outcome.verdict not in (Verdict.STORED, Verdict.ALREADY):
-            raise _refused(outcome)
+        if isinstance(outcome.verdict, Problem):
+            raise _refused(outcome.verdict, outcome.refused)
         return started, batch.reports, outcome
 
     def _place(self, address: Address) -> KeptSurvey:
@@ -311,10 +311,10 @@ class UploadPath:
         if epoch is None:
             raise ProblemError(Problem.UNKNOWN_EPOCH, "the survey has no epoch of this name")
         if epoch.state == "closed":
-            raise ProblemError(Problem.CLOSED, _DETAILS[Verdict.CLOSED])
+            raise ProblemError(Problem.CLOSED, _DETAILS[Problem.CLOSED])
         if epoch.state == "planned":
             raise ProblemError(
-                Problem.NOT_OPEN, _DETAILS[Verdict.NOT_OPEN], retry_after=60 * self._retry
+                Problem.NOT_OPEN, _DETAILS[Problem.NOT_OPEN], retry_after=60 * self._retry
             )
         return kept
 
@@ -326,8 +326,7 @@ class UploadPath:
         epoch = address.epoch if kept is not None and address.epoch in kept.epochs else ""
         self._log.count_upload("" if kept is None else address.survey, epoch, word)
         # What passes is sent again, and then stored.
-        passes = isinstance(problem.problem, Problem) and problem.problem.passes
-        if kept is not None and not passes:
+        if kept is not None and not problem.problem.passes:
             self._refusals.add(address.survey, epoch, word)
 
 
@@ -340,7 +339,7 @@ def _invited(header: bytes | None) -> bytes:
     token = bearer(header, prefix=UPLOAD_PREFIX)
     if token is None:
         raise ProblemError(
-            Problem.TOKEN_NEEDED,
+            Problem.UPLOAD_TOKEN_NEEDED,
             "this survey takes reports of invited devices only; send an upload token as "
             "Authorization: Bearer lwu_...",
         )
@@ -363,9 +362,9 @@ def _read(body: bytes, kept: KeptSurvey, *, packed: bool, survey: str) -> Batch:
     return batch
 
 
-def _refused(outcome: Outcome) -> ProblemError:
-    more = {"reports": _positions(outcome.refused)} if outcome.refused else {}
-    return ProblemError(Problem[outcome.verdict.name], _DETAILS[outcome.verdict], more=more)
+def _refused(problem: Problem, refused: tuple[tuple[int, str], ...]) -> ProblemError:
+    more = {"reports": _positions(refused)} if refused else {}
+    return ProblemError(problem, _DETAILS[problem], more=more)
 
 
 def _positions(refused: tuple[tuple[int, str], ...]) -> list[dict[str, int | str]]:

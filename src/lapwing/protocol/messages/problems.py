@@ -1,7 +1,7 @@
 """What may be wrong with a request to a collector: one stable word for each, and what to do.
 
 A device that gets one of these drops its batch, unless the problem passes: then it keeps the same
-bytes and sends them again.
+bytes and sends them again. No text repeats a value that was sent.
 """
 
 from __future__ import annotations
@@ -14,8 +14,12 @@ PREFIX = "urn:lapwing:problem:"
 """Before the word, in the `type` of a problem document."""
 
 
-class ProblemWord(StrEnum):
-    """The last word of a problem's type, its HTTP status, and a sentence without its full stop."""
+class Problem(StrEnum):
+    """What may be wrong with a request; a word is never changed once published.
+
+    A member is the last word of a problem's type, and has its HTTP status and a sentence without
+    its full stop.
+    """
 
     status: HTTPStatus
     sentence: str
@@ -25,10 +29,6 @@ class ProblemWord(StrEnum):
         member = str.__new__(cls, word)
         member._value_, member.status, member.sentence = word, HTTPStatus(status), sentence
         return member
-
-
-class Problem(ProblemWord):
-    """What a device can meet; a word is never changed once published."""
 
     MALFORMED = "malformed-batch", 400, "This is no batch of reports"
     UNKNOWN_SURVEY = "unknown-survey", 404, "The collector has no such survey"
@@ -46,12 +46,35 @@ class Problem(ProblemWord):
         422,
         "Some reports cannot have been made by this survey; none was counted",
     )
-    TOKEN_NEEDED = "upload-token-needed", 401, "This survey takes reports with an upload token only"
-    TOKEN_USED = "upload-token-used", 401, "This upload token has been used for another batch"
+    UPLOAD_TOKEN_NEEDED = (
+        "upload-token-needed",
+        401,
+        "This survey takes reports with an upload token only",
+    )
+    UPLOAD_TOKEN_USED = (
+        "upload-token-used",
+        401,
+        "This upload token has been used for another batch",
+    )
     NOT_OPEN = "epoch-not-open", 425, "The epoch is not open yet"
     BUSY = "busy", 429, "Too many uploads wait; send the same bytes again later"
     NOT_READY = "not-ready", 503, "The collector cannot store now; send the same bytes again later"
     FULL = "disk-full", 507, "The collector's disk is full; send the same bytes again later"
+
+    # What only analysts, admins and passers-by meet.
+    MALFORMED_REQUEST = "malformed-request", 400, "The request cannot be read"
+    TOKEN_NEEDED = "token-needed", 401, "This needs a bearer token of a role"
+    NOT_ALLOWED = "not-allowed", 403, "The token's role may not do this"
+    TOO_FEW = "too-few-reports", 403, "There are too few reports to show this"
+    UNKNOWN_SEGMENT = "unknown-segment", 404, "The survey has no such segment"
+    NOTHING_HERE = "nothing-here", 404, "There is nothing at this address"
+    METHOD = "wrong-method", 405, "This address does not know the method"
+    STATE = "wrong-state", 409, "The state of the survey or epoch forbids this"
+    EXISTS = "other-terms", 409, "The survey is here already, with other terms"
+    SURVEY_REFUSED = "survey-refused", 422, "The survey cannot be used"
+    CANNOT_BE_SAID = "cannot-be-said", 422, "These reports cannot tell this"
+    NO_RESULT = "no-result-now", 503, "There is no result now"
+    DEFECT = "internal-error", 500, "This is a defect of the collector"
 
     @property
     def urn(self) -> str:
@@ -62,3 +85,7 @@ class Problem(ProblemWord):
     def passes(self) -> bool:
         """Whether a device keeps the bytes and sends them again later."""
         return self.status == 429 or self.status == 425 or self.status >= 500
+
+
+UPLOAD_PROBLEMS = tuple(Problem)[: list(Problem).index(Problem.MALFORMED_REQUEST)]
+"""Those that a device can meet: all before the ones of analysts and admins."""

@@ -11,10 +11,11 @@ from starlette.responses import RedirectResponse, Response
 
 from lapwing.documents import parse
 from lapwing.errors import FormatError
+from lapwing.protocol.messages.problems import Problem
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.pages.page_answers import HEADERS, page
 from lapwing.service.pages.sign_in import sent_form, to_sign_in
-from lapwing.service.problem_answers import DeskProblem, ProblemError, malformed
+from lapwing.service.problem_answers import ProblemError, malformed
 from lapwing.service.requests import check_query, collector_of
 from lapwing.service.security import COOKIE, form_proof, is_form_proof
 from lapwing.service.survey_life import USUAL_MINIMUM
@@ -63,7 +64,7 @@ async def _sent(request: Request, token: str) -> dict[str, bytes]:
     """Return the fields of a form that a page of this admin sent."""
     sent = _parts(request.headers.get("content-type", ""), await sent_form(request))
     if not is_form_proof(sent.get("proof", b"").decode("utf-8", "replace"), token):
-        raise ProblemError(DeskProblem.NOT_ALLOWED, "open the form on this site and send it again")
+        raise ProblemError(Problem.NOT_ALLOWED, "open the form on this site and send it again")
     return sent
 
 
@@ -72,9 +73,9 @@ def _admin_token(request: Request) -> str:
     token = request.cookies.get(COOKIE, "")
     role = collector_of(request).roles.role_of(token)
     if role is None:
-        raise ProblemError(DeskProblem.TOKEN_NEEDED, "sign in again; nothing was changed")
+        raise ProblemError(Problem.TOKEN_NEEDED, "sign in again; nothing was changed")
     if role != "admin":
-        raise ProblemError(DeskProblem.NOT_ALLOWED, "sign in with the token of an admin")
+        raise ProblemError(Problem.NOT_ALLOWED, "sign in with the token of an admin")
     return token
 
 

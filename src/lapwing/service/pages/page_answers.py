@@ -10,8 +10,9 @@ from jinja2 import Environment, FileSystemLoader
 from starlette.requests import Request
 from starlette.responses import Response
 
+from lapwing.protocol.messages.problems import Problem
 from lapwing.service.pages.plain_words import STATES
-from lapwing.service.problem_answers import DeskProblem, ProblemError
+from lapwing.service.problem_answers import ProblemError
 from lapwing.service.requests import collector_of
 
 POLICY = (
@@ -50,7 +51,7 @@ def problem_page(problem: ProblemError) -> Response:
         title=problem.problem.sentence,
         detail=problem.detail,
         again=problem.retry_after,
-        signed_in=problem.problem != DeskProblem.TOKEN_NEEDED,
+        signed_in=problem.problem != Problem.TOKEN_NEEDED,
     )
     if problem.retry_after is not None:
         answer.headers["retry-after"] = str(problem.retry_after)
@@ -68,6 +69,6 @@ def for_people(endpoint: Endpoint) -> Endpoint:
         except Exception as error:
             collector_of(request).log.defect(error)
             detail = "please report it; nothing was changed by it"
-            return problem_page(ProblemError(DeskProblem.DEFECT, detail))
+            return problem_page(ProblemError(Problem.DEFECT, detail))
 
     return answer

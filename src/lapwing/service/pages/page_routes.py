@@ -14,9 +14,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
+from lapwing.protocol.messages.problems import Problem
 from lapwing.service.pages import add_survey, sign_in, survey_pages, take_part
 from lapwing.service.pages.page_answers import for_people
-from lapwing.service.problem_answers import DeskProblem, ProblemError
+from lapwing.service.problem_answers import ProblemError
 from lapwing.service.requests import at
 
 FOLDER = Path(__file__).parent / "static"
@@ -88,7 +89,7 @@ class PageFiles:
         """Return the file of a name, or raise the problem that there is none."""
         file = self._files.get(name)
         if file is None:
-            raise ProblemError(DeskProblem.NOTHING_HERE, "there is no such file")
+            raise ProblemError(Problem.NOTHING_HERE, "there is no such file")
         headers = {"etag": file.tag, "cache-control": "no-cache"}
         if request.headers.get("if-none-match") == file.tag:
             return Response(status_code=304, headers=headers)

@@ -7,8 +7,9 @@ from urllib.parse import parse_qs, urlencode
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from lapwing.protocol.messages.problems import Problem
 from lapwing.service.pages.page_answers import HEADERS, page
-from lapwing.service.problem_answers import DeskProblem, ProblemError, malformed
+from lapwing.service.problem_answers import ProblemError, malformed
 from lapwing.service.receiving import ClientGoneError
 from lapwing.service.requests import collector_of, role_of
 from lapwing.service.security import COOKIE, form_proof
@@ -103,7 +104,7 @@ def _keep(request: Request, answer: Response, token: str, *, seconds: int) -> No
 async def sent_form(request: Request, *, largest: int | None = None) -> bytes:
     """Return the body of a form that one of our own pages sent."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise ProblemError(DeskProblem.NOT_ALLOWED, "another site sent this form; open this page")
+        raise ProblemError(Problem.NOT_ALLOWED, "another site sent this form; open this page")
     try:
         body = await collector_of(request).receiving.body(request.receive, request.scope["headers"])
     except ClientGoneError:

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from lapwing.protocol.messages.problems import Problem
 from lapwing.results.rounding import exact_text
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.collector import Collector
@@ -23,7 +24,7 @@ from lapwing.service.pages.plain_words import (
 )
 from lapwing.service.pages.result_views import difference_view, result_view
 from lapwing.service.pages.sign_in import admin_proof, analyst_here, to_sign_in
-from lapwing.service.problem_answers import DeskProblem, ProblemError, malformed
+from lapwing.service.problem_answers import ProblemError, malformed
 from lapwing.service.requests import check_query, collector_of
 from lapwing.service.results import Question
 from lapwing.service.survey_states import state_document, survey_rows
@@ -181,7 +182,7 @@ async def show_alarm(request: Request) -> Response:
             kept, query.get("epoch", ""), query.get("segment") or None
         )
     except ProblemError as problem:
-        if problem.problem != DeskProblem.CANNOT_BE_SAID:
+        if problem.problem != Problem.CANNOT_BE_SAID:
             raise
         found["refused"] = problem.detail
     template = "alarm.html" if query.get("part") else "alarm_page.html"
@@ -196,7 +197,7 @@ async def show_alarm(request: Request) -> Response:
 
 
 def _nobody() -> ProblemError:
-    return ProblemError(DeskProblem.TOKEN_NEEDED, "sign in again; the rest of the page stays")
+    return ProblemError(Problem.TOKEN_NEEDED, "sign in again; the rest of the page stays")
 
 
 def _found(request: Request) -> tuple[Collector, KeptSurvey]:
@@ -283,7 +284,7 @@ async def _document(
     try:
         return await _decoded(collector, kept, wish.question())
     except ProblemError as problem:
-        if problem.problem != DeskProblem.CANNOT_BE_SAID or not (wish.low or wish.high):
+        if problem.problem != Problem.CANNOT_BE_SAID or not (wish.low or wish.high):
             raise
         document = await _decoded(collector, kept, wish.question(ranged=False))
         told["range_problem"] = problem.detail
@@ -298,7 +299,7 @@ async def _decoded(collector: Collector, kept: KeptSurvey, question: Question) -
     except Exception as error:  # a decoder's defect: its place is written down, the page stays
         collector.log.defect(error)
         raise ProblemError(
-            DeskProblem.NO_RESULT, "the decoder failed; please report it. The reports are safe"
+            Problem.NO_RESULT, "the decoder failed; please report it. The reports are safe"
         ) from None
 
 

@@ -22,11 +22,14 @@ from lapwing.errors import (
     StoreError,
 )
 from lapwing.protocol.messages.batch import NO_SEGMENT
+from lapwing.protocol.messages.problems import Problem
 from lapwing.protocol.messages.tally import Tally
 from lapwing.service.storage.counting import Counting, Row, fold_group
 from lapwing.service.storage.driver import ConflictError, Driver, Transaction
 from lapwing.service.storage.state_file import exported, imported
 from lapwing.service.storage.store import (
+    ALREADY,
+    STORED,
     AccessToken,
     EpochState,
     FormerNotice,
@@ -104,7 +107,7 @@ DIGEST_BYTES = 16
 """Of the SHA-256 of a batch that are kept. Who finds two batches that share them, by 2^64 hashes,
 has one of the two counted, as with any two batches of one id."""
 
-_STORED = Outcome(Verdict.STORED)
+_STORED = Outcome(STORED)
 
 
 class Place(NamedTuple):
@@ -128,13 +131,13 @@ class Delta(NamedTuple):
     """Bytes that folding the group writes anew."""
 
 
-def refusal(place: Place) -> Verdict | None:
+def refusal(place: Place) -> Problem | None:
     """Return why a place takes no reports now; None when it does."""
     if place.survey_state == "draft":
-        return Verdict.UNKNOWN_SURVEY
+        return Problem.UNKNOWN_SURVEY
     if place.epoch_state == "closed" or place.survey_state == "retired":
-        return Verdict.CLOSED
-    return Verdict.NOT_OPEN if place.epoch_state == "planned" else None
+        return Problem.CLOSED
+    return Problem.NOT_OPEN if place.epoch_state == "planned" else None
 
 
 class Intake:
@@ -156,7 +159,7 @@ class Intake:
     def __init__(
         self,
         uploads: Sequence[Upload],
-        places: Mapping[tuple[str, str], Place | Verdict],
+        places: Mapping[tuple[str, str], Place | Problem],
         *,
         known: Callable[[int, list[bytes]], dict[bytes, bytes]],
         token: Callable[[int, bytes], bool | None],
@@ -175,7 +178,7 @@ class Intake:
             groups[upload.survey, upload.epoch].append(index)
         for key, indices in groups.items():
             place = places[key]
-            verdict = place if isinstance(place, Verdict) else refusal(place)
+            verdict = place if isinstance(place, Problem) else refusal(place)
             if verdict is not None:
                 for index in indices:
                     self.outcomes[index] = Outcome(verdict)
@@ -232,15 +235,15 @@ class Intake:
         digest = have.get(upload.id)
         if digest is not None:
             same = digest == upload.batch.digest[:DIGEST_BYTES]
-            return Verdict.ALREADY if same else Verdict.CHANGED
+            return ALREADY if same else Problem.CHANGED
         if place.upload == "tokens":
             if upload.token is None:
-                return Verdict.TOKEN_NEEDED
+                return Problem.UPLOAD_TOKEN_NEEDED
             if (place.survey, upload.token) in self.tokens:
-                return Verdict.TOKEN_USED
+                return Problem.UPLOAD_TOKEN_USED
             used = self._token(place.survey, upload.token)
             if used is not False:
-                return Verdict.TOKEN_NEEDED if used is None else Verdict.TOKEN_USED
+                return Problem.UPLOAD_TOKEN_NEEDED if used is None else Problem.UPLOAD_TOKEN_USED
         return None
 
     def _counted(
@@ -259,7 +262,7 @@ class Intake:
             for index, batch in zip(members, batches, strict=True):
                 refused = counting.refused(batch.records, batch.reports)
                 if refused:
-                    self.outcomes[index] = Outcome(Verdict.REFUSED, refused)
+                    self.outcomes[index] = Outcome(Problem.REFUSED, refused)
                 else:
                     good.append(index)
             members = good
@@ -738,13 +741,13 @@ class Store:
             raise NotStoredError("the survey has no epoch of this name; add it first")
         return Place(*rows[0])
 
-    def _met(self, transaction: Transaction, survey: str, epoch: str) -> Place | Verdict:
+    def _met(self, transaction: Transaction, survey: str, epoch: str) -> Place | Problem:
         """Return an epoch as an upload meets it; it stays so until the transaction has ended."""
         rows = transaction.rows(_PLACE + self._driver.share, survey, epoch)
         if rows:
             return Place(*rows[0])
         known = transaction.rows("SELECT key FROM surveys WHERE fingerprint = ?1", survey)
-        return Verdict.UNKNOWN_EPOCH if known else Verdict.UNKNOWN_SURVEY
+        return Problem.UNKNOWN_EPOCH if known else Problem.UNKNOWN_SURVEY
 
     def _token(self, transaction: Transaction, survey: int, digest: bytes) -> bool | None:
         rows = transaction.rows(_TOKEN, survey, digest)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from lapwing.protocol.messages.batch import Batch
+from lapwing.protocol.messages.problems import Problem
 
 SurveyState = Literal["draft", "published", "retired"]
 EpochState = Literal["planned", "open", "grace", "closed"]
@@ -87,19 +87,12 @@ class Upload(NamedTuple):
     """SHA-256 of the upload token, where one was sent."""
 
 
-class Verdict(StrEnum):
-    """What became of an upload; all but the first two are words of `Problem`."""
+STORED: Final = "stored"
+ALREADY: Final = "already stored"
+"""The batch was stored before, with the same bytes."""
 
-    STORED = "stored"
-    ALREADY = "already stored"
-    CHANGED = "batch-changed"
-    UNKNOWN_SURVEY = "unknown-survey"
-    UNKNOWN_EPOCH = "unknown-epoch"
-    NOT_OPEN = "epoch-not-open"
-    CLOSED = "epoch-closed"
-    TOKEN_NEEDED = "upload-token-needed"
-    TOKEN_USED = "upload-token-used"
-    REFUSED = "reports-refused"
+Verdict = Literal["stored", "already stored"] | Problem
+"""What became of an upload."""
 
 
 class Outcome(NamedTuple):
