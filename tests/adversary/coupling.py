@@ -25,6 +25,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import lapwing.mechanisms
 from lapwing.linear.memoized import Memoized
 from tests.mechanisms.test_matching_pursuit_law import log_chosen
 
@@ -73,6 +74,9 @@ class Tape:
 
 def everywhere(patch: pytest.MonkeyPatch, name: str, replacement: Callable[..., Any]) -> None:
     """Replace a function of the package in every module that has it by name."""
+    # One that is imported later would take the replacement by name, and hold it for ever.
+    for each in lapwing.mechanisms.__all__:
+        getattr(lapwing.mechanisms, each)
     modules = [m for key, m in list(sys.modules.items()) if key.split(".")[0] == "lapwing"]
     holders = [module for module in modules if callable(vars(module).get(name))]
     assert holders, f"the package has no {name}; teach the adversary the new sampler"

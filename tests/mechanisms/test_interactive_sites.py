@@ -254,7 +254,7 @@ class TestQuantiles:
 SMALL = Interval(-1, 1, bins=4).for_curator()
 TINY = [
     MatchingPursuit(2, dictionary, atoms=4, form=form)
-    for dictionary in ("legendre", "splines")
+    for dictionary in ("legendre", "fourier")
     for form in ("repaired", "published")
 ]
 

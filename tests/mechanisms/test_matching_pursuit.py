@@ -44,6 +44,7 @@ DOMAIN = Interval(-1, 1, bins=48, outside="clip")
 MIDDLES = (2 * np.arange(48) + 1) / 48 - 1
 APPROXIMATE = Promise("replace-one", epsilon=1, delta="1e-6")
 PURE = Promise("replace-one", epsilon=1)
+ONE_WIDTH = tuple(map(tuple, splines(9, MIDDLES, degree=0)))
 EVERY = [
     MatchingPursuit(3, atoms=8),
     MatchingPursuit(3, atoms=8, form="published"),
@@ -159,7 +160,7 @@ class TestPublishedExcess:
             assert cost > claimed + 0.3
 
     def test_our_published_form_is_charged_its_cost(self):
-        mechanism = MatchingPursuit(3, "splines", atoms=9, degree=0, form="published")
+        mechanism = MatchingPursuit(3, ONE_WIDTH, form="published")
         claimed = mechanism.claimed_epsilon(DOMAIN, PURE)
         # Equal disjoint functions: the range is twice the sensitivity, so 3 instead of 2.
         assert float(PURE.epsilon / claimed) == pytest.approx(1.5, rel=1e-3)

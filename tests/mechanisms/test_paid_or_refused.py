@@ -41,7 +41,7 @@ EVERY = [
     AdaptiveQuantiles(),
     AdaptiveQuantiles(4, guarded=False),
     MatchingPursuit(1, atoms=2),
-    MatchingPursuit(2, "splines", atoms=2, form="published"),
+    MatchingPursuit(2, "splines", atoms=3, form="published"),
     RunningPrefixSums(3),
 ]
 PROMISES = [

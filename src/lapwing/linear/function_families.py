@@ -120,6 +120,33 @@ def splines(count: int, points: Vector, *, degree: int) -> Vector:
     return values
 
 
+def nested_splines(count: int, points: Vector, *, degree: int) -> Vector:
+    """Return B-splines of several widths, at most `count`: float64 [up to count, points].
+
+    Pieces of degree 0 come first, then functions of `degree`, wide ones before narrow ones. The
+    widths are those of _SPLINE_LEVELS, as far as all functions of a width fit into `count` and
+    none is narrower than a point. The 109 of degree 0 and 1 reproduce the figures of Tao et al.
+    2026, who do not say how their 109 are made. A few splines of one width leave most of the
+    domain empty; a few of these never do.
+    """
+    levels: list[tuple[int, int]] = []
+    for higher, size in _SPLINE_LEVELS:
+        if higher and not degree:
+            continue
+        if size > points.size or size + sum(other for _, other in levels) > count:
+            break
+        levels.append((degree * higher, size))
+    levels.sort()
+    return np.vstack([splines(size, points, degree=min(d, size - 1)) for d, size in levels])
+
+
+_SPLINE_LEVELS = (
+    *((0, 1), (1, 2), (0, 2), (1, 4), (0, 4), (1, 8), (0, 8), (0, 16), (0, 32), (1, 32)),
+    *((1, 16), (0, 64), (1, 64), (0, 128), (1, 128), (0, 256)),
+)
+"""Whether of the higher degree, and how many functions."""
+
+
 def normal_curves(count: int, points: Vector) -> Vector:
     """Return normal distribution functions of many means and widths: float64 [count, points].
 
@@ -136,6 +163,22 @@ def normal_curves(count: int, points: Vector) -> Vector:
         for width in np.geomspace(0.01, 1, widths)
     ][:count]
     return np.array([ndtr((points - mean) / width) for mean, width in grid])
+
+
+def independent(functions: Vector) -> Vector:
+    """Return the functions without those that are a combination of functions before them."""
+    rows: list[Vector] = []
+    held = []
+    for number, function in enumerate(functions):
+        rest = function
+        for _ in range(2):  # once leaves rounding errors of the size of what was taken away
+            for row in rows:
+                rest = rest - (rest @ row) * row
+        size = np.linalg.norm(rest)
+        if size > 1e-8 * np.linalg.norm(function):
+            rows.append(rest / size)
+            held.append(number)
+    return functions[held]
 
 
 def orthonormal(functions: Vector) -> Vector:

@@ -359,6 +359,7 @@ class PursuitSite(InteractiveSite):
     ) -> None:
         check_site(mechanism, summary, promise, kind=MatchingPursuit)
         super().__init__(summary)
+        mechanism = mechanism.on(summary.domain)
         self._plan = mechanism.plan(summary.domain, promise)
         self._dictionary = mechanism.curves(summary.domain)
         self._source = source_of(rng)

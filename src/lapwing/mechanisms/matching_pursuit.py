@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
@@ -12,16 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from lapwing.errors import ArgumentError, FormatError, PrivacyError
+from lapwing.errors import ArgumentError, FormatError, LapwingWarning, PrivacyError
+from lapwing.linear.arrays import Vector
 from lapwing.linear.function_families import (
     UNIT,
     Dictionary,
     check_functions,
     fourier,
+    independent,
     legendre,
+    nested_splines,
     normal_curves,
     orthonormal,
-    splines,
 )
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.sums import CurveAnswers
@@ -230,9 +233,11 @@ def weight_matrix(gram: NDArray[np.float64], chosen: list[int]) -> NDArray[np.fl
 
 
 Form = Literal["repaired", "published"]
-Dictionaries = str | tuple[tuple[float, ...], ...]
+Part = str | Callable[[Vector], Any] | Sequence[float]
+"""A family by its name, or one function: by its values, or as what computes them."""
 
-FAMILIES = ("legendre", "splines", "normal-curves", "fourier")
+FAMILIES = {"legendre": 40, "splines": 109, "normal-curves": 400, "fourier": 40}
+"""The dictionaries that have a name, and how many functions they have where nobody says."""
 MOST_SYMBOLS = 1024
 MOST_ATOMS = 1000
 
@@ -248,16 +253,20 @@ class MatchingPursuit(Mechanism):
     ----------
     terms : int
         Functions to choose, in 1..64.
-    dictionary : str or tuple of tuples of float
-        "legendre", "splines", "normal-curves", "fourier"; or functions of your own, such as
-        distribution functions of public data, each by its values at the middles of the symbols.
-        It must not come from the data that are released.
-    atoms : int
-        Functions in the dictionary, at most 1000.
+    dictionary : str, or sequence
+        "legendre", "splines" (of several widths), "normal-curves" or "fourier". Or a list, whose
+        entries are joined: such names, and functions of your own, for example distribution
+        functions of public data. A function is a callable of an array of values of the domain,
+        or its own values at the middles of the symbols. None may come from the data that are
+        released.
+    atoms : int, optional
+        Most functions of each named family, at most 1000. Default: 40 of "legendre" and
+        "fourier", 109 "splines", 400 "normal-curves".
     degree : int
-        Of splines.
+        Of the splines that are not of degree 0; 0: all are.
     orthogonal : bool
-        True: the dictionary is orthonormalized first, in its order.
+        True: the dictionary is orthonormalized first, in its order. A function that is a
+        combination of those before it is left out.
     form : {"repaired", "published"}
         "repaired": Gumbel noise for the choice, each function's own sensitivity for its weight.
         "published": Laplace noise of one size for both, and a function may be chosen again, as
@@ -290,8 +299,8 @@ class MatchingPursuit(Mechanism):
     """
 
     terms: int = 6
-    dictionary: Dictionaries = "legendre"
-    atoms: int = 40
+    dictionary: str | Sequence[Part] = "legendre"
+    atoms: int | None = None
     degree: int = 1
     orthogonal: bool = False
     form: Form = "repaired"
@@ -301,16 +310,25 @@ class MatchingPursuit(Mechanism):
 
     def __post_init__(self) -> None:
         """Check the knobs."""
-        if isinstance(self.dictionary, str):
-            if self.dictionary not in FAMILIES:
-                raise ArgumentError(f"dictionary must be one of {', '.join(FAMILIES)}")
-        else:
-            given = tuple(tuple(map(float, function)) for function in self.dictionary)
-            check_functions(given)
-            object.__setattr__(self, "dictionary", given)
-            object.__setattr__(self, "atoms", len(given))
-        check_whole_field(self, "atoms", low=1, high=MOST_ATOMS)
-        check_whole_field(self, "terms", low=1, high=min(64, self.atoms))
+        parts = (self.dictionary,) if isinstance(self.dictionary, str) else self.dictionary
+        if callable(parts) or not len(parts):
+            raise ArgumentError("dictionary must be the name of one, or a list of functions")
+        entries = tuple(map(_entry, parts))
+        check_functions([entry for entry in entries if isinstance(entry, tuple)])
+        if not isinstance(self.dictionary, str):
+            object.__setattr__(self, "dictionary", entries)
+        if self.atoms is not None:
+            check_whole_field(self, "atoms", low=1, high=MOST_ATOMS)
+        elif isinstance(self.dictionary, str):
+            object.__setattr__(self, "atoms", FAMILIES[self.dictionary])
+        named = sum(self.atoms or FAMILIES[name] for name in entries if isinstance(name, str))
+        functions = named + sum(not isinstance(entry, str) for entry in entries)
+        if functions > MOST_ATOMS:
+            raise ArgumentError(
+                f"a dictionary must have at most {MOST_ATOMS} functions, got {functions}; use "
+                "smaller atoms"
+            )
+        check_whole_field(self, "terms", low=1, high=min(64, functions))
         if self.form not in ("repaired", "published"):
             raise ArgumentError(f"form must be 'repaired' or 'published', got {self.form!r}")
         if not 0 <= self.degree <= 5:
@@ -330,16 +348,39 @@ class MatchingPursuit(Mechanism):
             raise ArgumentError(
                 f"matching pursuit is for 2 to {MOST_SYMBOLS} symbols, got {held}; use fewer bins"
             )
-        if not isinstance(self.dictionary, str) and len(self.dictionary[0]) != held:
+        for part in self.dictionary:
+            if isinstance(part, tuple) and len(part) != held:
+                raise ArgumentError(
+                    f"every function of the dictionary must have {held} values, one per symbol, "
+                    f"got {len(part)}"
+                )
+
+    def on(self, domain: Domain) -> MatchingPursuit:
+        """Return the same with the values of all functions on a domain, as a release stores it.
+
+        Raises
+        ------
+        ArgumentError
+            When a function does not return a number for every value.
+        """
+        if isinstance(self.dictionary, str) or not any(map(callable, self.dictionary)):
+            return self
+        middles = (domain.left + domain.right) / 2
+        parts = [_values(part, middles) if callable(part) else part for part in self.dictionary]
+        return replace(self, dictionary=parts)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form; ArgumentError where a function is not given by its values."""
+        if not isinstance(self.dictionary, str) and any(map(callable, self.dictionary)):
             raise ArgumentError(
-                f"every function of the dictionary must have {held} values, one per symbol, got "
-                f"{len(self.dictionary[0])}"
+                "a function that is given as a callable has no JSON form; use mechanism.on(domain)"
             )
+        return super().to_document()
 
     def curves(self, domain: Domain) -> Dictionary:
         """Return the dictionary on the symbols of a domain."""
         self.check(domain)
-        return _dictionary(self, domain.left.size)
+        return _dictionary(self.on(domain), domain.left.size)
 
     def plan(self, domain: Domain, promise: Promise) -> PursuitPlan:
         """Return the noise of every round and what it costs; PrivacyError if it cannot be."""
@@ -354,7 +395,7 @@ class MatchingPursuit(Mechanism):
                 f"only {held} of these functions are different on {domain.left.size} symbols, too "
                 f"few for {self.terms} terms; use fewer terms, or more bins"
             )
-        facts = _sensitivities(self, domain.left.size)
+        facts = _sensitivities(self.on(domain), domain.left.size)
         if self.form == "published":
             plan = _published(self.terms, facts, promise)
         else:
@@ -363,14 +404,31 @@ class MatchingPursuit(Mechanism):
         return plan
 
     def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
-        """Return what a release will cost, before anything is drawn."""
-        return self.plan(domain, promise).loss
+        """Return what a release will cost, before anything is drawn.
+
+        A dictionary that cannot draw a plain curve gives a LapwingWarning: where the best `terms`
+        of its functions, without noise, are farther from a normal distribution or from a uniform
+        one than a straight line is from that normal distribution. Distribution functions of your
+        own are not judged: each of them is one that the data may have.
+        """
+        loss = self.plan(domain, promise).loss
+        worst = _distance_without_noise(self.on(domain), domain.left.size)
+        if worst > STRAIGHT_LINE:
+            warnings.warn(
+                f"{self.terms} functions of this dictionary cannot draw a plain curve: without any "
+                f"noise, they are up to {worst:.2f} (KS) off a uniform or a normal distribution, "
+                f"and a straight line is {STRAIGHT_LINE:.2f} off; use more terms, or another "
+                "dictionary",
+                LapwingWarning,
+                stacklevel=3,
+            )
+        return loss
 
     def claimed_epsilon(self, domain: Domain, promise: Promise) -> Fraction:
         """Return the epsilon that the paper's theorem 4 would state for the published form."""
         if self.form != "published":
             raise ArgumentError("only the published form has a claim that differs from its cost")
-        facts = _sensitivities(self, domain.left.size)
+        facts = _sensitivities(self.on(domain), domain.left.size)
         return 2 * self.terms * facts.published / self.plan(domain, promise).selection
 
     def _draw(
@@ -385,7 +443,8 @@ class MatchingPursuit(Mechanism):
             exact, dictionary, terms=self.terms, plan=plan, source=source, again=self.again
         )
         return Release(
-            self, summary.domain, np.array(answers, dtype=np.int64), [part], {"atoms": chosen}
+            self.on(summary.domain),
+            *(summary.domain, np.array(answers, dtype=np.int64), [part], {"atoms": chosen}),
         )
 
     def verify(self, release: Release) -> None:
@@ -403,7 +462,8 @@ class MatchingPursuit(Mechanism):
         atoms = release.choices.get("atoms")
         if not isinstance(atoms, list) or len(atoms) != self.terms:
             raise FormatError("a release of matching pursuit must name the functions it chose")
-        if any(type(atom) is not int or not 0 <= atom < self.atoms for atom in atoms):
+        functions = len(self.curves(release.domain).curves)
+        if any(type(atom) is not int or not 0 <= atom < functions for atom in atoms):
             raise FormatError("a release of matching pursuit names a function that is not there")
         if not self.again and len(set(atoms)) != len(atoms):
             raise FormatError("a release of matching pursuit must choose each function once")
@@ -429,21 +489,10 @@ class MatchingPursuit(Mechanism):
         distribution : Distribution
             On a domain of :meth:`check`; without raw data, or the result must stay secret.
         """
-        from scipy.optimize import isotonic_regression  # slow to import
-
         domain = distribution.domain
-        dictionary = self.curves(domain)
-        held = domain.left.size
-        products = dictionary.products[:, : domain.size]
-        exact = np.rint(products @ distribution.mass * UNIT).astype(np.int64)
-        chosen, answers = pursue(exact, dictionary, terms=self.terms, again=self.again)
-        weights = weight_matrix(dictionary.gram, chosen) @ np.array(answers) / UNIT**2
-        middles = weights @ dictionary.curves[chosen]
-        ends = np.append((middles[:-1] + middles[1:]) / 2, 1.0)
-        curve = np.clip(isotonic_regression(ends).x, 0.0, 1.0)
-        curve[-1] = 1.0
+        chosen, curve = _fit(self, self.curves(domain), distribution.mass)
         mass = np.zeros(domain.size)
-        mass[:held] = np.diff(curve, prepend=0.0)
+        mass[: curve.size] = np.diff(curve, prepend=0.0)
         provenance = {"class": "matching-pursuit", "atoms": chosen, "of": distribution.provenance}
         return Distribution(
             domain, mass, distribution.reports, distribution.guarantee, provenance=provenance
@@ -462,21 +511,93 @@ class _DictionarySensitivity:
 @memoized(most=16)
 def _dictionary(mechanism: MatchingPursuit, held: int) -> Dictionary:
     middles = (2 * np.arange(held) + 1) / held - 1
-    count = mechanism.atoms
-    if not isinstance(mechanism.dictionary, str):
-        functions: NDArray[Any] = np.array(mechanism.dictionary)
-    elif mechanism.dictionary == "legendre":
-        functions = legendre(count, middles)
-    elif mechanism.dictionary == "splines":
-        functions = splines(count, middles, degree=min(mechanism.degree, count - 1))
-    elif mechanism.dictionary == "fourier":
-        functions = fourier(count, middles)
-    else:
-        functions = normal_curves(count, middles)
+    given = mechanism.dictionary
+    parts = [
+        _family(part, mechanism.atoms or FAMILIES[part], middles, degree=mechanism.degree)
+        if isinstance(part, str)
+        else np.array([part], dtype=np.float64)
+        for part in ((given,) if isinstance(given, str) else given)
+    ]
+    functions = np.vstack(parts)
     try:
-        return Dictionary.of(orthonormal(functions) if mechanism.orthogonal else functions)
+        return Dictionary.of(
+            orthonormal(independent(functions)) if mechanism.orthogonal else functions
+        )
     except ValueError as error:
         raise ArgumentError(str(error)) from None
+
+
+def _family(name: str, count: int, middles: Vector, *, degree: int) -> Vector:
+    if name == "splines":
+        return nested_splines(count, middles, degree=degree)
+    families = {"legendre": legendre, "fourier": fourier, "normal-curves": normal_curves}
+    return families[name](count, middles)
+
+
+def _entry(part: Any) -> Any:
+    """Return an entry of a dictionary as it is held: a name, a callable, or a tuple of values."""
+    if isinstance(part, str) and part not in FAMILIES:
+        raise ArgumentError(
+            f"dictionary must be one of {', '.join(FAMILIES)}, or functions of your own"
+        )
+    return part if isinstance(part, str) or callable(part) else tuple(map(float, part))
+
+
+def _values(function: Callable[[Vector], Any], middles: Vector) -> tuple[float, ...]:
+    try:
+        values = np.asarray(function(middles), dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.zeros(0)
+    if values.shape != middles.shape:
+        raise ArgumentError(
+            "a function of a dictionary must return one number for every value of an array; wrap "
+            "one that takes a single number in numpy.vectorize"
+        )
+    return tuple(values.tolist())
+
+
+STRAIGHT_LINE = 0.25
+"""Distance (KS) of a straight line from the normal distribution whose standard deviation is a
+quarter of half the range."""
+
+
+@memoized(most=16)
+def _distance_without_noise(mechanism: MatchingPursuit, held: int) -> float:
+    """Return how far the best functions are from a uniform and from a normal distribution.
+
+    It depends on the dictionary and on the number of terms only: on no data. 0 for functions that
+    are distribution functions themselves.
+    """
+    from scipy.special import ndtr
+
+    dictionary = _dictionary(mechanism, held)
+    steps = np.diff(dictionary.curves, axis=1)
+    if (steps >= 0).all() and (dictionary.curves >= 0).all():
+        return 0.0
+    right = 2 * np.arange(1, held + 1) / held - 1
+    worst = 0.0
+    for curve in ((right + 1) / 2, ndtr(4 * right)):
+        curve = curve / curve[-1]
+        mass = np.diff(curve, prepend=0.0)
+        _, fitted = _fit(mechanism, dictionary, mass)
+        worst = max(worst, float(np.abs(fitted - curve).max()))
+    return worst
+
+
+def _fit(
+    mechanism: MatchingPursuit, dictionary: Dictionary, mass: Vector
+) -> tuple[list[int], Vector]:
+    """Return the functions chosen without noise, and their curve at the right ends."""
+    from scipy.optimize import isotonic_regression  # slow to import
+
+    exact = np.rint(dictionary.products[:, : mass.size] @ mass * UNIT).astype(np.int64)
+    chosen, answers = pursue(exact, dictionary, terms=mechanism.terms, again=mechanism.again)
+    weights = weight_matrix(dictionary.gram, chosen) @ np.array(answers) / UNIT**2
+    middles = weights @ dictionary.curves[chosen]
+    ends = np.append((middles[:-1] + middles[1:]) / 2, 1.0)
+    curve: Vector = np.clip(isotonic_regression(ends).x, 0.0, 1.0)
+    curve[-1] = 1.0
+    return chosen, curve
 
 
 @memoized(most=16)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from benchmarks.accuracy.papers.functional_approximation import central_index
 from benchmarks.accuracy.papers.functional_approximation.central_columns import (
@@ -29,7 +26,6 @@ from benchmarks.accuracy.papers.functional_approximation.central_sweeps import (
 )
 from benchmarks.summaries import geometric
 from benchmarks.verdicts import Cell, Claim, less
-from lapwing.linear.function_families import splines
 
 TITLE = "The functional-approximation paper: dictionaries (figures 8, 9, 24-27)"
 FULL: dict[str, Any] = {
@@ -56,24 +52,10 @@ THREE = ("Legendre 200", NESTED, "normal CDFs")
 """The paper's dictionaries, as far as it says how they are made."""
 
 
-@lru_cache(maxsize=4)
-def nested_splines(held: int) -> tuple[tuple[float, ...], ...]:
-    """Return 109 B-splines of degree 0 and 1, from as wide as the domain to 1/32 of it.
-
-    The paper does not say how its 109 are made. On one fine grid of equal knots, thirty of them
-    could not even cover the domain, so they are of several widths here: 1 to 32 pieces of degree
-    0, and 2, 4, 8 and 32 functions of degree 1.
-    """
-    points = (2 * np.arange(held) + 1) / held - 1
-    parts = [splines(count, points, degree=0) for count in (1, 2, 4, 8, 16, 32)]
-    parts += [splines(count, points, degree=1) for count in (2, 4, 8, 32)]
-    return tuple(map(tuple, np.vstack(parts).tolist()))
-
-
-DICTIONARIES: Mapping[str, Callable[[int], Mapping[str, Any]]] = {
-    "Legendre 200": lambda _: {"dictionary": "legendre", "atoms": 200},
-    NESTED: lambda held: {"dictionary": nested_splines(held)},
-    "normal CDFs": lambda _: {"dictionary": "normal-curves", "atoms": 400},
+DICTIONARIES: Mapping[str, Mapping[str, Any]] = {
+    "Legendre 200": {"dictionary": "legendre", "atoms": 200},
+    NESTED: {"dictionary": "splines", "atoms": 109},
+    "normal CDFs": {"dictionary": "normal-curves", "atoms": 400},
 }
 SHOWN = ("as printed*", "repaired")
 WELL = 0.05
@@ -116,9 +98,7 @@ def _cell(
 ) -> Distances:
     """Return the distances of all dictionaries in every repeat, on the same people."""
     people = column.kept or PEOPLE
-    made = {
-        name: forms(terms, **DICTIONARIES[name](column.domain.left.size)) for name in dictionaries
-    }
+    made = {name: forms(terms, **DICTIONARIES[name]) for name in dictionaries}
     kept: Distances = {}
     for repeat in range(repeats):
         cell = ("dictionaries", seed, column.name, people, epsilon, repeat)
