@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import lapwing as lw
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.storage.opening import SqliteStore
@@ -22,9 +25,22 @@ from lapwing.service.storage.store import (
     StoredEpoch,
     UploadTokens,
 )
-from tests.service.uploading import HASHED, SEGMENTED, codes, counts, fold, publish, upload
+from tests.damaged_documents import mutants
+from tests.service.uploading import (
+    HASHED,
+    LABELS,
+    SEGMENTED,
+    codes,
+    counts,
+    fold,
+    publish,
+    upload,
+)
 
 FP = SEGMENTED.fingerprint
+
+MUTANTS = 40
+"""Ways in which each line of a file is damaged."""
 
 
 @pytest.fixture
@@ -134,7 +150,12 @@ def test_what_comes_while_it_is_written_is_not_in_it(store: Store, target: Store
 
 
 def sealed(lines: list[Any]) -> list[bytes]:
-    written = [json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines]
+    written = [
+        line
+        if isinstance(line, bytes)
+        else json.dumps(line, separators=(",", ":")).encode() + b"\n"
+        for line in lines
+    ]
     end = {"lines": len(written), "sha256": sha256(b"".join(written)).hexdigest()}
     return [*written, json.dumps({"end": end}).encode() + b"\n"]
 
@@ -182,3 +203,128 @@ def test_a_damaged_file_changes_nothing(tmp_path: Path, target: Store) -> None:
             target.import_(chunks)
         assert target.surveys() == []
     assert target.import_(lines) == FP
+
+
+def refused(target: Store, lines: list[Any], match: str) -> None:
+    """Check that a file which is whole is refused for what it says, and nothing of it is kept."""
+    with pytest.raises(FormatError, match=match):
+        target.import_(sealed(lines))
+    with target._driver.reading() as transaction:
+        for table in ("surveys", "epochs", "ledger", "deltas", "folded", "refused", "ended"):
+            assert not transaction.rows(f"SELECT * FROM {table}")
+
+
+def test_a_file_of_nothing_but_its_end_is_refused(target: Store) -> None:
+    refused(target, [], "holds no survey, only its end")
+
+
+BITS = lw.Survey("bits", lw.randomizers.OptimizedUnaryEncoding(lw.Categories(4), 1))
+
+
+def test_rows_that_no_randomizer_can_give_are_refused(store: Store, target: Store) -> None:
+    publish(store, BITS)
+    publish(store, HASHED)
+    publish(store)
+    store.store([upload([1], survey) for survey in (BITS, HASHED, LABELS)])
+    bits, log, labels = (
+        [json.loads(line) for line in store.export(survey.fingerprint)][:-1]
+        for survey in (BITS, HASHED, LABELS)
+    )
+
+    def rows(body: bytes, *, reports: int, form: str) -> dict[str, Any]:
+        text = b64encode(body).decode()
+        return {"rows": {"segment": "other", "reports": reports, "form": form, "body": text}}
+
+    def counted(*numbers: int) -> bytes:
+        return np.array(numbers, dtype="<i8").tobytes()
+
+    # Bit 0 was set in two of one report; 65 labels of 64; one report, of which two were counted.
+    for lines, body, reports, form in (
+        (bits, counted(1, 2, 0, 0, 0), 1, "counts"),
+        (bits, counted(1, -1, 0, 0, 0), 1, "counts"),
+        (bits, counted(2**62, 0, 0, 0, 0), 2**62, "counts"),
+        (bits, bytes([16]), 1, "records"),
+        (labels, bytes([64]), 1, "records"),
+        (labels, counted(1, *[1] * 64), 1, "counts"),
+        (labels, counted(*[0] * 65), 0, "counts"),
+        (labels, b"", 0, "records"),
+        (log, b"", 0, "records"),
+        (log, b"\xff" * 7, 1, "records"),
+        (log, counted(1), 1, "counts"),
+    ):
+        (place,) = (number for number, line in enumerate(lines) if "rows" in line)
+        changed = [*lines[:place], rows(body, reports=reports, form=form), *lines[place + 1 :]]
+        refused(target, changed, f"line {place + 1} of the file")
+
+
+def test_lines_that_no_collector_writes_are_refused(store: Store, target: Store) -> None:
+    filled(store)
+    store.put_epoch(FP, StoredEpoch("w3"))
+    lines = [json.loads(line) for line in store.export(FP)][:-1]
+    for place, line in enumerate(lines[1:], 1):
+        if "rows" not in line:  # two equal rows are as many reports again
+            refused(target, [*lines[:place], line, *lines[place:]], f"line {place + 2} of the file")
+    row = next(line for line in lines if "rows" in line)
+    batches = next(line for line in lines if "batches" in line)
+    w2, w3 = (
+        next(n for n, line in enumerate(lines) if line.get("epoch", {}).get("name") == name)
+        for name in ("w2", "w3")
+    )
+    many = {"batches": {key: b64encode(bytes(range(64))).decode() for key in ("ids", "digests")}}
+    for changed, match in (
+        ([*lines[: w3 + 1], row, *lines[w3 + 1 :]], "epoch w3 .* has not opened"),
+        ([*lines[:w2], batches, *lines[w2:]], "epoch w1 .* is closed"),
+        ([line for line in lines if "batches" not in line], "epoch w2 .* list the batches"),
+        ([many if "batches" in line else line for line in lines], "epoch w2 .* list the batches"),
+        ([*lines, {"ended": ["w2"]}], "deleted epoch must be named once"),
+        ([*lines, {"refused": {"epoch": "w1", "reason": "\x00", "number": 1}}], "a reason"),
+        ([*lines, {"refused": {"epoch": "w1", "reason": "r", "number": 10**30}}], "one is larger"),
+    ):
+        refused(target, changed, match)
+    for deep in (90, 3000, 300_000):
+        nested = b'{"ended":' + b"[" * deep + b"]" * deep + b"}\n"
+        refused(target, [*lines, nested], f"line {len(lines) + 1} of the file")
+    assert target.import_(sealed(lines)) == FP
+
+
+def test_a_message_about_a_file_holds_no_report(store: Store, target: Store) -> None:
+    publish(store)
+    store.store([upload([42], LABELS)])
+    lines = [json.loads(line) for line in store.export(LABELS.fingerprint)][:-1]
+    (row,) = (line["rows"] for line in lines if "rows" in line)
+    row["body"] = b64encode(b"\xfe").decode()
+    with pytest.raises(FormatError) as caught:
+        target.import_(sealed(lines))
+    assert "254" not in str(caught.value) and row["body"] not in str(caught.value)
+    assert "at position 0" in str(caught.value)
+
+
+def test_whatever_is_damaged_is_refused_or_is_a_state_again(tmp_path: Path, target: Store) -> None:
+    source = SqliteStore(tmp_path / "source.db")
+    filled(source)
+    lines = [json.loads(line) for line in source.export(FP)][:-1]
+    source.close()
+    for place, line in enumerate(lines):
+        if place == 0:
+            line = {**line, "survey": {}}  # a survey's document is damaged in tests of its own
+        for mutant in mutants(line, most=MUTANTS, seed=place):
+            damaged = mutant if place else {**mutant, "survey": lines[0]["survey"]}
+            try:
+                written = sealed([*lines[:place], damaged, *lines[place + 1 :]])
+            except (TypeError, ValueError, RecursionError):
+                continue  # it cannot be written as JSON at all
+            try:
+                target.import_(written)
+            except FormatError:
+                assert target.surveys() == []
+                continue
+            assert target.check() == []
+            again = b"".join(target.export(FP))
+            target.delete_survey(FP)
+            fold(target)
+            with target._driver.writing() as transaction:
+                transaction.run("DELETE FROM ended")
+            target.import_([again])
+            target.delete_survey(FP)
+            with target._driver.writing() as transaction:
+                transaction.run("DELETE FROM ended")

@@ -9,15 +9,18 @@ the SHA-256 of them all. A file that ends early is refused whole.
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import pairwise
 from typing import Any
 
-from lapwing.documents import canonical, parse, require, require_format
+from lapwing.documents import canonical, parse, require, require_format, require_plain
 from lapwing.errors import ArgumentError, FormatError, LapwingError, StoreError
 from lapwing.privacy.exact_numbers import check_whole
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.service.storage.counting import COUNTS, UPSERT, Counting, Row
 from lapwing.service.storage.driver import Transaction
 from lapwing.service.storage.store import FormerNotice, StoredEpoch, StoredSurvey
@@ -34,7 +37,7 @@ from lapwing.service.storage.survey_rows import (
     insert_notice,
     insert_survey,
 )
-from lapwing.survey.survey import NOTICE, Survey
+from lapwing.survey.survey import NOTICE
 
 FORMAT = "lapwing-collector-state"
 VERSION = 1
@@ -46,6 +49,9 @@ _LONGEST = 64 * 2**20
 
 _EPOCH_KEYS = EPOCH_COLUMNS.split(", ")
 _KINDS = ("epoch", "rows", "batches", "refused", "upload_tokens", "ended", "notices")
+
+_REASON = re.compile(r"[a-z][a-z-]{0,99}")
+_HASH = re.compile(r"[0-9a-f]{64}")
 
 
 def exported(transaction: Transaction, survey: str, counting: Counting) -> Iterator[bytes]:
@@ -155,144 +161,229 @@ def imported(transaction: Transaction, chunks: Iterable[bytes]) -> str:
     Raises
     ------
     FormatError
-        When the file is not one of these, of an unknown version, or damaged.
+        When the file is not one of these, of an unknown version or damaged, or holds what no
+        collector can have written. The message names the line.
     ArgumentError
         When the survey is there already.
     """
-    lines = _checked(chunks)
-    try:
-        fingerprint = _kept(transaction, lines)
-    except FormatError:
-        raise
-    except LapwingError as error:
-        if isinstance(error, StoreError):
-            raise
-        raise FormatError(f"the file of a survey's state cannot be used: {error}") from None
-    except (KeyError, TypeError, ValueError):
-        raise FormatError("the file of a survey's state is damaged: a line is not legal") from None
-    if fingerprint is None:
-        raise ArgumentError("the survey already exists here; delete it first, or keep it")
-    return fingerprint
+    kept: _Import | None = None
+    for number, document in _checked(chunks):
+        try:
+            if kept is None:
+                kept = _Import(transaction, document)
+            else:
+                kept.take(document)
+        except (LapwingError, KeyError, TypeError, ValueError) as error:
+            if isinstance(error, StoreError | _ExistsError):
+                raise
+            known = isinstance(error, LapwingError)
+            reason = str(error) if known else "it is not what a collector writes"
+            raise FormatError(
+                f"line {number} of the file of a survey's state cannot be used: {reason}; nothing "
+                "was imported"
+            ) from None
+    if kept is None:
+        raise FormatError(
+            "the file of a survey's state holds no survey, only its end; export it again"
+        )
+    kept.check_end()
+    return kept.fingerprint
 
 
-def _kept(transaction: Transaction, lines: Iterator[dict[str, Any]]) -> str | None:
-    head = next(lines)
-    require_format(head, name=FORMAT, version=VERSION)
-    keys = {"survey", "state", "minimum", "upload", "retention_days"}
-    require(head, {"format", "version", *keys}, name="a survey's state")
-    if head["state"] not in ("draft", "published", "retired"):
-        raise FormatError("a survey's state must be draft, published or retired")
-    document = canonical(head["survey"])
-    counting = Counting(document)
-    fingerprint = counting.survey.fingerprint
-    others = [head[key] for key in ("state", "minimum", "upload", "retention_days")]
-    survey = StoredSurvey(fingerprint, document, *others)
-    check_survey(survey)
-    key = insert_survey(transaction, survey)
-    if key is None:
-        return None
-    epoch: int | None = None
-    part = 0
-    for line in lines:
+class _ExistsError(ArgumentError):
+    """The survey is there already, whatever else the file holds."""
+
+
+@dataclass
+class _Filling:
+    """An epoch whose lines are being read, and what they have held so far."""
+
+    key: int
+    name: str
+    state: str
+    rows: int = 0
+    reports: int = 0
+    batches: int = 0
+    last: bytes = b""
+    """Id of the last batch; the ids ascend, so that none is there twice."""
+
+
+class _Import:
+    """A survey that is being read, a line at a time, into a transaction."""
+
+    def __init__(self, transaction: Transaction, head: dict[str, Any]) -> None:
+        require_format(head, name=FORMAT, version=VERSION)
+        keys = {"survey", "state", "minimum", "upload", "retention_days"}
+        require(head, {"format", "version", *keys}, name="a survey's state")
+        if head["state"] not in ("draft", "published", "retired"):
+            raise FormatError("a survey's state must be draft, published or retired")
+        document = canonical(head["survey"])
+        self._transaction = transaction
+        self._counting = Counting(document)
+        self.fingerprint = self._counting.survey.fingerprint
+        others = [head[key] for key in ("state", "minimum", "upload", "retention_days")]
+        survey = StoredSurvey(self.fingerprint, document, *others)
+        check_survey(survey)
+        key = insert_survey(transaction, survey)
+        if key is None:
+            raise _ExistsError("the survey already exists here; delete it first, or keep it")
+        self._key = key
+        self._epochs: dict[str, _Filling] = {}
+        self._epoch: _Filling | None = None
+        self._refused: set[tuple[str, str]] = set()
+        self._token = b""
+        self._once: set[str] = set()
+
+    def take(self, line: dict[str, Any]) -> None:
+        """Keep what a line after the first one says."""
         require(line, set(), name="a line of a survey's state", optional=_KINDS)
+        require_plain(line, name="a line of a survey's state")
         ((kind, said),) = line.items()
-        if kind == "epoch":
-            require(said, set(_EPOCH_KEYS), name="an epoch")
-            made = StoredEpoch(**said)
-            check_epoch(made)
-            epoch, part = insert_epoch(transaction, key, made), 0
-        elif kind == "rows":
-            _keep_row(transaction, _known(epoch), part, said, counting)
-            part += 1
-        elif kind == "batches":
-            ids, digests = _parts(said["ids"], 16), _parts(said["digests"], 16)
-            rows = [(_known(epoch), *pair) for pair in zip(ids, digests, strict=True)]
-            transaction.many("INSERT INTO ledger (epoch, id, digest) VALUES (?1, ?2, ?3)", rows)
-        elif kind == "refused":
-            _keep_refused(transaction, key, said)
-        elif kind == "ended":
-            if not isinstance(said, list):
-                raise FormatError("the names of deleted epochs must be a list")
-            for name in said:
-                check_epoch(StoredEpoch(name))
-            end_names(transaction, fingerprint, said)
-        elif kind == "notices":
-            for one in said:
-                insert_notice(transaction, key, _former_notice(counting.survey, one))
+        if kind in ("ended", "notices"):
+            if kind in self._once or not isinstance(said, list):
+                raise FormatError(f"{kind} must be one list, in one line")
+            self._once.add(kind)
+        getattr(self, f"_take_{kind}")(said)
+
+    def check_end(self) -> None:
+        """Raise FormatError unless all lines together are a state that a collector can have."""
+        for epoch in self._epochs.values():
+            self._check_filled(epoch)
+
+    def _take_epoch(self, said: Any) -> None:
+        require(said, set(_EPOCH_KEYS), name="an epoch")
+        made = StoredEpoch(**said)
+        check_epoch(made)
+        if made.name in self._epochs:
+            raise FormatError("an epoch of this name came before")
+        key = insert_epoch(self._transaction, self._key, made)
+        self._epoch = self._epochs[made.name] = _Filling(key, made.name, made.state)
+
+    def _filled(self) -> _Filling:
+        if self._epoch is None:
+            raise FormatError("an epoch must come first")
+        return self._epoch
+
+    def _take_rows(self, said: Any) -> None:
+        require(said, {"segment", "reports", "form", "body"}, name="rows of a survey's state")
+        epoch, counting = self._filled(), self._counting
+        if said["form"] not in ("counts", "records"):
+            raise FormatError('the form of rows must be "counts" or "records"')
+        segment, body = counting.segment(said["segment"]), b64decode(said["body"], validate=True)
+        row = Row(said["reports"], COUNTS if said["form"] == "counts" else 0, body)
+        # Added up here already, so that a file of another survey's numbers is refused, not stored.
+        try:
+            tally = counting.total([row])
+            if type(row.reports) is not int or not 1 <= row.reports == tally.total:
+                raise FormatError("rows must be as many reports as they say, at least one")
+        except StoreError:
+            raise FormatError("rows must be counts or records of this survey's size") from None
+        if isinstance(tally, CountTally):
+            counting.survey.randomizer.channel.check(tally)
+        epoch.reports += row.reports
+        if epoch.reports > LATEST:
+            raise FormatError(f"an epoch must have at most {LATEST} reports")
+        if counting.is_log:
+            self._transaction.run(UPSERT, epoch.key, segment, epoch.rows, *row)
         else:
-            tokens = [(key, bytes.fromhex(one), 0) for one in said["unused"]]
-            tokens += [(key, bytes.fromhex(one), 1) for one in said["used"]]
-            transaction.many(
-                "INSERT INTO upload_tokens (survey, digest, used) VALUES (?1, ?2, ?3)", tokens
+            self._transaction.run(
+                "INSERT INTO deltas (epoch, segment, reports, form, body)"
+                " VALUES (?1, ?2, ?3, ?4, ?5)",
+                epoch.key,
+                segment,
+                *row,
             )
-    return fingerprint
+        epoch.rows += 1
 
+    def _take_batches(self, said: Any) -> None:
+        require(said, {"ids", "digests"}, name="batches of a survey's state")
+        epoch = self._filled()
+        ids, digests = _parts(said["ids"], 16), _parts(said["digests"], 16)
+        epoch.last = _ascending([epoch.last, *ids], "ids of batches")
+        epoch.batches += len(ids)
+        rows = [(epoch.key, *pair) for pair in zip(ids, digests, strict=True)]
+        self._transaction.many("INSERT INTO ledger (epoch, id, digest) VALUES (?1, ?2, ?3)", rows)
 
-def _former_notice(survey: Survey, said: Any) -> FormerNotice:
-    require(said, {"until", "text"}, name="a former text of a survey")
-    check_whole("until", said["until"], low=0, high=LATEST)
-    silent = dict.fromkeys(NOTICE)
-    return FormerNotice(said["until"], replace(survey, **{**silent, **said["text"]}).notice)
+    def _check_filled(self, epoch: _Filling) -> None:
+        where = f"epoch {epoch.name} of the file of a survey's state cannot be used: "
+        if epoch.state == "planned" and (epoch.reports or epoch.batches):
+            raise FormatError(f"{where}it has not opened, so it can have no reports")
+        if epoch.state == "closed" and epoch.batches:
+            raise FormatError(f"{where}it is closed, so it has no list of batches")
+        takes = epoch.state in ("open", "grace")
+        if takes and not min(epoch.reports, 1) <= epoch.batches <= epoch.reports:
+            raise FormatError(
+                f"{where}it must list the batches that its reports came in, at least one and at "
+                "most one for each report"
+            )
 
-
-def _keep_row(
-    transaction: Transaction, epoch: int, part: int, said: dict[str, Any], counting: Counting
-) -> None:
-    require(said, {"segment", "reports", "form", "body"}, name="rows of a survey's state")
-    segment, body = counting.segment(said["segment"]), b64decode(said["body"], validate=True)
-    row = Row(said["reports"], COUNTS if said["form"] == "counts" else 0, body)
-    # Added up here already, so that a file of another survey's numbers is refused, not stored.
-    try:
-        right = type(row.reports) is int and counting.total([row]).total == row.reports
-    except StoreError:
-        right = False
-    if not right:
-        raise FormatError("rows of a survey's state are not as many reports of it as they say")
-    if counting.is_log:
-        transaction.run(UPSERT, epoch, segment, part, *row)
-    else:
-        transaction.run(
-            "INSERT INTO deltas (epoch, segment, reports, form, body) VALUES (?1, ?2, ?3, ?4, ?5)",
+    def _take_refused(self, said: Any) -> None:
+        require(said, {"epoch", "reason", "number"}, name="refused uploads")
+        epoch, reason, number = said["epoch"], said["reason"], said["number"]
+        if not isinstance(epoch, str) or not isinstance(reason, str):
+            raise FormatError("refused uploads must name an epoch and a reason")
+        if epoch:
+            check_epoch(StoredEpoch(epoch))
+        if not _REASON.fullmatch(reason) or (epoch, reason) in self._refused:
+            raise FormatError("a reason of refused uploads must be a word that comes once")
+        check_whole("the number of refused uploads", number, low=0, high=LATEST)
+        self._refused.add((epoch, reason))
+        self._transaction.run(
+            "INSERT INTO refused (survey, epoch, reason, number) VALUES (?1, ?2, ?3, ?4)",
+            self._key,
             epoch,
-            segment,
-            *row,
+            reason,
+            number,
         )
 
+    def _take_upload_tokens(self, said: Any) -> None:
+        require(said, {"unused", "used"}, name="upload tokens")
+        texts = [(one, used) for used, key in enumerate(("unused", "used")) for one in said[key]]
+        if not all(isinstance(one, str) and _HASH.fullmatch(one) for one, _ in texts):
+            raise FormatError("an upload token must be 64 hex digits")
+        tokens = sorted((bytes.fromhex(one), used) for one, used in texts)
+        self._token = _ascending([self._token, *(one for one, _ in tokens)], "upload tokens")
+        self._transaction.many(
+            "INSERT INTO upload_tokens (survey, digest, used) VALUES (?1, ?2, ?3)",
+            [(self._key, *token) for token in tokens],
+        )
 
-def _keep_refused(transaction: Transaction, survey: int, said: dict[str, Any]) -> None:
-    require(said, {"epoch", "reason", "number"}, name="refused uploads")
-    epoch, reason, number = said["epoch"], said["reason"], said["number"]
-    if not isinstance(epoch, str) or not isinstance(reason, str) or type(number) is not int:
-        raise FormatError("refused uploads are an epoch, a reason and a number")
-    check_whole("the number of refused uploads", number, low=0, high=LATEST)
-    transaction.run(
-        "INSERT INTO refused (survey, epoch, reason, number) VALUES (?1, ?2, ?3, ?4)",
-        survey,
-        epoch,
-        reason,
-        number,
-    )
+    def _take_ended(self, said: list[Any]) -> None:
+        for name in said:
+            check_epoch(StoredEpoch(name))
+        if len(set(said)) != len(said) or set(said) & set(self._epochs):
+            raise FormatError("a deleted epoch must be named once, and not be in the file")
+        end_names(self._transaction, self.fingerprint, said)
+
+    def _take_notices(self, said: list[Any]) -> None:
+        silent = dict.fromkeys(NOTICE)
+        for one in said:
+            require(one, {"until", "text"}, name="a former text of a survey")
+            check_whole("until", one["until"], low=0, high=LATEST)
+            notice = replace(self._counting.survey, **{**silent, **one["text"]}).notice
+            insert_notice(self._transaction, self._key, FormerNotice(one["until"], notice))
 
 
-def _known(epoch: int | None) -> int:
-    if epoch is None:
-        raise FormatError("the file of a survey's state is damaged: rows before any epoch")
-    return epoch
+def _ascending(found: list[bytes], name: str) -> bytes:
+    """Return the last one; FormatError unless each is greater than the one before."""
+    if any(one >= other for one, other in pairwise(found)):
+        raise FormatError(f"{name} must ascend, each of them once")
+    return found[-1]
 
 
-def _checked(chunks: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """Yield the documents of the lines; FormatError unless the last one fits those before it."""
+def _checked(chunks: Iterable[bytes]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield number and document of each line; FormatError unless the last fits those before it."""
     digest, count, end = sha256(), 0, None
-    for line in _lines(chunks):
+    for number, line in enumerate(_lines(chunks), 1):
         if end is not None:
             raise FormatError("the file of a survey's state continues after its end")
-        document = parse(line, name="a line of a survey's state")
+        document = parse(line, name=f"line {number} of the file of a survey's state")
         if "end" in document:
             end = document
             continue
         digest.update(line)
         count += 1
-        yield document
+        yield number, document
     if end != {"end": {"lines": count, "sha256": digest.hexdigest()}}:
         raise FormatError(
             "the file of a survey's state is damaged or ends early; nothing was imported"
