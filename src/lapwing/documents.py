@@ -22,7 +22,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import IO, Any, ClassVar, Self, TypeVar
 
-from lapwing.errors import FormatError, LapwingError, TallyError, kind_of
+from lapwing.errors import ArgumentError, FormatError, LapwingError, TallyError, kind_of
 
 Built = TypeVar("Built")
 
@@ -454,7 +454,7 @@ def spelled_number(text: Any, *, name: str) -> Fraction:
 
 
 @contextmanager
-def replacing(path: Path, *, mode: int = 0o644) -> Iterator[IO[bytes]]:
+def replacing(path: Path, *, mode: int = 0o644, absent: bool = False) -> Iterator[IO[bytes]]:
     """Open a temporary file beside `path` that takes its place when the block ends well.
 
     On an exception, also Ctrl-C, the temporary file is removed and `path` stays as it was. The
@@ -467,6 +467,9 @@ def replacing(path: Path, *, mode: int = 0o644) -> Iterator[IO[bytes]]:
         Its folder must exist.
     mode : int
         Permission bits of the new file, before the process's umask.
+    absent : bool
+        Whether nothing may have the name when the block ends. Then an ArgumentError, and what has
+        the name stays: of several processes, one gives its file the name.
     """
     folder = path.parent
     try:
@@ -482,11 +485,41 @@ def replacing(path: Path, *, mode: int = 0o644) -> Iterator[IO[bytes]]:
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(temporary, mode & ~umask)
-        os.replace(temporary, path)
+        if absent:
+            _take_name(temporary, path)
+        else:
+            os.replace(temporary, path)
         sync_folder(folder)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _take_name(temporary: str, path: Path) -> None:
+    """Give a file its name in one step; ArgumentError where something has that name."""
+    try:
+        os.link(temporary, path)
+        os.unlink(temporary)
+    except FileExistsError:
+        check_absent(path)
+        raise
+    except OSError:
+        # A file system without links. The name is taken first, by an empty file.
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        except FileExistsError:
+            check_absent(path)
+            raise
+        os.replace(temporary, path)
+
+
+def check_absent(path: Path) -> None:
+    """Raise ArgumentError when something has the name of an output that replaces nothing."""
+    if os.path.lexists(path):
+        raise ArgumentError(
+            f"the output {path.name} already exists, and is not replaced; use it, or choose "
+            "another name"
+        )
 
 
 def sync_folder(folder: Path) -> None:

@@ -350,7 +350,7 @@ def _either(words: Sequence[str]) -> str:
 
 
 @contextmanager
-def writing(path: Path, *, mode: int = 0o644) -> Iterator[IO[bytes]]:
+def writing(path: Path, *, mode: int = 0o644, absent: bool = False) -> Iterator[IO[bytes]]:
     """Open the output; it takes its name when the block ends well, see `replacing`.
 
     Errors of the disk name the output, not the temporary file.
@@ -360,10 +360,12 @@ def writing(path: Path, *, mode: int = 0o644) -> Iterator[IO[bytes]]:
     path : Path
     mode : int
         Permission bits of the file, before the process's umask.
+    absent : bool
+        Whether nothing may have the name when the block ends.
     """
     target = path.resolve()  # what a link points to is replaced, not the link
     try:
-        with replacing(target, mode=mode) as stream:
+        with replacing(target, mode=mode, absent=absent) as stream:
             yield stream
     except OSError as error:
         temporary = f".{target.name}."

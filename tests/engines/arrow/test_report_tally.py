@@ -251,7 +251,9 @@ def test_a_killed_randomization_keeps_what_is_published(tmp_path: Path) -> None:
     paths = _values(tmp_path / "in")
     output = tmp_path / "out"
     assert _killed("randomize", 3, tmp_path / "in", output)
-    first = {path.name: path.read_bytes() for path in output.glob("part-*.parquet")}
+    assert not output.exists()
+    parts = tmp_path / ".out.unpublished" / "parts"
+    first = {path.name: path.read_bytes() for path in parts.glob("part-*.parquet")}
     assert 1 <= len(first) < 5
     assert randomize(paths, SURVEY, column="v", output=output) == 250
     for name, content in first.items():
@@ -278,7 +280,10 @@ def test_randomized_and_summarized_from_anywhere(tmp_path: Path) -> None:
         if not isinstance(data, pa.RecordBatchReader):
             out = tmp_path / "out.parquet"
             # In blocks, as the seeded generator is used up by the block.
-            assert randomize(data, SURVEY, column="v", output=out, rng=lw.seeded(9)) == 3000
+            assert (
+                randomize(data, SURVEY, column="v", output=out, rng=lw.seeded(9), replace=True)
+                == 3000
+            )
             assert tally(out, SURVEY).total == 3000
             if isinstance(data, pa.Table):
                 assert tally(out, SURVEY).tally == SURVEY.tally(reports)

@@ -2,8 +2,8 @@
 
 Each test fails on an error that was planted: a row group read twice, labels that are not filtered
 with their reports, a byte that is null taken for 0, cells that are read from the wrong place, a
-folder's label in the place of the row's, segments in the place of values, a part that was removed
-and is not made anew, and row numbers that begin again in each batch.
+folder's label in the place of the row's, segments in the place of values, and row numbers that
+begin again in each batch.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pytest
 from pyarrow import parquet
 
 import lapwing as lw
-from lapwing.engines.arrow import count, randomize, summarize, table_reader, tally
+from lapwing.engines.arrow import count, summarize, table_reader, tally
 from lapwing.engines.arrow.dataset_tables import tables_of
 from lapwing.errors import ReportError
 from lapwing.protocol.domains.segmented import Segmented
@@ -97,25 +97,6 @@ def test_values_and_segments_keep_their_places() -> None:
     for bin_, label in listed:
         wanted["ab".index(label) * each + bin_] += 1
     assert counts.tolist() == wanted.tolist()
-
-
-def test_a_part_that_was_removed_is_made_anew(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    for number in range(2):
-        parquet.write_table(pa.table({"v": [5.0] * 30}), tmp_path / "in" / f"{number}.parquet")
-    left = [2]
-
-    def advance(rows: int) -> None:
-        left[0] -= 1
-        if not left[0]:
-            raise KeyboardInterrupt
-
-    given = {"column": "v", "output": tmp_path / "out"}
-    with pytest.raises(KeyboardInterrupt):
-        randomize(tmp_path / "in", SURVEY, **given, advance=advance)
-    (tmp_path / "out" / "part-00000.parquet").unlink()
-    assert randomize(tmp_path / "in", SURVEY, **given) == 60
-    assert tally(tmp_path / "out", SURVEY).total == 60
 
 
 def test_rows_count_on_in_a_later_batch(tmp_path: Path) -> None:

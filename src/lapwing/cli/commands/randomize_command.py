@@ -58,8 +58,9 @@ def randomize(
     protection. If any value is refused, nothing is written.
 
     The ending of the output says what is written: .lwr (compact), .parquet, .arrow (also .feather)
-    or .csv. For a folder of tables, -o may also be a folder: it gets one .parquet for each. A job
-    that was killed continues where it stopped.
+    or .csv. For a folder of tables, -o may also be a folder that does not exist yet. It gets one
+    .parquet for each table, and appears when all are done. A job that was killed continues where it
+    stopped.
 
     Numbers, dates, timestamps and times of day must fit the survey's unit. Plain numbers count as
     days since 1970-01-01 (date), seconds since then (datetime) or seconds since midnight
@@ -79,7 +80,7 @@ def randomize(
     known = columns[0].table.rows if len(columns) == 1 else None
     progress = out.progress("randomize", known)
     rows = RowCounts()
-    with out.listening(), progress as advance, writing(output) as stream:
+    with out.listening(), progress as advance, writing(output, absent=not force) as stream:
         total = write_columns(
             stream,
             columns,

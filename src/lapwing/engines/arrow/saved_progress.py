@@ -107,7 +107,7 @@ class SavedProgress:
 
     @property
     def _name(self) -> str:
-        return "" if self.path is None else self.path.name
+        return "" if self.path is None else str(self.path)
 
     def is_done(self, path: Path | None) -> dict[str, Any] | None:
         """Return what was said of a file when it was done; None when it was not, or is no file.

@@ -11,16 +11,17 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import fingerprint, replacing
+from lapwing.documents import check_absent, fingerprint, replacing
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.dataset_tables import tables_of
 from lapwing.engines.arrow.ordered_work import Advance, threads_or_all, unwatched
+from lapwing.engines.arrow.report_folder import ReportFolder
 from lapwing.engines.arrow.report_tables import (
     ENDINGS,
     LABELED_ENDINGS,
     write_reports,
 )
-from lapwing.engines.arrow.saved_progress import SavedProgress, finished
+from lapwing.engines.arrow.saved_progress import SavedProgress
 from lapwing.engines.arrow.table_reader import Table
 from lapwing.errors import ArgumentError
 from lapwing.privacy.sampling.randomness import RandomSource
@@ -66,6 +67,7 @@ def randomize(
     rng: RandomSource | None = None,
     threads: int | None = None,
     reading: Reading | None = None,
+    replace: bool = False,
     advance: Advance = unwatched,
     examine: Examine = warn_of_rows,
 ) -> int:
@@ -77,9 +79,10 @@ def randomize(
         As of :func:`lapwing.engines.arrow.report_tally.tally`; of files: tables.
     survey : Survey
     output : Path or str
-        A file, .lwr, .parquet, .arrow or .csv: it appears when all is done. Or a folder: a Parquet
-        file for each table; when the job is killed and asked again, the files that are there stay
-        as they are, so that nobody's value is randomized into two reports that others may see.
+        A file, .lwr, .parquet, .arrow or .csv. Or a folder, which must be absent or empty: it gets
+        a Parquet file for each table. Either appears when all is done, whole, and one of several
+        processes that write to it at once publishes. When the job of a folder is killed and asked
+        again, it goes on with the parts that it has finished, which nobody has seen yet.
     column : str, optional
         The column of values; not needed where there is one only.
     by : str, optional
@@ -90,11 +93,13 @@ def randomize(
         How many work beside each other; default: one for each core.
     reading : Reading, optional
         How cells of texts are read.
+    replace : bool
+        Whether a file that is there is replaced. A folder never is.
     advance : callable
         Told the number of rows after each batch.
     examine : callable
-        Given the :class:`lapwing.protocol.domains.row_counts.RowCounts` so far and the domain,
-        before a file takes its name. Default: a RowsWarning where most rows have no value.
+        Given the :class:`lapwing.protocol.domains.row_counts.RowCounts` of all rows and the domain,
+        before the output takes its name. Default: a RowsWarning where most rows have no value.
 
     Raises
     ------
@@ -102,7 +107,8 @@ def randomize(
         When the column's type does not fit the survey, before any row is read; with file and row
         of the first value that the survey's domain refuses. Then that output is not written.
     ArgumentError, FormatError, OSError
-        When a column is missing, or a file cannot be read or written.
+        When a column is missing, the output is there already or another process writes to it, or a
+        file cannot be read or written.
 
     Privacy
     -------
@@ -117,7 +123,6 @@ def randomize(
     for one in columns:
         one.check_type()
     workers = 1 if rng is not None else threads_or_all(threads)
-    seen = RowCounts()
     work = partial(
         write_columns,
         survey=survey,
@@ -125,7 +130,6 @@ def randomize(
         rng=rng,
         threads=workers,
         advance=advance,
-        rows=seen,
     )
     ending = output.suffix.lower()
     if ending in ENDINGS:
@@ -134,8 +138,11 @@ def randomize(
                 f"reports with labels must be written to {' or '.join(LABELED_ENDINGS)}, not to "
                 f"{ending}"
             )
-        with replacing(output.resolve()) as stream:
-            total: int = work(stream, columns, ending=ending)
+        output, seen = output.resolve(), RowCounts()
+        if not replace:
+            check_absent(output)
+        with replacing(output, absent=not replace) as stream:
+            total: int = work(stream, columns, ending=ending, rows=seen)
             examine(seen, domain)
             return total
     if output.exists() and not output.is_dir():
@@ -143,8 +150,7 @@ def randomize(
             f"the output must be a folder, or a file that ends in {', '.join(ENDINGS)}; "
             f"{output.name} is neither"
         )
-    output.mkdir(exist_ok=True)
-    return _write_folder(output, columns, survey, by, work, _Examination(seen, domain, examine))
+    return _write_folder(output, columns, survey, by, work, examine)
 
 
 def write_columns(
@@ -183,80 +189,34 @@ def write_columns(
     return write_reports(stream, survey, batches, ending=ending, by=by)
 
 
-_PROGRESS = ".lapwing-progress"
-
-
 def _write_folder(
     output: Path,
     columns: list[ColumnValues],
     survey: Survey,
     by: str | None,
     work: Callable[..., int],
-    examination: _Examination,
+    examine: Examine,
 ) -> int:
     job: dict[str, Any] = {"verb": "randomize", "survey": survey.fingerprint, "by": by}
     job |= {"columns": sorted({one.name for one in columns}), "texts": columns[0].texts}
-    saved = SavedProgress(output / _PROGRESS, job)
-    begun = saved.load() is not None
-    for left in output.glob(".part-*.parquet.*"):  # of a job that was killed: nobody saw them
-        left.unlink()
-    saved.check_only([one.table.file for one in columns])
-    total = 0
-    for number, one in enumerate(columns):
-        path, part = one.table.file, output / f"part-{number:05d}.parquet"
-        said = saved.is_done(path)
-        if said is not None and said["output"] == part.name and part.exists():
-            total += said["reports"]
-            continue
-        if part.exists():
-            again = "; it is of this job, but of another input" if begun else ""
-            raise ArgumentError(
-                f"the output {part.name} already exists{again}; choose another folder"
-            )
-        before = saved.identity(path)
-        with replacing(part.resolve()) as stream:
-            made = work(stream, [one], ending=".parquet")
-            examination.of_part()
-            # Noted before the file has its name: one that is noted and absent was never seen.
-            saved.add(path, before, {"output": part.name, "reports": made})
-            if path is not None:
-                saved.save(b"")
-        total += made
-    finished(output / _PROGRESS)
-    examination.at_end()
+    job |= {"decimals": sorted({one.decimal for one in columns})}
+    folder = ReportFolder(output.resolve())
+    with folder.locked():
+        saved = folder.progress(job, [one.table.file for one in columns])
+        total, seen = 0, RowCounts()
+        for number, one in enumerate(columns):
+
+            def write(stream: IO[bytes], one: ColumnValues = one) -> dict[str, Any]:
+                rows = RowCounts()
+                made = work(stream, [one], ending=".parquet", rows=rows)
+                return {"reports": made, "rows": asdict(rows)}
+
+            noted = folder.finish_part(number, one.table.file, saved, write)
+            total += noted["reports"]
+            seen += RowCounts(**noted["rows"])
+        examine(seen, survey.randomizer.domain)  # before anybody sees the reports
+        folder.publish()
     return total
-
-
-@dataclass
-class _Examination:
-    """Who is told of the rows of a folder, whose files appear one after the other.
-
-    Parameters
-    ----------
-    rows : RowCounts
-        So far.
-    domain : Domain
-    examine : callable
-        Called before the file that makes them doubtful appears, and again where it is most rows;
-        else once at the end.
-    """
-
-    rows: RowCounts
-    domain: Domain
-    examine: Examine
-    told: int = 0
-
-    def of_part(self) -> None:
-        """Tell where the rows are more doubtful than before."""
-        doubt = self.rows.doubtful + self.rows.mostly_without
-        if doubt > self.told:
-            self.told = doubt
-            self.examine(self.rows, self.domain)
-
-    def at_end(self) -> None:
-        """Tell where nobody was told."""
-        if not self.told:
-            self.examine(self.rows, self.domain)
 
 
 def summarize(

@@ -1,0 +1,238 @@
+"""A folder of reports that appears whole, and once: until then it is closed to everybody else.
+
+Two reports of one value tell more than the survey promises. So each part is written into a folder
+beside the output that only its owner may enter, and that one process at a time has locked. When all
+parts are there, they take the name of the output in one step, which replaces nothing but an empty
+folder. A job that was killed leaves the closed folder, and the same job goes on from there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lapwing.documents import replacing, sync_folder
+from lapwing.engines.arrow.saved_progress import SavedProgress
+from lapwing.errors import ArgumentError
+
+_ATTEMPTS = 1000
+"""Closed folders of one name that are opened one after the other, each gone before its lock."""
+
+
+@dataclass(frozen=True)
+class ReportFolder:
+    """A folder that is to appear, and the closed one beside it.
+
+    Parameters
+    ----------
+    output : Path
+        Absolute, without links.
+    """
+
+    output: Path
+
+    @property
+    def closed(self) -> Path:
+        """The folder of unpublished parts, beside the output."""
+        return self.output.with_name(f".{self.output.name}.unpublished")
+
+    @property
+    def parts(self) -> Path:
+        """What becomes the output."""
+        return self.closed / "parts"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes out while the block runs.
+
+        Raises
+        ------
+        ArgumentError
+            When the output is there already, or another process is at work on it.
+        OSError
+            When nothing can be written beside the output.
+        """
+        if not self.output.name or not self.closed.exists():
+            self._check_absent()
+        descriptor = self._lock()
+        try:
+            try:
+                self._check_absent()  # whoever had the lock before may have published
+            except ArgumentError:
+                if not self.parts.exists():  # killed after that
+                    shutil.rmtree(self.closed, ignore_errors=True)
+                raise
+            self.parts.mkdir(mode=0o700, exist_ok=True)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def progress(self, job: Mapping[str, Any], paths: list[Path | None]) -> SavedProgress:
+        """Return what a job has done so far; what it has not finished is deleted, unseen.
+
+        Parameters
+        ----------
+        job : mapping
+            What is asked, in JSON.
+        paths : list
+            All files of values; None of a table in memory.
+
+        Raises
+        ------
+        ArgumentError
+            When another job was at work here, or had other files.
+        """
+        saved = SavedProgress(self.closed / "progress", job)
+        saved.load()
+        saved.check_only(paths)
+        noted = {said["output"] for said in map(saved.is_done, paths) if said is not None}
+        for left in self.parts.iterdir():
+            if left.name not in noted:
+                left.unlink()
+        return saved
+
+    def finish_part(
+        self,
+        number: int,
+        path: Path | None,
+        saved: SavedProgress,
+        write: Callable[[Any], Mapping[str, Any]],
+    ) -> Mapping[str, Any]:
+        """Write a part unless it is finished; return what is noted of it.
+
+        Parameters
+        ----------
+        number : int
+            Of the part.
+        path : Path or None
+            The file of its values.
+        saved : SavedProgress
+            Of the job.
+        write : callable
+            Given a binary file; returns what to note.
+
+        Raises
+        ------
+        ArgumentError
+            When the part was finished, and is not there: its values are not randomized again.
+        """
+        part = self.parts / f"part-{number:05d}.parquet"
+        noted = saved.is_done(path)
+        if noted is not None:
+            if noted["output"] != part.name:
+                raise ArgumentError(
+                    f"the input has other files than when this job started; give it the same "
+                    f"files, or delete {self.closed} to start again: nobody has seen its parts"
+                )
+            if not part.exists():
+                raise ArgumentError(
+                    f"{part.name} was written before and is not in {self.parts} now, so others "
+                    f"may have its reports; its values are not randomized a second time. Put the "
+                    f"part back. If nobody has seen it, delete {self.closed} to start again"
+                )
+            return noted
+        before = saved.identity(path)
+        with replacing(part) as stream:
+            noted = {"output": part.name, **write(stream)}
+        # Noted after it has its name: a part that nothing is noted of was seen by nobody, and is
+        # written again.
+        saved.add(path, before, noted)
+        if path is not None:
+            saved.save(b"")
+        return noted
+
+    def publish(self) -> None:
+        """Give the parts the name of the output, in one step, and delete the closed folder.
+
+        Raises
+        ------
+        ArgumentError
+            When something else took the name. It stays, and so do the parts, unseen.
+        """
+        umask = os.umask(0)
+        os.umask(umask)
+        sync_folder(self.parts)
+        self.parts.chmod(0o777 & ~umask)
+        try:
+            os.rename(self.parts, self.output)
+        except OSError as error:
+            self.parts.chmod(0o700)
+            self._check_absent()
+            raise OSError(error.errno, error.strerror, str(self.output)) from None
+        sync_folder(self.output.parent)
+        shutil.rmtree(self.closed, ignore_errors=True)  # another process may look for its lock
+
+    def _check_absent(self) -> None:
+        """Raise ArgumentError when something has the name of the output."""
+        if not self.output.exists():
+            return
+        if self.output.is_dir() and self.output.is_mount():
+            raise ArgumentError(
+                f"the output must be a new folder, {self.output.name} is where a disk is mounted; "
+                "name a folder in it"
+            )
+        if self.output.is_dir() and not any(self.output.iterdir()):
+            return
+        raise ArgumentError(
+            f"the output {self.output.name} already exists, so the values may have been randomized "
+            "before; use those reports, or choose another folder if they are of other people"
+        )
+
+    def _lock(self) -> int:
+        """Return the open file whose lock says that this process alone is at work.
+
+        A lock of the operating system ends with its process, also after a crash.
+        """
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            raise ArgumentError(
+                "a folder of reports needs the file locks of a POSIX system; name a file of "
+                "reports as the output"
+            ) from None
+        name = self.closed / "lock"
+        for _ in range(_ATTEMPTS):
+            self._make_closed()
+            try:
+                descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            except FileNotFoundError:  # another process has just published
+                continue
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.path.samestat(os.stat(name), os.fstat(descriptor)):
+                    return descriptor
+            except FileNotFoundError:
+                pass
+            except BlockingIOError:
+                os.close(descriptor)
+                raise ArgumentError(
+                    f"another process writes to the output {self.output.name}; its reports would "
+                    "be second ones of the same values. Wait until it has ended"
+                ) from None
+            os.close(descriptor)
+        raise ArgumentError(f"{self.closed} keeps being deleted; nothing was written")
+
+    def _make_closed(self) -> None:
+        """Make the closed folder, or check that nobody else may enter the one that is there."""
+        try:
+            self.closed.mkdir(mode=0o700, exist_ok=True)
+            about = os.lstat(self.closed)
+        except FileExistsError:
+            about = os.lstat(self.closed)
+        except FileNotFoundError as error:
+            if self.output.parent.exists():
+                return
+            raise OSError(error.errno, error.strerror, str(self.output.parent)) from None
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self.output)) from None
+        closed = stat.S_ISDIR(about.st_mode) and not about.st_mode & 0o077
+        if not closed or about.st_uid != os.geteuid():
+            raise ArgumentError(
+                f"{self.closed} must be a folder that only you may enter, it is not; delete it"
+            )
