@@ -30,6 +30,7 @@ class PlainCounts:
     name: ClassVar[str] = "plain-counts"
     linear: ClassVar[bool] = True
     most_people: ClassVar[int] = 2**40
+    hides_units: ClassVar[bool] = False
     rounds: ClassVar[int] = 1
 
     @property

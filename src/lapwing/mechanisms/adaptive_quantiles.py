@@ -132,10 +132,10 @@ class AdaptiveQuantiles(Mechanism):
 
     def noise_of(self, promise: Promise) -> tuple[Noise, Sensitivity]:
         """Return the noise of every answer and what all answers together must hide."""
-        if promise.neighbors != "replace-one":
+        if not promise.shows_people:
             raise PrivacyError(
                 "adaptive quantiles divide by the number of people, so it must be public: use "
-                "neighbors 'replace-one', or a linear mechanism"
+                "neighbors 'replace-one' without a unit, or a linear mechanism"
             )
         return calibrated(promise, self._sensitivity, kind=self.noise), self._sensitivity
 

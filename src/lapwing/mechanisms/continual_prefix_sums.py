@@ -24,7 +24,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.domain import Domain, check_ordered
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.protocol.release import LARGEST_ANSWER, Mechanism, Release
+from lapwing.protocol.release import LARGEST_ANSWER, Mechanism, Release, check_unit
 
 TIME_UNIT = 2**8
 """Weights of earlier rounds are whole multiples of 1 / TIME_UNIT."""
@@ -112,10 +112,10 @@ class RunningPrefixSums(Mechanism):
         return Sensitivity(one.squared * int((weights**2).sum()), one.absolute * int(weights.sum()))
 
     def _noise(self, size: int, promise: Promise) -> tuple[Noise, Sensitivity]:
-        if promise.neighbors != "replace-one":
+        if not promise.shows_people:
             raise PrivacyError(
                 "running prefix sums need public numbers of people in every round: use neighbors "
-                "'replace-one', or add separate releases of prefix sums"
+                "'replace-one' without a unit, or add separate releases of prefix sums"
             )
         sensitivity = self._sensitivity(size, promise.neighbors)
         return calibrated(promise, sensitivity), sensitivity
@@ -179,6 +179,7 @@ class RunningPrefixSums(Mechanism):
         source = source_of(rng)
         self._check(summaries)
         promise = before.parts[0].promise
+        check_unit(self, promise, *summaries)
         noise, sensitivity = self._noise(summary.domain.size, promise)
         file = Ledger.open(ledger)
         # Everything else that can fail was before this.

@@ -25,7 +25,13 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.protocol.release import LARGEST_ANSWER, Mechanism, Release, ReleasePart
+from lapwing.protocol.release import (
+    LARGEST_ANSWER,
+    Mechanism,
+    Release,
+    ReleasePart,
+    check_unit,
+)
 
 
 class Site(Protocol):
@@ -100,6 +106,7 @@ def check_site(
             f"{type(summary).__name__} and {kind_of(promise)}; pass "
             "ExactCounts.of_values(values, domain)"
         )
+    check_unit(mechanism, promise, summary)
 
 
 def pay_site(

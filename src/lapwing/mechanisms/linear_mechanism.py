@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -54,6 +55,50 @@ class Strategy(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class UnitStrategy:
+    """A strategy that hides a unit of up to `most` rows instead of one row.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        Of the relation that hides how many rows there are.
+    most : int
+
+    Notes
+    -----
+    Rows add columns. A unit that comes or goes moves the answers by a sum of up to k columns, and
+    one that is replaced by the difference of two such sums. A norm is convex, so it is largest at a
+    corner: k times a column, or k times the difference of two. All rows of a unit may be equal, so
+    the bound is reached.
+    """
+
+    strategy: Strategy
+    most: int
+
+    @property
+    def operator(self) -> LinearOperator:
+        """The same matrix."""
+        return self.strategy.operator
+
+    @property
+    def largest(self) -> int:
+        """The same entries."""
+        return self.strategy.largest
+
+    def answers(self, counts: CountVector) -> CountVector:
+        """Return the same answers."""
+        return self.strategy.answers(counts)
+
+    def sensitivity(self, neighbors: Neighbors) -> Sensitivity:
+        """Return how far one unit moves the answers, exactly."""
+        moved = [self.strategy.sensitivity("add-or-remove-one")]
+        if neighbors == "replace-one":
+            moved.append(self.strategy.sensitivity("replace-one"))
+        squared, absolute = max(one.squared for one in moved), max(one.absolute for one in moved)
+        return Sensitivity(self.most**2 * squared, self.most * absolute)
+
+
 def part_of(
     noise: Noise,
     promise: Promise,
@@ -66,7 +111,7 @@ def part_of(
     """Return the record of one drawing of noise, under a fresh identifier if none is given."""
     drawn = source.words(2).astype("<u8").tobytes().hex()
     identifier = drawn if identifier is None else identifier
-    shown = people if promise.neighbors == "replace-one" else None
+    shown = people if promise.shows_people else None
     return ReleasePart(identifier, promise, noise, noise.loss(sensitivity), shown)
 
 
@@ -113,6 +158,7 @@ class LinearMechanism(Mechanism):
     """Base class of mechanisms that ask a strategy and add noise: it says which strategy."""
 
     linear: ClassVar[bool] = True
+    hides_units: ClassVar[bool] = True
 
     @property
     def noise(self) -> Kind | None:
@@ -127,12 +173,19 @@ class LinearMechanism(Mechanism):
         """Return the noise that is drawn, and what it hides; see :func:`least_noise`."""
         return least_noise(strategy, promise, kind=self.noise)
 
+    def _strategy(self, domain: Domain, promise: Promise) -> Strategy:
+        """Return what is asked under a promise."""
+        if promise.unit is None:
+            return self.strategy_for(domain, promise.neighbors)
+        # A unit may come with more or fewer rows, so their number has to be asked, too.
+        return UnitStrategy(self.strategy_for(domain, "add-or-remove-one"), promise.unit.most)
+
     def _strategy_of(self, release: Release) -> Strategy:
-        return self.strategy_for(release.domain, release.parts[0].promise.neighbors)
+        return self._strategy(release.domain, release.parts[0].promise)
 
     def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
         """Return what a release will cost, before anything is drawn; refuse what it would."""
-        strategy = self.strategy_for(domain, promise.neighbors)
+        strategy = self._strategy(domain, promise)
         noise, sensitivity = self.noise_for(strategy, promise)
         return noise.loss(sensitivity)
 
@@ -142,7 +195,7 @@ class LinearMechanism(Mechanism):
         """Return the answers of the strategy with the least noise that keeps the promise."""
         # All noise is drawn before the counts are looked at: the time it takes tells nothing of
         # them.
-        strategy = self.strategy_for(summary.domain, promise.neighbors)
+        strategy = self._strategy(summary.domain, promise)
         noise, sensitivity = self.noise_for(strategy, promise)
         part = part_of(
             noise, promise, sensitivity, summary.people, source=source, identifier=identifier
@@ -155,12 +208,13 @@ class LinearMechanism(Mechanism):
 
         A document is not trusted: the sensitivity is computed again, exactly.
         """
-        strategy = self._strategy_of(release)
         for part in release.parts:
+            strategy = self._strategy(release.domain, part.promise)
             check_part(part, part.noise.loss(strategy.sensitivity(part.promise.neighbors)))
 
     def _operator_for(self, release: Release) -> LinearOperator:
-        return _operator(self._strategy_of(release))
+        strategy = self._strategy_of(release)
+        return _operator(strategy.strategy if isinstance(strategy, UnitStrategy) else strategy)
 
     def estimated_people(self, release: Release) -> int:
         """Return the sum of the noisy answers."""

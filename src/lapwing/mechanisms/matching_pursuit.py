@@ -384,10 +384,10 @@ class MatchingPursuit(Mechanism):
 
     def plan(self, domain: Domain, promise: Promise) -> PursuitPlan:
         """Return the noise of every round and what it costs; PrivacyError if it cannot be."""
-        if promise.neighbors != "replace-one":
+        if not promise.shows_people:
             raise PrivacyError(
                 "matching pursuit divides by the number of people, so it must be public: use "
-                "neighbors 'replace-one', or a linear mechanism"
+                "neighbors 'replace-one' without a unit, or a linear mechanism"
             )
         held = len(self.curves(domain).curves)
         if held < self.terms:

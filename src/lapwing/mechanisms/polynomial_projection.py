@@ -216,10 +216,10 @@ class PolynomialProjection(LinearMechanism):
         least, sensitivity = super().noise_for(strategy, promise)
         if self.shape != "algorithm-1":
             return least, sensitivity
-        if promise.neighbors != "replace-one":
+        if not promise.shows_people:
             raise PrivacyError(
                 "the sensitivity of lemma 6 holds only for replaced rows: use neighbors "
-                "'replace-one', or the shape "
+                "'replace-one' without a unit, or the shape "
                 "'moments', whose sensitivity is computed for either relation"
             )
         bound = lemma_6(self.functions)

@@ -24,7 +24,8 @@ from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.row_counts import RowCounts, warn_of_rows
 from lapwing.protocol.domains.units import to_numbers
-from lapwing.protocol.messages.exact_counts import ExactCounts, counts_of
+from lapwing.protocol.messages.exact_counts import ExactCounts, symbols_of
+from lapwing.protocol.messages.unit_rows import UnitRows, unit_named
 from lapwing.protocol.release import Release
 
 SMALLEST, LARGEST = -20, 62
@@ -104,16 +105,36 @@ def edges(step: int) -> tuple[float, float]:
     return (end / 2, end) if step else (-end, end)
 
 
-def count_steps(values: Values, *, rows: RowCounts | None = None) -> ExactCounts:
+def count_steps(
+    values: Values,
+    *,
+    unit: Values | None = None,
+    most: int | None = None,
+    rng: RandomSource | None = None,
+    rows: RowCounts | None = None,
+) -> ExactCounts:
     """Return the exact counts of the steps: secret, and they add up over parts of a column.
 
-    `rows` gets how many values are missing and unreadable.
+    `unit`, `most` and `rng` are as of :meth:`lapwing.protocol.ExactCounts.of_values`. `rows` gets
+    how many values are missing and unreadable.
     """
     rows = RowCounts() if rows is None else rows
+    whose = unit_named(unit, most)
+    steps = step_symbols(values, rows=rows)
+    if whose is None or unit is None:
+        return ExactCounts(SCALES, np.bincount(steps, minlength=SCALES.size))
+    kept = UnitRows(whose.most, source_of(rng))
+    kept.add(unit, steps)
+    rows.left_out += kept.left_out
+    return ExactCounts(SCALES, kept.counts(SCALES.size), whose)
+
+
+def step_symbols(values: Values, *, rows: RowCounts) -> NDArray[np.int64]:
+    """Return the symbol of the step of every value; `rows` gets how many have none."""
     faults: list[int] = []
     steps = steps_of(values, faults=faults)
     rows.add_unreadable(faults)
-    return ExactCounts(SCALES, counts_of(steps, SCALES, rows=rows))
+    return symbols_of(steps, SCALES, rows=rows)
 
 
 @american
@@ -124,6 +145,8 @@ def private_bounds(
     epsilon: ExactNumber,
     delta: ExactNumber = 0,
     confidence: float = 0.999,
+    unit: Values | None = None,
+    most: int | None = None,
     ledger: LedgerFile | Path | str | None = None,
     name: str = "bounds",
     rng: RandomSource | None = None,
@@ -137,7 +160,7 @@ def private_bounds(
     ----------
     values : array_like [n], or ExactCounts
         Numbers; or what :func:`count_steps` made of them.
-    neighbors, epsilon, delta, ledger, name, rng
+    neighbors, epsilon, delta, unit, most, ledger, name, rng
         As for :func:`lapwing.survey.publication.release`.
     confidence : float
         In (0, 1): the least probability that no step without rows is taken for one with rows.
@@ -177,7 +200,11 @@ def private_bounds(
     >>> bounds.low, bounds.high, str(bounds.guarantee)
     (0.0, 131072.0, 'epsilon = 0.1, pure, neighbors replace-one, central model')
     """
-    promise = Promise(neighbors, epsilon=epsilon, delta=delta)
+    counted = isinstance(values, ExactCounts)
+    if counted and (unit is not None or most is not None):
+        raise ArgumentError("exact counts know their unit; leave unit and most out")
+    whose = values.unit if isinstance(values, ExactCounts) else unit_named(unit, most)
+    promise = Promise(neighbors, epsilon=epsilon, delta=delta, unit=whose)
     check_confidence(confidence)
     rng = source_of(rng)  # before anything is paid
     query = HistogramQuery(2 * STEPS + 1)
@@ -186,7 +213,7 @@ def private_bounds(
         summary = values
     else:
         rows = RowCounts()
-        summary = count_steps(values, rows=rows)
+        summary = count_steps(values, unit=unit, most=most, rng=rng, rows=rows)
         warn_of_rows(rows, SCALES, stacklevel=4)
     if summary.domain != SCALES:
         raise MismatchError("the exact counts must be of steps; make them with count_steps")

@@ -24,13 +24,13 @@ from lapwing.planning.release_defaults import (
 )
 from lapwing.planning.simulation import KINDS, column_on, simulated_errors
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole
-from lapwing.privacy.guarantee import Neighbors, american
+from lapwing.privacy.guarantee import Neighbors, PrivacyUnit, american
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts
 from lapwing.protocol.randomizer import Randomizer
-from lapwing.protocol.release import Mechanism, Release
+from lapwing.protocol.release import Mechanism, Release, check_unit
 from lapwing.results.distribution import Distribution
 from lapwing.results.uncertainty import independent_critical_values
 
@@ -52,6 +52,7 @@ def expected_error(
     mu: ExactNumber | None = None,
     rho: ExactNumber | None = None,
     neighbors: Neighbors | None = None,
+    most: int | None = None,
     randomizer: Randomizer | None = None,
     mechanism: Mechanism | None = None,
     like: Distribution | ArrayLike | None = None,
@@ -76,6 +77,8 @@ def expected_error(
         Of a release, as for :func:`release`.
     neighbors : {"replace-one", "add-or-remove-one"}, optional
         Of a release; it has no default there.
+    most : int, optional
+        Of a release of several rows of one unit: how many of them count. `people` are rows then.
     randomizer : Randomizer, optional
         Default: the recommended one. The errors of a given one are simulated.
     mechanism : Mechanism, optional
@@ -127,7 +130,8 @@ def expected_error(
     """
     check_whole("repeats", repeats, low=1, error=ArgumentError)
     if neighbors is None:
-        _refuse(delta=delta or None, mu=mu, rho=rho, mechanism=mechanism, where="a release")
+        release_only = {"mu": mu, "rho": rho, "mechanism": mechanism, "most": most}
+        _refuse(delta=delta or None, where="a release", **release_only)
         check_whole("people", people, low=1, high=USER_LIMIT, error=ArgumentError)
         if randomizer is not None:
             _refuse(epsilon=epsilon, where="a survey whose randomizer is not given")
@@ -138,12 +142,14 @@ def expected_error(
             domain, epsilon=epsilon, users=people, like=like, repeats=repeats
         ).expected_error
     _refuse(randomizer=randomizer, like=like, where="reports; leave neighbors out")
-    promise = Promise(neighbors, epsilon=epsilon, delta=delta, mu=mu, rho=rho)
+    unit = None if most is None else PrivacyUnit("unit", most)
+    promise = Promise(neighbors, epsilon=epsilon, delta=delta, mu=mu, rho=rho, unit=unit)
     check_whole("people", people, low=1, high=MOST_PEOPLE, error=ArgumentError)
     domain, _ = with_bins(domain, release_bins(promise))
     require_domain(domain)
     domain = domain.for_curator()
     chosen = mechanism or recommended_mechanism(domain, promise)
+    check_unit(chosen, promise)
     chosen.check(domain)
     chosen.loss(domain, promise)
     if domain.ordered:
@@ -197,7 +203,7 @@ def _of_labels(
     domain: Domain, people: int, promise: Promise, mechanism: Mechanism
 ) -> ExpectedError:
     """Return the error of released shares of labels; of segments, of all cells of the table."""
-    nobody = ExactCounts(domain, np.zeros(domain.size, dtype=np.int64))
+    nobody = ExactCounts(domain, np.zeros(domain.size, dtype=np.int64), promise.unit)
     release = mechanism.release(nobody, promise, rng=seeded(1))
     deviation = float(np.sqrt(release.variance)) / people
     laplace = np.array([1.0 if release.parts[0].noise.kind == "laplace" else 0.0])
@@ -253,7 +259,7 @@ def _trial(
 ) -> Release:
     """Return a release of made-up people, with noise of the seed."""
     whole = np.append(counts, np.zeros(domain.size - counts.size, dtype=np.int64))
-    return mechanism.release(ExactCounts(domain, whole), promise, rng=seeded(seed))
+    return mechanism.release(ExactCounts(domain, whole, promise.unit), promise, rng=seeded(seed))
 
 
 def _noise(

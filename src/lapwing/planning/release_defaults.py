@@ -99,8 +99,9 @@ def recommended_mechanism(domain: Domain, promise: Promise) -> Mechanism:
 
 
 def _smooth_percent(promise: Promise) -> int:
-    """Return the part of the budget that smooth rows get, from the noise that hides one row."""
-    noise = calibrated(promise, Sensitivity(UNIT**2, UNIT), kind="normal")
+    """Return the part of the budget that smooth rows get, from the noise that hides one unit."""
+    rows = 1 if promise.unit is None else promise.unit.most
+    noise = calibrated(promise, Sensitivity((rows * UNIT) ** 2, rows * UNIT), kind="normal")
     noisy = float(noise.variance) ** 0.5 >= _MUCH_NOISE * UNIT
     return _SMOOTH_IN_NOISE if noisy else _SMOOTH
 

@@ -1,5 +1,6 @@
 from .guarantee import Certificate as Certificate
 from .guarantee import Guarantee as Guarantee
+from .guarantee import PrivacyUnit as PrivacyUnit
 from .ledger import Ledger as Ledger
 from .ledger import LedgerEntry as LedgerEntry
 from .ledger import LedgerFile as LedgerFile

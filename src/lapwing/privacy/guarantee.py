@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from lapwing.documents import spelled_number
+from lapwing.documents import require, spelled_number
 from lapwing.errors import ArgumentError, FormatError, PrivacyError
 from lapwing.privacy.exact_numbers import (
     LARGEST_GUARANTEE,
     ExactNumber,
+    check_whole_field,
     epsilon_text,
     exact_number,
     exponential_bounds,
@@ -59,6 +60,63 @@ def american(callee: Callee) -> Callee:
     return callee
 
 
+MOST_ROWS = 2**20
+"""Rows of one unit that a release may count; far fewer already cost more noise than they tell."""
+
+_LONGEST_NAME = 100
+
+
+@dataclass(frozen=True)
+class PrivacyUnit:
+    """Whom a release protects where a person may have several rows.
+
+    Parameters
+    ----------
+    name : str
+        Of the column that says whose a row is, 1 to 100 printable characters. It is public: the
+        release and the ledger state it.
+    most : int
+        Rows of one unit that are counted, in 1..2^20. Of a unit with more, random ones are.
+
+    Examples
+    --------
+    >>> print(PrivacyUnit("patient", 3))
+    patient (at most 3 rows)
+    """
+
+    name: str
+    most: int
+
+    def __post_init__(self) -> None:
+        """Check both."""
+        whole = isinstance(self.name, str) and 0 < len(self.name) <= _LONGEST_NAME
+        if not whole or not self.name.isprintable():
+            raise ArgumentError(
+                f"the name of a unit must be 1 to {_LONGEST_NAME} printable characters; rename the "
+                "column"
+            )
+        check_whole_field(self, "most", low=1, high=MOST_ROWS)
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        return f"{self.name} (at most {self.most} row{'s' * (self.most > 1)})"
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {"name": self.name, "most": self.most}
+
+    @classmethod
+    def from_document(cls, document: Any) -> PrivacyUnit:
+        """Return the unit that :meth:`to_document` wrote; FormatError when it is none."""
+        require(document, {"name", "most"}, name="a unit of privacy")
+        try:
+            if type(document["most"]) is not int:
+                raise ArgumentError("most must be a whole number")
+            return cls(document["name"], document["most"])
+        except ArgumentError as error:
+            raise FormatError(f"the unit of privacy cannot be used: {error}") from None
+
+
 @american
 @dataclass(frozen=True)
 class Guarantee:
@@ -80,6 +138,9 @@ class Guarantee:
         Where reports share a permanent round (:class:`lapwing.Rappor`): the epsilon of any number
         of reports about a value that stays the same, where `epsilon` is that of one. It is said
         beside the promise and takes no part in comparisons.
+    unit : PrivacyUnit, optional
+        In the central model: what is replaced, added or removed, with all its rows. Default: one
+        row.
 
     Examples
     --------
@@ -95,6 +156,7 @@ class Guarantee:
     model: Model
     # A result that was stored before lifetimes were said has the same promise.
     lifetime: Fraction | None = field(default=None, compare=False, kw_only=True)
+    unit: PrivacyUnit | None = field(default=None, kw_only=True)
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -106,6 +168,7 @@ class Guarantee:
             model: Model,
             *,
             lifetime: ExactNumber | None = None,
+            unit: PrivacyUnit | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -132,19 +195,23 @@ class Guarantee:
                     "lifetime is for reports in the local model, and must be at least their epsilon"
                 )
             object.__setattr__(self, "lifetime", lifetime)
+        if self.unit is not None and (
+            not isinstance(self.unit, PrivacyUnit) or self.model != "central"
+        ):
+            raise PrivacyError("unit must be a PrivacyUnit, and is for the central model")
 
     def __str__(self) -> str:
         """Return the promise in one line."""
         kind = "pure" if self.delta == 0 else f"delta = {float(self.delta):g}"
         promise = (
-            f"epsilon = {float(self.epsilon):g}, {kind}, neighbors {self.neighbors}, "
-            f"{self.model} model"
+            f"epsilon = {float(self.epsilon):g}, {kind}, neighbors {self.neighbors}"
+            f"{'' if self.unit is None else f' of {self.unit}'}, {self.model} model"
         )
         if self.lifetime is None:
             return promise
         return f"{promise}; all reports together: epsilon = {float(self.lifetime):g}"
 
-    def to_document(self) -> dict[str, str]:
+    def to_document(self) -> dict[str, Any]:
         """Return the JSON form; fractions are written exactly, as text."""
         return {
             "epsilon": str(self.epsilon),
@@ -152,6 +219,7 @@ class Guarantee:
             "neighbors": self.neighbors,
             "model": self.model,
             **({} if self.lifetime is None else {"lifetime": str(self.lifetime)}),
+            **({} if self.unit is None else {"unit": self.unit.to_document()}),
         }
 
     @classmethod
@@ -164,10 +232,10 @@ class Guarantee:
             When it is not a guarantee.
         """
         keys = {"epsilon", "delta", "neighbors", "model"}
-        if not isinstance(document, dict) or set(document) - {"lifetime"} != keys:
+        if not isinstance(document, dict) or set(document) - {"lifetime", "unit"} != keys:
             raise FormatError(
                 "a guarantee must have exactly: epsilon, delta, neighbors, model, and where "
-                "reports have one, lifetime"
+                "there is one, lifetime or unit"
             )
         exact = {
             name: spelled_number(document[name], name=f"the {name} of a guarantee")
@@ -180,6 +248,7 @@ class Guarantee:
                 document["neighbors"],
                 document["model"],
                 lifetime=exact.get("lifetime"),
+                unit=PrivacyUnit.from_document(document["unit"]) if "unit" in document else None,
             )
         except PrivacyError as error:
             raise FormatError(f"the guarantee cannot be used: {error}") from None

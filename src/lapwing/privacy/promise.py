@@ -16,7 +16,13 @@ from lapwing.privacy.exact_numbers import (
     exact_delta,
     exact_epsilon,
 )
-from lapwing.privacy.guarantee import NEIGHBORS_NEEDED, Guarantee, Neighbors, american
+from lapwing.privacy.guarantee import (
+    NEIGHBORS_NEEDED,
+    Guarantee,
+    Neighbors,
+    PrivacyUnit,
+    american,
+)
 from lapwing.privacy.privacy_loss import PrivacyLoss
 
 STATED_DELTA = Fraction(1, 10**6)
@@ -42,6 +48,9 @@ class Promise:
         Of Gaussian differential privacy.
     rho : number or text
         Of zero-concentrated differential privacy.
+    unit : PrivacyUnit, optional
+        Who is replaced, added or removed, with up to so many rows. The number of rows is then
+        never public, with either relation. Default: a row is all that a person has.
 
     Raises
     ------
@@ -55,6 +64,7 @@ class Promise:
     delta: Fraction = Fraction(0)
     mu: Fraction | None = None
     rho: Fraction | None = None
+    unit: PrivacyUnit | None = None
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -66,6 +76,7 @@ class Promise:
             delta: ExactNumber = 0,
             mu: ExactNumber | None = None,
             rho: ExactNumber | None = None,
+            unit: PrivacyUnit | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -88,6 +99,13 @@ class Promise:
         object.__setattr__(self, "delta", exact_delta(self.delta))
         if self.delta and self.epsilon is None:
             raise PrivacyError("delta belongs to epsilon; with mu or rho, leave it out")
+        if not isinstance(self.unit, PrivacyUnit | None):
+            raise PrivacyError("unit must be a PrivacyUnit, or left out")
+
+    @property
+    def shows_people(self) -> bool:
+        """Whether the number of rows is public: replaced rows, one of each person."""
+        return self.neighbors == "replace-one" and self.unit is None
 
     @property
     def pure(self) -> bool:
@@ -100,7 +118,7 @@ class Promise:
         if epsilon is None:
             delta = Fraction(0) if loss.pure else STATED_DELTA
             epsilon = loss.epsilon_at(delta)
-        return Guarantee(epsilon, delta, self.neighbors, "central")
+        return Guarantee(epsilon, delta, self.neighbors, "central", unit=self.unit)
 
     def allows(self, loss: PrivacyLoss) -> bool:
         """Return whether a loss is proved to keep the promise."""
@@ -165,7 +183,7 @@ class Promise:
                 "each release would get too small a privacy parameter; give a larger "
                 "total, or make fewer releases"
             )
-        each = Promise(self.neighbors, **{kind: part})
+        each = Promise(self.neighbors, unit=self.unit, **{kind: part})
         one: PrivacyLoss = mechanism.loss(domain, each)
         if not self.allows(sum([one] * (releases - 1), one)):
             raise PrivacyError(
@@ -191,12 +209,15 @@ class Promise:
             name: None if value is None else epsilon_text(value)
             for name, value in (("epsilon", self.epsilon), ("mu", self.mu), ("rho", self.rho))
         }
-        return {"neighbors": self.neighbors, **numbers, "delta": str(self.delta)}
+        unit = {} if self.unit is None else {"unit": self.unit.to_document()}
+        return {"neighbors": self.neighbors, **numbers, "delta": str(self.delta), **unit}
 
     @classmethod
     def from_document(cls, document: Any) -> Promise:
         """Return the promise that :meth:`to_document` wrote; FormatError when it is none."""
-        require(document, {"neighbors", "epsilon", "delta", "mu", "rho"}, name="a promise")
+        keys = {"neighbors", "epsilon", "delta", "mu", "rho"}
+        of_unit = isinstance(document, dict) and "unit" in document
+        require(document, keys | ({"unit"} if of_unit else set()), name="a promise")
         try:
             made = cls(
                 document["neighbors"],
@@ -204,6 +225,7 @@ class Promise:
                 delta=spelled_number(document["delta"], name="the delta of a promise"),
                 mu=document["mu"],
                 rho=document["rho"],
+                unit=PrivacyUnit.from_document(document["unit"]) if of_unit else None,
             )
         except PrivacyError as error:
             raise FormatError(f"the promise cannot be used: {error}") from None

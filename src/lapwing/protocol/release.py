@@ -21,7 +21,14 @@ from lapwing.documents import (
     require_format,
     require_spelling,
 )
-from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError, kind_of
+from lapwing.errors import (
+    ArgumentError,
+    FormatError,
+    LapwingError,
+    MismatchError,
+    PrivacyError,
+    kind_of,
+)
 from lapwing.linear.memoized import cached_property, memoized
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.integer_noise import Noise
@@ -61,6 +68,9 @@ class Mechanism(ABC):
     most_people: ClassVar[int] = MOST_PEOPLE
     """People whose counts it adds exactly. A smaller limit is public, so only mechanisms that show
     the number of people have one."""
+
+    hides_units: ClassVar[bool] = False
+    """Whether its noise can hide all rows of a unit: it says so, because row noise would not."""
 
     @property
     def rounds(self) -> int:
@@ -114,6 +124,7 @@ class Mechanism(ABC):
                 f"{type(summary).__name__} and {kind_of(promise)}; pass "
                 "ExactCounts.of_values(values, domain), or use lapwing.release(values, domain, ...)"
             )
+        check_unit(self, promise, summary)
         return self._draw(summary, promise, source_of(rng), identifier)
 
     @abstractmethod
@@ -152,6 +163,24 @@ class Mechanism(ABC):
         return class_document(self)
 
 
+def check_unit(mechanism: Mechanism, promise: Promise, *counted: ExactCounts) -> None:
+    """Raise PrivacyError unless exact counts and a mechanism suit the unit of a promise.
+
+    A plain dataclass that does not say whether it hides units is taken for one that does not.
+    """
+    if promise.unit is not None and not getattr(mechanism, "hides_units", False):
+        raise PrivacyError(
+            f"{mechanism.name} needs a public number of rows, and with a unit it is secret; use a "
+            "linear mechanism such as prefix-sums, or label-counts for labels"
+        )
+    for summary in counted:
+        if summary.unit != promise.unit:
+            raise PrivacyError(
+                f"the exact counts are of {summary.unit or 'single rows'}, the promise is to "
+                f"{promise.unit or 'single rows'}; pass Promise(..., unit=counts.unit)"
+            )
+
+
 @dataclass(frozen=True)
 class ReleasePart:
     """One drawing of noise: one site, or one round.
@@ -166,7 +195,7 @@ class ReleasePart:
     loss : PrivacyLoss
         What it costs each person behind it.
     people : int or None
-        Rows; None when the neighbor relation keeps their number secret.
+        Rows; None when the neighbor relation or a unit keeps their number secret.
     """
 
     identifier: str
@@ -193,11 +222,16 @@ class ReleasePart:
         people, identifier = document["people"], document["identifier"]
         if not (people is None or (type(people) is int and 0 <= people <= MOST_PEOPLE)):
             raise FormatError("the people of a release must be a whole number up to 2^40, or null")
+        promise = Promise.from_document(document["promise"])
+        if people is not None and not promise.shows_people:
+            raise FormatError(
+                "the people of a release must be null where its promise keeps their number secret"
+            )
         if not isinstance(identifier, str) or not _IDENTIFIER.fullmatch(identifier):
             raise FormatError("the identifier of a release must be 32 lower-case hex digits")
         return cls(
             identifier,
-            Promise.from_document(document["promise"]),
+            promise,
             Noise.from_document(document["noise"]),
             PrivacyLoss.from_document(document["loss"]),
             people,
@@ -248,9 +282,11 @@ class Release(Summed, Stored):
         answers.flags.writeable = False
         object.__setattr__(self, "answers", answers)
         object.__setattr__(self, "parts", tuple(self.parts))
-        relations = {part.promise.neighbors for part in self.parts}
+        relations = {(part.promise.neighbors, part.promise.unit) for part in self.parts}
         if len(relations) > 1:
-            raise MismatchError("the parts of a release must have the same neighbor relation")
+            raise MismatchError(
+                "the parts of a release must have the same neighbor relation, and the same unit"
+            )
         if len({part.identifier for part in self.parts}) < len(self.parts):
             raise MismatchError(
                 "every part of a release must have an identifier of its own; the same part twice "
@@ -281,6 +317,7 @@ class Release(Summed, Stored):
             max(promise.delta for promise in promises),
             promises[0].neighbors,
             "central",
+            unit=promises[0].unit,
         )
 
     @property

@@ -314,7 +314,7 @@ class Difference(Stored):
         one, two = self.first.guarantee, self.second.guarantee
         if one is None or two is None:
             return None
-        if (one.model, one.neighbors) != (two.model, two.neighbors):
+        if (one.model, one.neighbors, one.unit) != (two.model, two.neighbors, two.unit):
             return None
         lifetime = None
         if one.lifetime is not None or two.lifetime is not None:
@@ -328,6 +328,7 @@ class Difference(Stored):
             one.neighbors,
             one.model,
             lifetime=lifetime,
+            unit=one.unit,
         )
 
     def _both(self, first: Fraction, second: Fraction) -> Fraction:

@@ -32,7 +32,8 @@ from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.protocol.release import Mechanism, Release
+from lapwing.protocol.messages.unit_rows import unit_named
+from lapwing.protocol.release import Mechanism, Release, check_unit
 from lapwing.results.distribution import Distribution
 from lapwing.results.steps import Detail
 from lapwing.results.timeline import segments_figure
@@ -142,6 +143,8 @@ def release(
     by: Values | None = None,
     segments: Sequence[str | int] | None = None,
     texts: Texts = "iso",
+    unit: Values | None = None,
+    most: int | None = None,
     ledger: LedgerFile | Path | str | None = None,
     name: str = "release",
     rng: RandomSource | None = None,
@@ -173,6 +176,13 @@ def release(
         The segments, for `by`: public, and not from the data. Rows in none of them are kept apart.
     texts : {"iso", "days", "seconds"}
         How texts of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
+    unit : array_like [n], optional
+        Whose each row is, where a person may have several: user numbers, say. What is protected is
+        then the unit with all its rows. Rows that name no unit are left out. The number of rows is
+        secret, with either relation. Default: each row is of another person.
+    most : int, optional
+        With `unit`: rows of one unit that are counted, random ones where it has more. Noise grows
+        in proportion. It must not come from the data.
     ledger : LedgerFile or path, optional
         Pays for the release before its noise is drawn.
     name : str
@@ -202,7 +212,11 @@ def release(
     >>> round(float(published.distribution.quantile(0.5)))
     40
     """
-    promise = Promise(neighbors, epsilon=epsilon, delta=delta, mu=mu, rho=rho)
+    counted = isinstance(values, ExactCounts)
+    if counted and (unit is not None or most is not None):
+        raise ArgumentError("exact counts know their unit; leave unit and most out")
+    whose = values.unit if isinstance(values, ExactCounts) else unit_named(unit, most)
+    promise = Promise(neighbors, epsilon=epsilon, delta=delta, mu=mu, rho=rho, unit=whose)
     note = ""
     if domain is not None:
         domain, note = with_bins(domain, release_bins(promise))
@@ -222,10 +236,10 @@ def release(
     planned = planned_release(curated, promise, mechanism)
     if isinstance(values, ExactCounts):
         summary = values
-    elif by is not None and isinstance(curated, Segmented):
-        summary = ExactCounts._of_segments(values, by, curated, texts=texts, stacklevel=4)
     else:
-        summary = ExactCounts._of_values(values, curated, texts=texts, stacklevel=4)
+        summary = ExactCounts._of_rows(
+            values, by, curated, texts=texts, units=unit, most=most, rng=rng, stacklevel=4
+        )
     return replace(planned.publish(summary, ledger=ledger, name=name, rng=rng), note=note)
 
 
@@ -282,6 +296,7 @@ class PlannedRelease:
             Stores the release while its payment is open: if it fails, the payment stays marked as
             interrupted.
         """
+        check_unit(self.mechanism, self.promise, summary)
         check_people(self.mechanism, summary)
         rng = source_of(rng)  # before anything is paid
         if ledger is None:
@@ -325,6 +340,7 @@ def checked_loss(mechanism: Mechanism, domain: Domain, promise: Promise) -> Priv
             "a distribution function needs at least two symbols, besides the missing one; use a "
             "domain with more bins"
         )
+    check_unit(mechanism, promise)
     mechanism.check(domain)
     loss = mechanism.loss(domain, promise)
     if not promise.allows(loss):

@@ -50,6 +50,8 @@ class RowCounts:
         With something that is no value of the domain.
     outside : int
         With a value below or above the range.
+    left_out : int
+        That name no unit, where rows belong to units: they are not counted.
     first : int, optional
         Rows before the first unreadable one, in its file.
     label : str
@@ -70,6 +72,7 @@ class RowCounts:
     absent: int = 0
     unreadable: int = 0
     outside: int = 0
+    left_out: int = 0
     first: int | None = None
     label: str = ""
     start: int = 0
@@ -96,8 +99,14 @@ class RowCounts:
 
     @property
     def doubtful(self) -> bool:
-        """Whether a warning is due: more than half, or more than 1 % that cannot be read."""
-        return self.mostly_without or (self.enough and self._many_unreadable)
+        """Whether a warning is due: more than half, or more than 1 % not read or left out."""
+        return self.mostly_without or (
+            self.enough and (self._many_unreadable or self._many_left_out)
+        )
+
+    @property
+    def _many_left_out(self) -> bool:
+        return self.left_out > _UNREADABLE_SHARE * self.rows
 
     @property
     def _many_unreadable(self) -> bool:
@@ -118,6 +127,8 @@ class RowCounts:
         if self.outside:
             ends = (to_text(float(end), unit=domain.unit) for end in (domain.low, domain.high))
             said.append(f"{self.outside:,} outside {' to '.join(ends)}")
+        if self.left_out:
+            said.append(f"{self.left_out:,} without a unit, left out")
         return f"of {self.rows:,} rows: {', '.join(said) or 'none without a value in the range'}"
 
     def advice(self, domain: Any) -> str:
@@ -126,6 +137,8 @@ class RowCounts:
             return _FORMS[domain.unit]
         if self._many_unreadable:
             return "Check the column, or name a label for all other values (--other)"
+        if self._many_left_out:
+            return "Check the column of units (unit=, --unit)"
         if self.outside > self.missing:
             return "Check the column and its unit (seconds or minutes?), or choose another range"
         return "Check the column"
@@ -136,6 +149,7 @@ class RowCounts:
         self.absent += other.absent
         self.unreadable += other.unreadable
         self.outside += other.outside
+        self.left_out += other.left_out
         if self.first is None:
             self.first, self.label = other.first, other.label
         return self

@@ -14,12 +14,15 @@ from numpy.typing import NDArray
 from lapwing.documents import canonical, opening, parse, replacing, require, require_format
 from lapwing.errors import ArgumentError, DomainError, FormatError, MismatchError
 from lapwing.linear.arrays import Values
+from lapwing.privacy.guarantee import MOST_ROWS, PrivacyUnit
+from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.row_counts import RowCounts, warn_of_rows
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.observation import Summed
+from lapwing.protocol.messages.unit_rows import UnitRows, unit_named
 
 MAGIC = b"LAPWING-SECRET\n\0"
 VERSION = 1
@@ -36,11 +39,17 @@ def counts_of(
     Each value counts once, by itself: what cannot be read is missing, and no values are counts of
     zero. `rows` gets how many are missing, unreadable and outside.
     """
+    return np.bincount(symbols_of(values, domain, texts=texts, rows=rows), minlength=domain.size)
+
+
+def symbols_of(
+    values: Values, domain: Domain, *, texts: Texts = "iso", rows: RowCounts | None = None
+) -> NDArray[np.int64]:
+    """Return the symbol of each value; for the parameters see :func:`counts_of`."""
     symbols = domain.index_or_missing(values, texts=texts, rows=rows)
-    counts = np.bincount(symbols, minlength=domain.size)
     if rows is not None:
-        rows.add_symbols(counts, domain)
-    return counts
+        rows.add_symbols(np.bincount(symbols, minlength=domain.size), domain)
+    return symbols
 
 
 def counts_by_segment(
@@ -52,6 +61,21 @@ def counts_by_segment(
     rows: RowCounts | None = None,
 ) -> NDArray[np.int64]:
     """Return how many rows fall in each cell of a curator's table: int64 [domain.size].
+
+    For the parameters and errors see :func:`cells_of`.
+    """
+    return np.bincount(cells_of(values, by, domain, texts=texts, rows=rows), minlength=domain.size)
+
+
+def cells_of(
+    values: Values,
+    by: Values,
+    domain: Segmented,
+    *,
+    texts: Texts = "iso",
+    rows: RowCounts | None = None,
+) -> NDArray[np.int64]:
+    """Return the cell of each row in a curator's table.
 
     A row's cell follows from its own value and segment; what is no segment is in none. `rows` is
     as of :func:`counts_of`.
@@ -67,10 +91,9 @@ def counts_by_segment(
         raise ArgumentError(
             f"there must be a segment for each value, got {segments.size} and {symbols.size}"
         )
-    counts = np.bincount(segments * domain.domain.size + symbols, minlength=domain.size)
     if rows is not None:
-        rows.add_symbols(counts.reshape(-1, domain.domain.size).sum(axis=0), domain.domain)
-    return counts
+        rows.add_symbols(np.bincount(symbols, minlength=domain.domain.size), domain.domain)
+    return segments * domain.domain.size + symbols
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,6 +109,9 @@ class ExactCounts(Summed):
         Made fit for a curator by its `for_curator`.
     counts : numpy.ndarray
         int64 [domain.size], not negative, with a sum of at most 2^40.
+    unit : PrivacyUnit, optional
+        Whose rows were counted, and how many of each at most. A release of them protects such a
+        unit. Default: each row is of another person.
 
     Examples
     --------
@@ -98,10 +124,13 @@ class ExactCounts(Summed):
 
     domain: Domain
     counts: NDArray[np.int64]
+    unit: PrivacyUnit | None = None
 
     def __post_init__(self) -> None:
         """Check the numbers and freeze them."""
         require_domain(self.domain)
+        if not isinstance(self.unit, PrivacyUnit | None):
+            raise ArgumentError("the unit of exact counts must be a PrivacyUnit, or left out")
         object.__setattr__(self, "domain", self.domain.for_curator())
         counts = np.asarray(self.counts)
         if counts.dtype.kind not in "iu" or counts.shape != (self.domain.size,):
@@ -119,7 +148,8 @@ class ExactCounts(Summed):
         """Return whether both count the same on the same domain."""
         if not isinstance(other, ExactCounts):
             return False
-        return self.domain == other.domain and np.array_equal(self.counts, other.counts)
+        alike = self.domain == other.domain and self.unit == other.unit
+        return alike and np.array_equal(self.counts, other.counts)
 
     def __hash__(self) -> int:
         """Return a number that is equal for equal ones, and tells nothing of the counts."""
@@ -130,7 +160,16 @@ class ExactCounts(Summed):
         return f"<ExactCounts of a domain of {self.domain.size} symbols; its counts are secret>"
 
     @classmethod
-    def of_values(cls, values: Values, domain: Domain, *, texts: Texts = "iso") -> ExactCounts:
+    def of_values(
+        cls,
+        values: Values,
+        domain: Domain,
+        *,
+        texts: Texts = "iso",
+        unit: Values | None = None,
+        most: int | None = None,
+        rng: RandomSource | None = None,
+    ) -> ExactCounts:
         """Return the counts of raw values, each in its symbol; a whole domain rounds.
 
         Missing values (NaN, None), infinite ones on a circle and what cannot be read are counted in
@@ -144,6 +183,12 @@ class ExactCounts(Summed):
         domain : Interval, Integers or Categories
         texts : {"iso", "days", "seconds"}
             How texts of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
+        unit : array_like [n], optional
+            Whose each row is: as of :func:`lapwing.release`.
+        most : int, optional
+            Rows of one unit that are counted, random ones where it has more.
+        rng : RandomSource, optional
+            Which ones. Default: secure randomness.
 
         Warns
         -----
@@ -152,20 +197,53 @@ class ExactCounts(Summed):
             or more than 1 % are unreadable.
         """
         require_domain(domain)
-        return cls._of_values(values, domain.for_curator(), texts=texts, stacklevel=3)
+        curated = domain.for_curator()
+        return cls._of_rows(
+            values, None, curated, texts=texts, units=unit, most=most, rng=rng, stacklevel=3
+        )
 
     @classmethod
-    def _of_values(
-        cls, values: Values, curated: Domain, *, texts: Texts, stacklevel: int
+    def _of_rows(
+        cls,
+        values: Values,
+        by: Values | None,
+        curated: Domain,
+        *,
+        texts: Texts,
+        stacklevel: int,
+        units: Values | None = None,
+        most: int | None = None,
+        rng: RandomSource | None = None,
     ) -> ExactCounts:
+        unit = unit_named(units, most)
         rows = RowCounts()
-        counts = counts_of(values, curated, texts=texts, rows=rows)
-        warn_of_rows(rows, curated, stacklevel=stacklevel + 1)
-        return cls(curated, counts)
+        within = curated
+        if isinstance(curated, Segmented) and by is not None:
+            within = curated.domain
+            symbols = cells_of(values, by, curated, texts=texts, rows=rows)
+        else:
+            symbols = symbols_of(values, curated, texts=texts, rows=rows)
+        if unit is None or units is None:
+            counts = np.bincount(symbols, minlength=curated.size)
+        else:
+            kept = UnitRows(unit.most, source_of(rng))
+            kept.add(units, symbols)
+            counts = kept.counts(curated.size)
+            rows.left_out += kept.left_out
+        warn_of_rows(rows, within, stacklevel=stacklevel + 1)
+        return cls(curated, counts, unit)
 
     @classmethod
     def of_segments(
-        cls, values: Values, by: Values, domain: Segmented, *, texts: Texts = "iso"
+        cls,
+        values: Values,
+        by: Values,
+        domain: Segmented,
+        *,
+        texts: Texts = "iso",
+        unit: Values | None = None,
+        most: int | None = None,
+        rng: RandomSource | None = None,
     ) -> ExactCounts:
         """Return the counts of raw values with the segment of each: as :meth:`of_values`.
 
@@ -176,18 +254,13 @@ class ExactCounts(Summed):
             The segment of each; what is none of the domain's is in none.
         domain : Segmented
         texts : {"iso", "days", "seconds"}
+        unit, most, rng
+            As of :meth:`of_values`.
         """
         curated = replace(domain, domain=domain.domain.for_curator())
-        return cls._of_segments(values, by, curated, texts=texts, stacklevel=3)
-
-    @classmethod
-    def _of_segments(
-        cls, values: Values, by: Values, curated: Segmented, *, texts: Texts, stacklevel: int
-    ) -> ExactCounts:
-        rows = RowCounts()
-        counts = counts_by_segment(values, by, curated, texts=texts, rows=rows)
-        warn_of_rows(rows, curated.domain, stacklevel=stacklevel + 1)
-        return cls(curated, counts)
+        return cls._of_rows(
+            values, by, curated, texts=texts, units=unit, most=most, rng=rng, stacklevel=3
+        )
 
     @property
     def people(self) -> int:
@@ -195,12 +268,29 @@ class ExactCounts(Summed):
         return int(self.counts.sum())
 
     def __add__(self, other: ExactCounts) -> ExactCounts:
-        """Return the counts of both sets of people; MismatchError for other domains."""
+        """Return the counts of both sets of people; MismatchError for other domains or units.
+
+        A unit may have rows in both, so the sum counts up to as many of its rows as both together.
+        To have no more of each, count the rows at once.
+        """
         if not isinstance(other, ExactCounts):
             return NotImplemented
         if self.domain != other.domain:
             raise MismatchError("exact counts can be added only when their domains are equal")
-        return ExactCounts(self.domain, self.counts + other.counts)
+        unit = self.unit
+        if (unit and unit.name) != (other.unit and other.unit.name):
+            raise MismatchError(
+                "exact counts can be added only when their units are the same, these are of "
+                f"{unit or 'single rows'} and of {other.unit or 'single rows'}"
+            )
+        if unit is not None and other.unit is not None:
+            most = unit.most + other.unit.most
+            if most > MOST_ROWS:
+                raise MismatchError(
+                    "these counts together are of too many rows of a unit; count the tables at once"
+                )
+            unit = PrivacyUnit(unit.name, most)
+        return ExactCounts(self.domain, self.counts + other.counts, unit)
 
     def _header(self) -> bytes:
         return canonical(
@@ -208,6 +298,7 @@ class ExactCounts(Summed):
                 "format": "lapwing-exact-counts",
                 "version": VERSION,
                 "domain": self.domain.to_document(),
+                **({} if self.unit is None else {"unit": self.unit.to_document()}),
             }
         )
 
@@ -239,14 +330,16 @@ class ExactCounts(Summed):
             raise FormatError(f"{path.name} is damaged: its checksum does not match its content")
         (length,) = struct.unpack("<I", content[start - 4 : start])
         header, body = content[start : start + length], content[start + length :]
-        domain = _domain(parse(header, name=path.name), name=path.name)
+        document = parse(header, name=path.name)
+        domain = _domain(document, name=path.name)
+        unit = PrivacyUnit.from_document(document["unit"]) if "unit" in document else None
         if len(body) != 8 * domain.size:
             raise FormatError(
                 f"{path.name} must hold 8 bytes for each of the {domain.size} symbols of its "
                 f"domain, it holds {len(body)}"
             )
         try:
-            found = cls(domain, np.frombuffer(body, dtype="<i8"))
+            found = cls(domain, np.frombuffer(body, dtype="<i8"), unit)
         except ArgumentError as error:
             raise FormatError(f"{path.name} cannot be used: {error}") from None
         if found._header() != header:
@@ -264,7 +357,8 @@ def _domain(header: dict[str, Any], *, name: str) -> Domain:
             "again with lapwing count"
         )
     require_format(header, name="lapwing-exact-counts", version=VERSION)
-    require(header, {"format", "version", "domain"}, name="exact counts")
+    keys = {"format", "version", "domain"} | ({"unit"} & set(header))
+    require(header, keys, name="exact counts")
     try:
         return build_domain(header["domain"]).for_curator()
     except (ArgumentError, DomainError) as error:

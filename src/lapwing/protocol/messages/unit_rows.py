@@ -1,0 +1,171 @@
+"""Random rows of each unit: what is counted where a person may have several rows."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import uuid
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import ArgumentError
+from lapwing.linear.arrays import Values
+from lapwing.privacy.exact_numbers import check_whole
+from lapwing.privacy.guarantee import MOST_ROWS, PrivacyUnit
+from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.protocol.domains.label_columns import CodedLabels, coded_labels
+from lapwing.protocol.domains.units import is_missing, one_dimensional
+
+_LONG_NUMBER = 10**300
+
+_SPARE = 2**16
+"""Rows beside those that were kept that are held before the next selection."""
+
+
+def unit_named(column: Any, most: int | None) -> PrivacyUnit | None:
+    """Return the unit that a column of its names stands for; None without a column.
+
+    It is named as a pandas or polars column is, else "unit".
+
+    Raises
+    ------
+    ArgumentError
+        When only one of both is given, or `most` is out of range.
+    """
+    if (column is None) != (most is None):
+        raise ArgumentError(
+            "unit and most belong together: whose each row is, and how many rows of one unit count"
+        )
+    if most is None:
+        return None
+    name = column if isinstance(column, str) else getattr(column, "name", None)
+    most = check_whole("most", most, low=1, high=MOST_ROWS)
+    return PrivacyUnit(name if isinstance(name, str) and name else "unit", most)
+
+
+def unit_text(cell: Any) -> str | None:
+    """Return the name of a unit as text: the whole number 7, 7.0 and "7" are one unit.
+
+    None for what names nobody: a missing value, an empty string, infinity, or an object that is no
+    text, number, truth value, date, UUID or bytes.
+
+    Examples
+    --------
+    >>> [unit_text(cell) for cell in (7, 7.0, "7", 2.5, None, "", float("nan"))]
+    ['7', '7', '7', '5/2', None, None, None]
+    """
+    if isinstance(cell, np.generic | np.ndarray) and cell.ndim == 0:
+        cell = cell.item() if not isinstance(cell, np.datetime64) else str(cell)
+    if isinstance(cell, str):
+        return None if cell in ("", "NaT") else str.__str__(cell)
+    if is_missing(cell):
+        return None
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, int | float | Decimal | Fraction):
+        if cell in (math.inf, -math.inf):
+            return None
+        size: Any = abs(cell)
+        # Python writes no whole number so long, and would take long over such an exponent.
+        if size > _LONG_NUMBER or 0 < size * _LONG_NUMBER < 1:
+            return hex(cell) if isinstance(cell, int) else repr(cell)
+        return str(int(cell)) if cell == int(cell) else str(Fraction(str(cell)))
+    if isinstance(cell, datetime.date | datetime.time):
+        return cell.isoformat()
+    if isinstance(cell, bytes):
+        return f"0x{cell.hex()}"
+    return str(cell) if isinstance(cell, uuid.UUID) else None
+
+
+@dataclass
+class UnitRows:
+    """Rows that come in batches, of which at most `most` of each unit are kept, at random.
+
+    Parameters
+    ----------
+    most : int
+    source : RandomSource
+        Secure, but in tests and simulation.
+
+    Privacy
+    -------
+    Each row draws a number of its own, and of each unit the rows with the least are kept. So which
+    rows of one unit are kept depends on no other unit: a unit that comes, goes or changes moves the
+    counts by its own kept rows, at most `most` before and after. A row that names no unit belongs
+    to nobody who could be protected, and is left out. The tests go through all tables of three
+    units with up to two rows.
+
+    Cost
+    ----
+    O(n log n) time. Memory for the units and for `most` rows of each, beside one batch.
+    """
+
+    most: int
+    source: RandomSource
+    left_out: int = 0
+    _codes: dict[str, int] = field(default_factory=dict)
+    _held: list[tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]] = field(
+        default_factory=list
+    )
+    _rows: int = 0
+    _room: int = _SPARE
+
+    def add(self, units: Values, symbols: NDArray[np.int64]) -> None:
+        """Add rows: whose each is, and its symbol."""
+        codes = self._coded(units)
+        if codes.size != symbols.size:
+            raise ArgumentError(
+                f"there must be a unit for each value, got {codes.size} and {symbols.size}"
+            )
+        named = codes >= 0
+        self.left_out += int(codes.size - np.count_nonzero(named))
+        draws = self.source.words(codes.size)
+        self._held.append((codes[named], draws[named], symbols[named].astype(np.int64)))
+        self._rows += self._held[-1][0].size
+        if self._rows > self._room:
+            self._select()
+            self._room = 2 * self._rows + _SPARE
+
+    def counts(self, size: int) -> NDArray[np.int64]:
+        """Return how many of the kept rows hold each symbol: int64 [size]."""
+        self._select()
+        return np.bincount(self._held[0][2], minlength=size)
+
+    def _select(self) -> None:
+        columns = [np.concatenate(parts) for parts in zip(*self._held, strict=True)] or [
+            np.empty(0, dtype=kind) for kind in (np.int64, np.uint64, np.int64)
+        ]
+        units, draws, symbols = columns
+        order = np.lexsort((draws, units))
+        units = units[order]
+        # The place of a row among those of its unit.
+        starts = np.flatnonzero(np.diff(units, prepend=-1))
+        place = np.arange(units.size) - np.repeat(starts, np.diff(starts, append=units.size))
+        order = order[place < self.most]
+        self._held = [(columns[0][order], draws[order], symbols[order])]
+        self._rows = order.size
+
+    def _coded(self, units: Values) -> NDArray[np.int64]:
+        """Return a number for the unit of each row, the same in all batches; -1 for none."""
+        coded = coded_labels(units, [])
+        if coded is None:
+            cells = one_dimensional(units)
+            if cells.dtype.kind in "iufUSM":
+                distinct, codes = np.unique(cells, return_inverse=True)
+                coded = CodedLabels(codes.astype(np.int64).reshape(-1), list(distinct))
+        if coded is None:
+            listed = cells.tolist() if cells.dtype.kind != "O" else list(cells)
+            return np.fromiter(map(self._code, listed), dtype=np.int64, count=cells.size)
+        # The last one stands for a code of -1.
+        numbers = np.array([*map(self._code, coded.distinct), -1], dtype=np.int64)
+        found: NDArray[np.int64] = numbers[coded.codes]
+        return found
+
+    def _code(self, cell: Any) -> int:
+        name = unit_text(cell)
+        return -1 if name is None else self._codes.setdefault(name, len(self._codes))
