@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from lapwing.documents import canonical
 from lapwing.errors import ArgumentError
 from lapwing.protocol.messages.problems import Problem
+from lapwing.service.storage.driver import FOLDER
 from lapwing.service.storage.opening import SqliteStore
 from lapwing.service.storage.store import (
     ALREADY,
@@ -55,13 +57,22 @@ def test_the_name_of_a_deleted_epoch_is_not_given_again(opening: Opening) -> Non
 
 
 def test_a_file_from_before_the_names_were_kept_is_brought_up_to_date(tmp_path: Path) -> None:
-    before = SqliteStore(tmp_path / "collector.db")
-    publish(before)
+    today = SqliteStore(tmp_path / "today.db")
+    publish(today)
     sent = upload([1])
-    assert verdicts(before.store([sent])) == [STORED]
-    before.close()
+    assert verdicts(today.store([sent])) == [STORED]
+    today.close()
+    first = tmp_path / "first"
+    first.mkdir()
+    shutil.copy(FOLDER / "0001_first.sql", first)
+    SqliteStore(tmp_path / "collector.db", migrations=first).close()
     connection = sqlite3.connect(tmp_path / "collector.db")
-    connection.executescript("DROP TABLE ended; DROP TABLE notices; PRAGMA user_version = 1")
+    connection.execute("ATTACH ? AS today", (str(tmp_path / "today.db"),))
+    names = "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+    for (table,) in connection.execute(names).fetchall():
+        fields = ", ".join(row[1] for row in connection.execute(f"PRAGMA table_info({table})"))
+        connection.execute(f"INSERT INTO main.{table} SELECT {fields} FROM today.{table}")
+    connection.commit()
     connection.close()
     store = SqliteStore(tmp_path / "collector.db")
     assert verdicts(store.store([sent])) == [ALREADY]
