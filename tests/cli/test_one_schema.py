@@ -11,10 +11,13 @@ import pytest
 
 import lapwing as lw
 from lapwing.randomizers import PrefixHashing, RandomizedResponse
+from lapwing.service.app import ENDPOINTS
 from lapwing.service.decoding import Kept, carried_out
 from lapwing.service.decoding_orders import Key, Material, Order
-from lapwing.service.openapi import schemas
+from lapwing.service.openapi import openapi_document
 from tests.cli.running import Program
+
+DOCUMENT = openapi_document(ENDPOINTS)
 
 COLLECTOR = {"survey", "name", "epoch", "segment", "answers", "warnings"}
 """What the collector says beside the answer."""
@@ -70,7 +73,9 @@ def valid(answer: dict[str, Any]) -> None:
     """Check an answer against the collector's published schema."""
     head = dict.fromkeys(COLLECTOR, "a" * 64) | {"epoch": "e", "segment": None, "warnings": []}
     head["answers"] = "fresh"
-    schema = {"$ref": "#/components/schemas/Result", "components": {"schemas": schemas()}}
+    result = DOCUMENT["paths"]["/v1/surveys/{survey}/results/{epoch}"]["get"]["responses"]["200"]
+    schema = result["content"]["application/json"]["schema"]
+    schema = {**schema, "components": DOCUMENT["components"]}
     jsonschema_rs.Draft202012Validator(schema).validate(json.loads(json.dumps(head | answer)))
 
 

@@ -12,12 +12,12 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis import GenerationMode
-from starlette.routing import Route
 
 from lapwing.protocol.messages.batch import MEDIA_TYPE
-from lapwing.service import admin_routes, analyst_routes, app, device_routes
+from lapwing.service.app import ENDPOINTS
 from lapwing.service.openapi import openapi_document
 from lapwing.service.problem_answers import Problem
+from lapwing.service.requests import routes_of
 from tests.service.one_collector import (
     ADMIN,
     as_role,
@@ -28,7 +28,7 @@ from tests.service.one_collector import (
     site,
 )
 
-DOCUMENT = openapi_document()
+DOCUMENT = openapi_document(ENDPOINTS)
 METHODS = {"get", "put", "post", "delete", "options"}
 
 SURVEY = labels_survey(segments=["north"])
@@ -44,10 +44,10 @@ def described() -> set[tuple[str, str]]:
 
 
 def routed() -> set[tuple[str, str]]:
-    modules = (admin_routes, analyst_routes, app, device_routes)
-    routes: list[Route] = [route for module in modules for route in module.routes()]
     found = {
-        (route.path, method) for route in routes for method in (route.methods or ()) - {"HEAD"}
+        (route.path, method)
+        for route in routes_of(ENDPOINTS)
+        for method in (route.methods or ()) - {"HEAD"}
     }
     # The way of uploads stands before the routes.
     batch = "/v1/surveys/{survey}/epochs/{epoch}/batches/{batch}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from lapwing.service.app import ENDPOINTS
 from lapwing.service.openapi import openapi_document
 from lapwing.service.security import COOKIE
 from lapwing.service.settings import Settings
@@ -23,7 +24,7 @@ SURVEY = labels_survey()
 def addresses(tag: str) -> list[tuple[str, str]]:
     """The methods and addresses of a kind, filled in."""
     found = []
-    for path, item in openapi_document()["paths"].items():
+    for path, item in openapi_document(ENDPOINTS)["paths"].items():
         for method, operation in item.items():
             if method != "parameters" and tag in operation["tags"]:
                 filled = path.replace("{survey}", SURVEY.fingerprint).replace("{epoch}", "e")

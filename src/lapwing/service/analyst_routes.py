@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, get_args
+from typing import Annotated, Any, NotRequired, TypedDict, get_args
 
+from msgspec import Meta
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from lapwing.documents import canonical
-from lapwing.results.answer_documents import PROBABILITIES
+from lapwing.protocol.messages.batch import EPOCH_NAME
+from lapwing.protocol.messages.problems import Problem
+from lapwing.results.answer_documents import (
+    PROBABILITIES,
+    DifferenceAnswer,
+    HeavyHittersAnswer,
+    LabelsAnswer,
+    NumbersAnswer,
+)
 from lapwing.results.uncertainty import Target
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.collector import Collector
-from lapwing.service.decoding_orders import MEDIA_TYPES, Form
+from lapwing.service.decoding_orders import MEDIA_TYPES, AlarmDocument, Form
 from lapwing.service.problem_answers import malformed
 from lapwing.service.requests import (
     NOT_KEPT,
-    at,
-    check_query,
+    AnswerSchema,
     collector_of,
+    endpoint,
     json_answer,
-    require_analyst,
+    json_of,
 )
 from lapwing.service.results import Question
-from lapwing.service.survey_states import state_document, survey_rows
+from lapwing.service.survey_states import (
+    AnswersKind,
+    StateDocument,
+    SurveyRow,
+    state_document,
+    survey_rows,
+)
+from lapwing.service.typed_bodies import EpochName, Fingerprint, Query
 
 MOST_PROBABILITIES = 100
 
@@ -33,51 +48,187 @@ MOST_TOGETHER = 16
 
 LOWEST_LEVEL, HIGHEST_LEVEL = 0.5, 0.9999
 
-_QUERY = (
-    *("segment", "level", "against", "against_segment", "target"),
-    *("low", "high", "quantiles", "start", "together"),
+_SURVEY = "/v1/surveys/{survey}"
+
+_SHOWN = (
+    *(Problem.UNKNOWN_SURVEY, Problem.UNKNOWN_EPOCH, Problem.UNKNOWN_SEGMENT, Problem.TOO_FEW),
 )
+_DECODED = (*_SHOWN, Problem.CANNOT_BE_SAID, Problem.NO_RESULT)
+
+_Segment = Annotated[
+    str | None, Meta(description='One of the survey\'s; "other" for who has none.')
+]
 
 
-def routes() -> list[Route]:
-    """Return the routes."""
-    survey = "/v1/surveys/{survey}"
-    return [
-        at("/v1/surveys", {"GET": list_surveys}),
-        at(survey + "/state", {"GET": show_state}),
-        at(survey + "/tallies/{epoch}", {"GET": show_tally}),
-        at(survey + "/results/{epoch}", {"GET": show_result}),
-        at(survey + "/alarms/{epoch}", {"GET": show_alarm}),
-    ]
+class SegmentQuery(Query):
+    """Of all, or of one segment."""
+
+    segment: _Segment = None
 
 
+class ResultQuery(SegmentQuery):
+    """What is asked of a result."""
+
+    level: Annotated[
+        float, Meta(ge=LOWEST_LEVEL, le=HIGHEST_LEVEL, description="Of all intervals.")
+    ] = 0.95
+    against: Annotated[str | None, Meta(description="Another epoch, to compare with.")] = None
+    against_segment: Annotated[
+        str | None, Meta(description="Another segment, to compare with.")
+    ] = None
+    target: Annotated[
+        Target,
+        Meta(
+            description="Whom a comparison is about: those from whom both were drawn, or these "
+            "very people."
+        ),
+    ] = "population"
+    low: Annotated[
+        Annotated[str, Meta(max_length=100)] | None,
+        Meta(description="Where a range begins. Left out: open."),
+    ] = None
+    high: Annotated[
+        Annotated[str, Meta(max_length=100)] | None,
+        Meta(description="Where it ends; it holds the end that bins hold. Left out: open."),
+    ] = None
+    quantiles: Annotated[
+        str | None,
+        Meta(description="Probabilities with commas between; on a circle with start."),
+    ] = None
+    start: Annotated[
+        Annotated[str, Meta(max_length=100)] | None,
+        Meta(description="On a circle: the value from which quantiles are counted."),
+    ] = None
+    together: Annotated[
+        str | None,
+        Meta(
+            description="Epochs of other surveys about the same distribution, FINGERPRINT/EPOCH "
+            "with commas between: one answer of all."
+        ),
+    ] = None
+
+
+class SurveyList(TypedDict):
+    """All surveys."""
+
+    surveys: list[SurveyRow]
+
+
+class JoinedEpoch(TypedDict):
+    """An epoch of another survey whose reports are in the answer."""
+
+    survey: Fingerprint
+    epoch: EpochName
+
+
+class ResultHead(TypedDict):
+    """What was asked."""
+
+    survey: Fingerprint
+    name: str
+    epoch: EpochName
+    segment: str | None
+    warnings: list[str]
+    answers: NotRequired[AnswersKind]
+    against: NotRequired[EpochName]
+    against_segment: NotRequired[str | None]
+    together: NotRequired[list[JoinedEpoch]]
+
+
+RESULT = {
+    "description": "What was asked, and the answer: of `lapwing decode --json` the same.",
+    "allOf": [
+        ResultHead,
+        {"oneOf": [NumbersAnswer, LabelsAnswer, HeavyHittersAnswer, DifferenceAnswer]},
+    ],
+}
+
+_CONTENT = {
+    media_type.partition(";")[0]: RESULT
+    if form == "json"
+    else {"type": "string", **({"format": "binary"} if form == "png" else {})}
+    for form, media_type in MEDIA_TYPES.items()
+}
+
+
+@endpoint(
+    "GET",
+    "/v1/surveys",
+    "All surveys",
+    role="analyst",
+    answers={200: json_of("A row each.", SurveyList)},
+)
 async def list_surveys(request: Request) -> Response:
     """Return all surveys, in a line each."""
-    require_analyst(request)
-    check_query(request, ())
-    return json_answer({"surveys": survey_rows(collector_of(request).catalog)})
+    return json_answer(SurveyList(surveys=survey_rows(collector_of(request).catalog)))
 
 
+@endpoint(
+    "GET",
+    _SURVEY + "/state",
+    "How many reports there are",
+    Problem.UNKNOWN_SURVEY,
+    role="analyst",
+    answers={200: json_of("By epoch and segment.", StateDocument)},
+)
 async def show_state(request: Request) -> Response:
     """Return how many reports there are, by epoch and segment, and how many were refused."""
     collector, kept = _found(request)
-    check_query(request, ())
     return json_answer(await state_document(collector, kept))
 
 
-async def show_tally(request: Request) -> Response:
+@endpoint(
+    "GET",
+    _SURVEY + "/tallies/{epoch}",
+    "The tally, for every decoder",
+    *_SHOWN,
+    role="analyst",
+    query=SegmentQuery,
+    answers={200: json_of("A tally's document.", {"type": "object"})},
+)
+async def show_tally(request: Request, query: SegmentQuery) -> Response:
     """Return the tally of an epoch or a segment, as every decoder of the library reads it."""
     collector, kept = _found(request)
-    check_query(request, ("segment",))
-    segment = request.query_params.get("segment")
-    tally = await collector.results.tally(kept, request.path_params["epoch"], segment)
+    tally = await collector.results.tally(kept, request.path_params["epoch"], query.segment)
     return Response(canonical(tally.to_document()), headers=NOT_KEPT, media_type="application/json")
 
 
-async def show_result(request: Request) -> Response:
+@endpoint(
+    "GET",
+    _SURVEY + "/alarms/{epoch}",
+    "Whether honest devices can have sent the reports",
+    *_DECODED,
+    role="analyst",
+    query=SegmentQuery,
+    answers={200: json_of("The alarm.", AlarmDocument)},
+)
+async def show_alarm(request: Request, query: SegmentQuery) -> Response:
+    """Return whether honest devices can have sent the reports."""
+    collector, kept = _found(request)
+    epoch = request.path_params["epoch"]
+    return json_answer(await collector.results.alarm(kept, epoch, query.segment))
+
+
+@endpoint(
+    "GET",
+    _SURVEY + "/results/{epoch}",
+    "What the reports say",
+    *_DECODED,
+    role="analyst",
+    query=ResultQuery,
+    parts={
+        "epoch": (
+            "Name of the epoch; with .csv, .svg or .png behind it a table or a picture.",
+            {"type": "string", "pattern": rf"^{EPOCH_NAME.pattern}(\.(csv|svg|png))?$"},
+        )
+    },
+    answers={200: AnswerSchema("A result.", _CONTENT)},
+)
+async def show_result(request: Request, query: ResultQuery) -> Response:
     """Return what the reports say, as JSON, a table or a picture."""
     collector, kept = _found(request)
-    question, form = question_of(request, kept, find=collector.life.survey)
+    epoch = request.path_params["epoch"]
+    question, form = _question_of(epoch, query, kept, find=collector.life.survey)
     if form == "json":
         return json_answer(await collector.results.document(kept, question))
     content = await collector.results.content(kept, question, form)
@@ -88,76 +239,40 @@ async def show_result(request: Request) -> Response:
     return Response(content, headers=headers, media_type=MEDIA_TYPES[form])
 
 
-async def show_alarm(request: Request) -> Response:
-    """Return whether honest devices can have sent the reports."""
-    collector, kept = _found(request)
-    check_query(request, ("segment",))
-    segment = request.query_params.get("segment")
-    epoch = request.path_params["epoch"]
-    return json_answer(await collector.results.alarm(kept, epoch, segment))
-
-
 def _found(request: Request) -> tuple[Collector, KeptSurvey]:
-    require_analyst(request)
     collector = collector_of(request)
     return collector, collector.life.survey(request.path_params["survey"])
 
 
-def question_of(
-    request: Request, kept: KeptSurvey, *, find: Callable[[str], KeptSurvey]
+def _question_of(
+    name: str, query: ResultQuery, kept: KeptSurvey, *, find: Callable[[str], KeptSurvey]
 ) -> tuple[Question, Form]:
-    """Return what the address and the query ask, and in which form.
+    """Return what the address and the query ask of a survey, and in which form.
 
-    Parameters
-    ----------
-    request : Request
-    kept : KeptSurvey
-        The survey of the address.
-    find : callable
-        Returns another one by its fingerprint.
-
-    Raises
-    ------
-    ProblemError
-        When a key is unknown, or a value cannot be read.
+    `find` returns another survey by its fingerprint. A ProblemError says what cannot be read.
     """
-    check_query(request, _QUERY)
-    query = request.query_params
-    epoch, form = _epoch_and_form(request.path_params["epoch"], kept)
+    epoch, form = _epoch_and_form(name, kept)
     ranges: tuple[tuple[str, str], ...] = ()
-    if "low" in query or "high" in query:
-        ranges = ((query.get("low", ""), query.get("high", "")),)
-        if any(len(end) > 100 for end in ranges[0]):
-            raise malformed("an end of a range has at most 100 characters")
-    start = query.get("start")
-    if len(start or "") > 100:
-        raise malformed("the start of quantiles has at most 100 characters")
+    if query.low is not None or query.high is not None:
+        ranges = ((query.low or "", query.high or ""),)
     circular = kept.survey.randomizer.domain.circular
-    if start is not None and not circular:
+    if query.start is not None and not circular:
         raise malformed("start is for a survey on a circle, and this one is on a line")
-    if "quantiles" in query and circular and start is None:
+    if query.quantiles is not None and circular and query.start is None:
         raise malformed("quantiles on a circle need start, the value from which they are counted")
     question = Question(
         epoch=epoch,
-        segment=query.get("segment"),
-        against=query.get("against"),
-        against_segment=query.get("against_segment"),
-        target=_target(query.get("target", "population")),
-        level=_number(query.get("level", "0.95"), "level", LOWEST_LEVEL, HIGHEST_LEVEL),
+        segment=query.segment,
+        against=query.against,
+        against_segment=query.against_segment,
+        target=query.target,
+        level=query.level,
         ranges=ranges,
-        probabilities=_probabilities(query.get("quantiles")),
-        start=start,
-        together=_together(query.get("together"), find),
+        probabilities=_probabilities(query.quantiles),
+        start=query.start,
+        together=_together(query.together, find),
     )
     return question, form
-
-
-def _target(text: str) -> Target:
-    targets: tuple[Target, ...] = get_args(Target)
-    for target in targets:
-        if text == target:
-            return target
-    raise malformed('target must be "population" or "empirical"')
 
 
 def _epoch_and_form(name: str, kept: KeptSurvey) -> tuple[str, Form]:
@@ -176,7 +291,13 @@ def _probabilities(text: str | None) -> tuple[float, ...]:
     parts = text.split(",")
     if len(parts) > MOST_PROBABILITIES:
         raise malformed(f"at most {MOST_PROBABILITIES} quantiles are asked at once")
-    return tuple(_number(part, "a quantile", 0.0, 1.0) for part in parts)
+    try:
+        numbers = tuple(float(part) for part in parts)
+    except ValueError:
+        numbers = (float("nan"),)
+    if not all(0 <= number <= 1 for number in numbers):
+        raise malformed("a quantile must be a number from 0 to 1")
+    return numbers
 
 
 def _together(
@@ -192,13 +313,3 @@ def _together(
             "name each epoch to decode together as FINGERPRINT/EPOCH, with commas between"
         )
     return tuple((find(survey), epoch) for survey, _, epoch in pairs)
-
-
-def _number(text: str, name: str, low: float, high: float) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = float("nan")
-    if not low <= number <= high:
-        raise malformed(f"{name} must be a number from {low:g} to {high:g}")
-    return number

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from functools import cache
+from typing import Any, TypedDict
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service import admin_routes, analyst_routes, counters, device_routes
@@ -19,7 +22,17 @@ from lapwing.service.openapi import openapi_document
 from lapwing.service.pages import page_routes
 from lapwing.service.problem_answers import ProblemError, malformed
 from lapwing.service.receiving import Receive, Scope, Send
-from lapwing.service.requests import NOT_KEPT, at, collector_of, json_answer, require_analyst
+from lapwing.service.requests import (
+    NOT_KEPT,
+    AnswerSchema,
+    collector_of,
+    endpoint,
+    endpoints_of,
+    json_answer,
+    json_of,
+    require_analyst,
+    routes_of,
+)
 from lapwing.service.upload_path import address_of
 
 _UPLOADED = {"PUT", "POST"}
@@ -46,7 +59,7 @@ class Application:
         self._framed = _framed(collector, pages)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """AnswerSchema one request."""
         if scope["type"] == "http":
             if scope["method"] in _UPLOADED and (address := address_of(scope["path"])) is not None:
                 await self._uploads.answer(address, scope, receive, send)
@@ -85,10 +98,7 @@ def _framed(collector: Collector, pages: Sequence[BaseRoute]) -> Starlette:
 
     app = Starlette(
         routes=[
-            *routes(),
-            *device_routes.routes(),
-            *admin_routes.routes(),
-            *analyst_routes.routes(),
+            *routes_of(ENDPOINTS),
             *pages,
         ],
         exception_handlers={
@@ -139,23 +149,38 @@ async def _defect(request: Request, error: Exception) -> Response:
     return _answer(ProblemError(Problem.DEFECT, "please report it; nothing was changed by it"))
 
 
-def routes() -> list[Route]:
-    """Return the routes."""
-    return [
-        at("/healthz", {"GET": show_health}),
-        at("/metrics", {"GET": show_counters}),
-        at("/openapi.json", {"GET": show_openapi}),
-    ]
+class Health(TypedDict):
+    """Whether reports can be stored."""
+
+    status: str
 
 
+@endpoint(
+    "GET",
+    "/healthz",
+    "Whether reports can be stored",
+    tag="operations",
+    query=None,
+    answers={200: json_of("They can.", Health), 503: json_of("They cannot now.", Health)},
+)
 async def show_health(request: Request) -> Response:
     """Return 200 while reports can be stored, 503 while they cannot."""
-    collector = collector_of(request)
-    if collector.ready:
-        return json_answer({"status": "ready"})
-    return json_answer({"status": "store in trouble"}, status=503)
+    if collector_of(request).ready:
+        return json_answer(Health(status="ready"))
+    return json_answer(Health(status="store in trouble"), status=503)
 
 
+@endpoint(
+    "GET",
+    "/metrics",
+    "Counters for Prometheus",
+    Problem.TOKEN_NEEDED,
+    tag="operations",
+    query=None,
+    description="Open to all where the setting `open_counters` is true.",
+    security=[{"role": []}],
+    answers={200: AnswerSchema("Counters.", {"text/plain": {"type": "string"}})},
+)
 async def show_counters(request: Request) -> Response:
     """Return the counters for Prometheus, to a role: with one survey they tell its reports."""
     collector = collector_of(request)
@@ -165,6 +190,25 @@ async def show_counters(request: Request) -> Response:
     return Response(text, headers=NOT_KEPT, media_type=counters.MEDIA_TYPE)
 
 
+@endpoint(
+    "GET",
+    "/openapi.json",
+    "This document",
+    tag="operations",
+    query=None,
+    answers={200: json_of("It.", {"type": "object"})},
+)
 async def show_openapi(request: Request) -> Response:
     """Return the description of all of this."""
-    return json_answer(openapi_document(), headers={"access-control-allow-origin": "*"})
+    headers = {"access-control-allow-origin": "*"}
+    return Response(_described(), headers=headers, media_type="application/json")
+
+
+ENDPOINTS = endpoints_of(sys.modules[__name__], device_routes, admin_routes, analyst_routes)
+"""All endpoints: whatever is declared in one of these modules."""
+
+
+@cache
+def _described() -> bytes:
+    """Return the description, which is the same for everybody: one copy of it is in memory."""
+    return msgspec.json.encode(openapi_document(ENDPOINTS))

@@ -16,7 +16,7 @@ from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.plotting import figure_of, write_picture
 from lapwing.results.readable import csv_of, rows_of
-from lapwing.service.decoding_orders import Key, Material, Missing, Order
+from lapwing.service.decoding_orders import AlarmDocument, Key, Material, Missing, Order
 from lapwing.survey.joint_decoding import decode_together
 from lapwing.survey.survey import Survey
 
@@ -60,7 +60,7 @@ def carried_out(
     if missing:
         return Missing(missing)
     if tallied:
-        return _alarm(materials[order.key])
+        return dict(_alarm(materials[order.key]))
     found = [_result(keys, materials, kept) for keys in wanted]
     while len(kept) > most:
         kept.popitem(last=False)
@@ -99,7 +99,7 @@ def table_of(result: Result | Difference, level: float) -> str:
     return csv_of(table_rows(result, level))
 
 
-def _alarm(material: Material) -> dict[str, Any]:
+def _alarm(material: Material) -> AlarmDocument:
     survey = Survey.from_json(material.document)
     found = survey.check_poisoning(material.tally)
     mean, deviation = found.honest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict
 
 from lapwing.protocol.messages.tally import Tally
 from lapwing.results.uncertainty import Target
@@ -19,6 +19,24 @@ MEDIA_TYPES: Mapping[Form, str] = {
     "svg": "image/svg+xml",
     "png": "image/png",
 }
+
+
+class HonestRange(TypedDict):
+    """What honest devices would give, on average and spread around it."""
+
+    mean: float
+    deviation: float
+
+
+class AlarmDocument(TypedDict):
+    """Whether honest devices can have sent the reports."""
+
+    sounds: bool
+    sentence: str
+    p_value: float
+    chi_square: float
+    honest: HonestRange
+    visible: float | None
 
 
 class Key(NamedTuple):

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal, TypedDict
+
+from msgspec import Meta
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
-from lapwing.protocol.messages.problems import Problem
+from lapwing.protocol.messages.batch import (
+    JSON_MEDIA_TYPE,
+    LARGEST_BATCH,
+    MEDIA_TYPE,
+    MOST_REPORTS,
+)
+from lapwing.protocol.messages.problems import UPLOAD_PROBLEMS, Problem
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.problem_answers import ProblemError
-from lapwing.service.requests import at, check_query, collector_of, json_answer
-from lapwing.service.survey_life import epoch_document
+from lapwing.service.requests import (
+    AnswerSchema,
+    Endpoint,
+    collector_of,
+    endpoint,
+    json_answer,
+    json_of,
+)
+from lapwing.service.survey_life import EpochDocument, epoch_document
+from lapwing.service.typed_bodies import BatchId, Fingerprint
 
 CROSS_ORIGIN = {"access-control-allow-origin": "*"}
 
@@ -24,25 +40,101 @@ _PREFLIGHT = {
 _ASK_AGAIN = {**CROSS_ORIGIN, "cache-control": "public, no-cache"}
 
 
-def routes() -> list[Route]:
-    """Return the routes; those of uploads stand before the framework."""
-    return [
-        at(
-            "/v1/surveys/{survey}/epochs",
-            {"GET": show_epochs, "OPTIONS": allow_other_pages},
-        ),
-        at("/v1/surveys/{survey}/epochs/{epoch}/batches/{batch}", {"OPTIONS": allow_other_pages}),
-    ]
+_SURVEY = "/v1/surveys/{survey}"
+_EPOCHS = _SURVEY + "/epochs"
+_BATCH = _EPOCHS + "/{epoch}/batches/{batch}"
+
+
+class EpochList(TypedDict):
+    """The epochs of a survey."""
+
+    epochs: list[EpochDocument]
+
+
+class StoredBatch(TypedDict):
+    """What became of an upload."""
+
+    batch: BatchId
+    reports: Annotated[int, Meta(ge=1)]
+    state: Literal["stored", "already stored"]
 
 
 async def allow_other_pages(request: Request) -> Response:
-    """Answer a browser that asks whether another page may send this."""
+    """AnswerSchema a browser that asks whether another page may send this."""
     return Response(status_code=204, headers=_PREFLIGHT)
 
 
+def _preflight(path: str, summary: str) -> Endpoint:
+    """Return the endpoint by which a browser asks before a page of another site does."""
+    answers = {204: AnswerSchema("It may.")}
+    declared = endpoint("OPTIONS", path, summary, tag="devices", query=None, answers=answers)
+    return declared(allow_other_pages)
+
+
+ASK_SURVEY = _preflight(_SURVEY, "Whether another page may ask")
+ASK_EPOCHS = _preflight(_EPOCHS, "Whether another page may send this")
+ASK_BATCH = _preflight(_BATCH, "Whether another page may send this")
+
+
+def _upload(method: Literal["PUT", "POST"], summary: str) -> Endpoint:
+    """Return the endpoint of uploads, which :mod:`lapwing.service.upload_path` answers."""
+    stored = json_of("Stored now: it is on disk.", StoredBatch)
+    declared = endpoint(
+        method,
+        _BATCH,
+        summary,
+        *UPLOAD_PROBLEMS,
+        tag="devices",
+        query=None,
+        description="The batch may be sent again with the same bytes until it is answered. A "
+        "device drops it at any 2xx or 4xx but 408, 425 and 429, and keeps it at all others.",
+        security=[{}, {"invitation": []}],
+        body={
+            MEDIA_TYPE: {"type": "string", "format": "binary", "maxLength": LARGEST_BATCH},
+            JSON_MEDIA_TYPE: _BATCH_SCHEMA,
+        },
+        answers={
+            201: stored,
+            200: stored._replace(description="It was stored before; nothing is counted twice."),
+        },
+    )
+    return declared(None)
+
+
+_BATCH_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "survey": Fingerprint,
+        "segment": {"type": ["string", "null"]},
+        "reports": {
+            "type": "array",
+            "items": {"type": "string", "pattern": "^([0-9a-f]{2})+$"},
+            "minItems": 1,
+            "maxItems": MOST_REPORTS,
+        },
+    },
+    "required": ["survey", "reports"],
+    "additionalProperties": False,
+}
+"""What :meth:`Batch.from_json` reads."""
+
+PUT_BATCH = _upload("PUT", "Store a batch of reports, whole or not at all")
+POST_BATCH = _upload("POST", "The same, for pages that are being closed")
+
+
+@endpoint(
+    "GET",
+    _SURVEY,
+    "The survey's document",
+    *(Problem.UNKNOWN_SURVEY, Problem.MALFORMED_REQUEST),
+    tag="devices",
+    answers={
+        200: json_of("The document, the same bytes for ever.", {"type": "object"}),
+        304: AnswerSchema("It is what the sender has."),
+    },
+)
 async def show_survey(request: Request) -> Response:
     """Return the survey's document. Only its text for people ever changes, and with it the tag."""
-    check_query(request, ())
     kept = published(request)
     headers = {**_ASK_AGAIN, "etag": f'"{kept.tag}"'}
     if kept.tag in request.headers.get("if-none-match", ""):
@@ -50,13 +142,20 @@ async def show_survey(request: Request) -> Response:
     return Response(kept.stored.document, headers=headers, media_type="application/json")
 
 
+@endpoint(
+    "GET",
+    _EPOCHS,
+    "When the survey is answered",
+    *(Problem.UNKNOWN_SURVEY, Problem.MALFORMED_REQUEST),
+    tag="devices",
+    answers={200: json_of("The epochs.", EpochList)},
+)
 async def show_epochs(request: Request) -> Response:
     """Return when the survey is answered."""
-    check_query(request, ())
     kept = published(request)
     epochs = [epoch_document(epoch) for epoch in kept.epochs.values()]
     headers = {**CROSS_ORIGIN, "cache-control": "no-cache"}
-    return json_answer({"epochs": epochs}, headers=headers)
+    return json_answer(EpochList(epochs=epochs), headers=headers)
 
 
 def published(request: Request) -> KeptSurvey:

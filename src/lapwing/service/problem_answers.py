@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import msgspec
+from msgspec import Meta
 
 from lapwing.errors import (
     LapwingError,
@@ -21,7 +22,27 @@ from lapwing.errors import (
 )
 from lapwing.protocol.messages.problems import PREFIX, Problem
 
+Count = Annotated[int, Meta(ge=0)]
+
 MEDIA_TYPE = b"application/problem+json"
+
+
+class RefusedReport(TypedDict):
+    """A report that was refused, by its place in the batch."""
+
+    position: Count
+    reason: str
+
+
+class ProblemDocument(TypedDict):
+    """RFC 9457. No text repeats a value that was sent."""
+
+    type: Annotated[str, Meta(pattern="^urn:lapwing:problem:[a-z-]+$")]
+    title: str
+    status: int
+    detail: str
+    reports: NotRequired[list[RefusedReport]]
+    minimum: NotRequired[int]
 
 
 class ProblemError(Exception):

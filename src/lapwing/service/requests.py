@@ -1,9 +1,14 @@
-"""What endpoints share: who asks, what was sent, and how it is answered."""
+"""An endpoint: its address, who may ask, what is sent and what is answered, beside its handler.
+
+The routes and the OpenAPI description are both made from it, so a new endpoint is one function.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from starlette.requests import Request
@@ -17,10 +22,128 @@ from lapwing.service.collector import Collector
 from lapwing.service.problem_answers import ProblemError, malformed
 from lapwing.service.receiving import ClientGoneError
 from lapwing.service.security import COOKIE, ROLE_PREFIX, Role, bearer
+from lapwing.service.typed_bodies import Body, NoQuery, Query, read_body, read_query
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+Handler = Callable[..., Awaitable[Response]]
+Method = Literal["GET", "PUT", "POST", "DELETE", "OPTIONS"]
 
 NOT_KEPT = {"cache-control": "no-store"}
+
+
+class AnswerSchema(NamedTuple):
+    """A good answer: what it says, and the schema of each media type that it may have.
+
+    A schema is JSON, or a Python type, or JSON with Python types in it.
+    """
+
+    description: str
+    content: Mapping[str, Any] = {}
+
+
+def json_of(description: str, schema: Any) -> AnswerSchema:
+    """Return an answer in JSON of a schema or a type."""
+    return AnswerSchema(description, {"application/json": schema})
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Endpoint:
+    """A method of an address.
+
+    Parameters
+    ----------
+    method, path, summary, tag, description : str
+        The words of the OpenAPI description. A part of the path in braces is a parameter.
+    answers : mapping
+        The good answers, by their status.
+    problems : tuple of Problem
+        Those that the role and the body do not already bring.
+    role : "analyst" or "admin", optional
+        Who may ask. An admin may whatever an analyst may.
+    query : type, optional
+        Its fields are the keys of the query. None: whatever is there is not looked at.
+    body : type or mapping, optional
+        What is sent: the type of a JSON object, or a schema for each media type, which the handler
+        then reads on its own.
+    parts : mapping
+        Description and type of parameters of the path, where they differ from the usual ones.
+    security : list, optional
+        Where it is not the token of a role.
+    handler : callable, optional
+        Takes the request, and the query and the body where there are types of them. None: it is
+        answered before the router.
+    """
+
+    method: Method
+    path: str
+    summary: str
+    tag: str
+    answers: Mapping[int, AnswerSchema]
+    problems: tuple[Problem, ...] = ()
+    description: str = ""
+    role: Role | None = None
+    query: type[Query] | None = NoQuery
+    body: type[Body] | Mapping[str, Any] | None = None
+    parts: Mapping[str, tuple[str, Any]]
+    security: list[Any] | None = None
+    handler: Handler | None = None
+
+    async def __call__(self, request: Request) -> Response:
+        """Check who asks and what is sent, in this order, and answer."""
+        assert self.handler is not None
+        if self.role == "admin":
+            require_admin(request)
+        elif self.role == "analyst":
+            require_analyst(request)
+        typed: list[Any] = []
+        if self.query is not None:
+            query = read_query(request.query_params.multi_items(), self.query)
+            typed += [query] if self.query is not NoQuery else []
+        if isinstance(self.body, type):
+            typed.append(read_body(await _sent_document(request), self.body))
+        return await self.handler(request, *typed)
+
+
+def endpoint(
+    method: Method,
+    path: str,
+    summary: str,
+    *problems: Problem,
+    tag: str = "",
+    role: Role | None = None,
+    parts: Mapping[str, tuple[str, Any]] | None = None,
+    **more: Any,
+) -> Callable[[Handler | None], Endpoint]:
+    """Return what makes an endpoint of a handler; see :class:`Endpoint` for the arguments."""
+
+    def made(handler: Handler | None) -> Endpoint:
+        return Endpoint(
+            method=method,
+            path=path,
+            summary=summary,
+            problems=problems,
+            tag=tag or f"{role}s",
+            role=role,
+            parts=parts or {},
+            handler=handler,
+            **more,
+        )
+
+    return made
+
+
+def endpoints_of(*modules: ModuleType) -> list[Endpoint]:
+    """Return the endpoints of modules, in the order in which they stand there."""
+    every = [each for module in modules for each in vars(module).values()]
+    return list(dict.fromkeys(each for each in every if isinstance(each, Endpoint)))
+
+
+def routes_of(endpoints: Iterable[Endpoint]) -> list[Route]:
+    """Return the routes of endpoints, one for each path."""
+    paths: dict[str, dict[str, Handler]] = {}
+    for each in endpoints:
+        if each.handler is not None:
+            paths.setdefault(each.path, {})[each.method] = each
+    return [at(path, methods) for path, methods in paths.items()]
 
 
 def collector_of(request: Request) -> Collector:
@@ -30,8 +153,8 @@ def collector_of(request: Request) -> Collector:
     return found
 
 
-def at(path: str, methods: Mapping[str, Endpoint]) -> Route:
-    """Return the route of a path with one endpoint for each method."""
+def at(path: str, methods: Mapping[str, Handler]) -> Route:
+    """Return the route of a path with one handler for each method."""
 
     async def answer(request: Request) -> Response:
         return await methods["GET" if request.method == "HEAD" else request.method](request)
@@ -51,15 +174,13 @@ def json_answer(
     )
 
 
-async def sent_document(request: Request, *, needed: bool = True) -> dict[str, Any]:
-    """Return the JSON object that was sent; an empty one where none is needed and none came."""
+async def _sent_document(request: Request) -> dict[str, Any]:
+    """Return the JSON object that was sent."""
     collector = collector_of(request)
     try:
         body = await collector.receiving.body(request.receive, request.scope["headers"])
     except ClientGoneError:
         raise malformed("the body did not end") from None
-    if not body and not needed:
-        return {}
     try:
         return parse(body, name="the body")
     except FormatError as error:
@@ -107,7 +228,7 @@ def _nobody() -> ProblemError:
 
 
 def check_query(request: Request, known: tuple[str, ...]) -> None:
-    """Raise the problem of a query with an unknown key, or one that is named twice."""
+    """Raise the problem of a page's query with an unknown key, or one that is named twice."""
     keys = [key for key, _ in request.query_params.multi_items()]
     if not set(keys) <= set(known):
         raise malformed(f"the query has an unknown key; known: {', '.join(known) or 'none'}")

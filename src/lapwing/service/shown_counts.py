@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated, TypedDict
+
+from msgspec import Meta
 
 from lapwing.results.rounding import count_text
 
@@ -38,7 +41,14 @@ def shown_segments(counts: Mapping[str, int], *, minimum: int) -> set[str]:
     return shown
 
 
-def count_document(reports: int, *, minimum: int, shown: bool) -> dict[str, object]:
+class CountDocument(TypedDict):
+    """A number of reports."""
+
+    reports: Annotated[int | None, Meta(description="null: too few to be shown.")]
+    text: str
+
+
+def count_document(reports: int, *, minimum: int, shown: bool) -> CountDocument:
     """Return a count as it may be told.
 
     Examples

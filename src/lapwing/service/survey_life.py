@@ -7,15 +7,16 @@ grace, closed; it never goes back.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypedDict, TypeVar
 
-from lapwing.documents import canonical, describe_value, nearest, quoted
+from msgspec import UNSET, Meta, UnsetType
+
+from lapwing.documents import canonical, describe_value
 from lapwing.errors import (
     ArgumentError,
     FormatError,
@@ -30,7 +31,8 @@ from lapwing.service.logs import Log
 from lapwing.service.problem_answers import ProblemError, malformed, problem_of
 from lapwing.service.security import UPLOAD_PREFIX, hash_of, new_token
 from lapwing.service.storage.sql_store import Store
-from lapwing.service.storage.store import EpochState, StoredEpoch, StoredSurvey
+from lapwing.service.storage.store import EpochState, StoredEpoch, StoredSurvey, UploadRule
+from lapwing.service.typed_bodies import Body, EpochName, Moment
 from lapwing.survey.survey import FORMAT, Survey
 
 ORDER: tuple[EpochState, ...] = ("planned", "open", "grace", "closed")
@@ -107,7 +109,72 @@ def to_text(moment: int | None) -> str | None:
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def epoch_document(epoch: StoredEpoch) -> dict[str, object]:
+MOST_TOKENS = 100_000
+"""Upload tokens that one request makes."""
+
+LARGEST_MINIMUM = 10**12
+LONGEST_GRACE = 366 * 86_400
+LONGEST_RETENTION = 36_525
+
+USUAL_MINIMUM = 1000
+
+
+class EpochPlan(Body):
+    """When an epoch opens and closes; null is by hand."""
+
+    opens: Annotated[Moment | None, Meta(description="null: by hand.")] = None
+    closes: Annotated[Moment | None, Meta(description="null: by hand.")] = None
+    grace_seconds: Annotated[int, Meta(ge=0, le=LONGEST_GRACE)] = 0
+
+
+class NewEpoch(EpochPlan, kw_only=True):
+    """An epoch and its name. It opens now where the plan names no time."""
+
+    name: EpochName
+
+
+class NewSurvey(Body):
+    """A survey's document and what its collector decides; or the document alone.
+
+    With an epoch, the survey is published with that new epoch, both or neither.
+    """
+
+    alternative: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "description": "The document alone: the terms are the defaults.",
+        "properties": {"format": {"const": FORMAT}},
+        "required": ["format"],
+    }
+
+    survey: Annotated[dict[str, Any], Meta(description="A survey's document.")]
+    minimum: (
+        Annotated[
+            int,
+            Meta(ge=1, le=LARGEST_MINIMUM, extra_json_schema={"default": USUAL_MINIMUM}),
+        ]
+        | UnsetType
+    ) = UNSET
+    upload: Annotated[UploadRule, Meta(extra_json_schema={"default": "open"})] | UnsetType = UNSET
+    retention_days: Annotated[int, Meta(ge=0, le=LONGEST_RETENTION)] | UnsetType | None = UNSET
+    epoch: NewEpoch | UnsetType = UNSET
+
+    @classmethod
+    def completed(cls, document: dict[str, Any]) -> dict[str, Any]:
+        """Return the object of a document that was sent alone."""
+        return {"survey": document} if document.get("format") == FORMAT else document
+
+
+class EpochDocument(TypedDict):
+    """An epoch as devices and analysts are told of it."""
+
+    name: EpochName
+    opens: Moment | None
+    closes: Moment | None
+    grace_until: Moment | None
+    state: EpochState
+
+
+def epoch_document(epoch: StoredEpoch) -> EpochDocument:
     """Return what devices and analysts are told of an epoch."""
     ends = None if epoch.closes is None else epoch.closes + epoch.grace_seconds
     return {
@@ -120,15 +187,6 @@ def epoch_document(epoch: StoredEpoch) -> dict[str, object]:
 
 
 Found = TypeVar("Found")
-
-MOST_TOKENS = 100_000
-"""Upload tokens that one request makes."""
-
-LARGEST_MINIMUM = 10**12
-LONGEST_GRACE = 366 * 86_400
-LONGEST_RETENTION = 36_525
-
-USUAL_MINIMUM = 1000
 
 RETRY_SECONDS = 5
 
@@ -195,28 +253,16 @@ class SurveyLife:
             raise ProblemError(Problem.UNKNOWN_EPOCH, "the survey has no epoch of this name")
         return found
 
-    async def create(self, fingerprint: str, document: Mapping[str, Any]) -> bool:
-        """Keep a survey as a draft; return whether it is new.
+    async def create(self, fingerprint: str, sent: NewSurvey) -> bool:
+        """Keep a survey as a draft, or publish it with an epoch; return whether it is new.
 
         The terms of a survey that exists do not change. Its text for people does, when the
-        document has one; the former text is kept once an epoch has opened.
-
-        Parameters
-        ----------
-        fingerprint : str
-            That of the address, which must be the survey's own.
-        document : mapping
-            ``survey``, and perhaps ``minimum``, ``upload`` and ``retention_days``; or the survey's
-            document itself, which is kept with what holds without them. With ``epoch``, the
-            survey is published with that new epoch, both or neither.
+        document has one; the former text is kept once an epoch has opened. The fingerprint is
+        that of the address, which must be the survey's own.
         """
-        if document.get("format") == FORMAT:
-            document = {"survey": document}
-        known = ("survey", "minimum", "upload", "retention_days", "epoch")
-        check_keys(document, known, needed=("survey",))
-        if "epoch" in document:
-            return await self._add(fingerprint, document)
-        wanted = await self._apart(lambda: _stored(fingerprint, document))
+        if isinstance(sent.epoch, NewEpoch):
+            return await self._add(fingerprint, sent, sent.epoch)
+        wanted = await self._apart(lambda: _stored(fingerprint, sent))
         async with self._turn:
             kept = self._catalog.get(fingerprint)
             if kept is None:
@@ -234,29 +280,22 @@ class SurveyLife:
                 )
         return False
 
-    async def _add(self, fingerprint: str, document: Mapping[str, Any]) -> bool:
+    async def _add(self, fingerprint: str, sent: NewSurvey, plan: NewEpoch) -> bool:
         """Publish a survey with a new epoch, both or neither; return whether the survey is new.
 
         The epoch opens now, or at the time that it names. A survey that exists keeps its terms
         where the document names none.
         """
-        plan = document["epoch"]
-        if not isinstance(plan, dict) or "name" not in plan:
-            raise malformed("epoch must be an object with a name")
-        epoch = _planned(plan["name"], {key: plan[key] for key in plan if key != "name"})
+        epoch = _planned(plan.name, plan)
         now = self._clock()
         epoch = replace(epoch, opens=int(now) if epoch.opens is None else epoch.opens)
         if epoch.closes is not None and epoch.closes <= now:
             raise malformed("closes must be a time in the future, it is past")
         epoch = replace(epoch, state=state_at(epoch, now))
-        terms = {key: document[key] for key in document if key != "epoch"}
         async with self._turn:
             kept = self._catalog.get(fingerprint)
-            if kept is not None:
-                stored = kept.stored
-                own = {key: getattr(stored, key) for key in ("minimum", "upload", "retention_days")}
-                terms = own | terms
-            wanted = await self._apart(lambda: _stored(fingerprint, terms))
+            own = None if kept is None else kept.stored
+            wanted = await self._apart(lambda: _stored(fingerprint, sent, own=own))
             if kept is not None:
                 _check_terms(kept, wanted)
             else:
@@ -320,16 +359,9 @@ class SurveyLife:
                 survey=fingerprint,
             )
 
-    async def put_epoch(self, fingerprint: str, name: str, document: Mapping[str, Any]) -> bool:
-        """Plan an epoch, or change the times of one that is not closed; return whether it is new.
-
-        Parameters
-        ----------
-        fingerprint, name : str
-        document : mapping
-            ``opens``, ``closes`` (RFC 3339, or null for by hand) and ``grace_seconds``.
-        """
-        epoch = _planned(name, document)
+    async def put_epoch(self, fingerprint: str, name: str, plan: EpochPlan) -> bool:
+        """Plan an epoch, or change the times of one that is not closed; say whether it is new."""
+        epoch = _planned(name, plan)
         async with self._turn:
             before = self.survey(fingerprint).epochs.get(name)
             if before is not None and before.state == "closed":
@@ -401,9 +433,8 @@ class SurveyLife:
                 epoch=name,
             )
 
-    async def upload_tokens(self, fingerprint: str, count: Any) -> list[str]:
+    async def upload_tokens(self, fingerprint: str, number: int) -> list[str]:
         """Return new upload tokens, each good for one batch; only their hashes are kept."""
-        number = _whole(count, "count", 1, MOST_TOKENS)
         if not self.survey(fingerprint).invited_only:
             raise ProblemError(
                 Problem.STATE,
@@ -458,16 +489,17 @@ def _ended(epoch: StoredEpoch, now: int, *, last: bool) -> StoredEpoch:
     return replace(epoch, opens=opens, closes=closes, grace_seconds=grace)
 
 
-def _planned(name: Any, document: Mapping[str, Any]) -> StoredEpoch:
+def _planned(name: str, plan: EpochPlan) -> StoredEpoch:
     """Return a planned epoch; a ProblemError when its name or times are not legal."""
-    check_keys(document, ("opens", "closes", "grace_seconds"), needed=())
-    with _as_malformed():
+    try:
         check_epoch_name(name)
-        opens, closes = (to_timestamp(document.get(key), name=key) for key in ("opens", "closes"))
-    grace = _whole(document.get("grace_seconds", 0), "grace_seconds", 0, LONGEST_GRACE)
+        opens = to_timestamp(plan.opens, name="opens")
+        closes = to_timestamp(plan.closes, name="closes")
+    except ArgumentError as error:
+        raise malformed(str(error)) from None
     if opens is not None and closes is not None and closes <= opens:
         raise malformed("closes must be after opens, it is not")
-    return StoredEpoch(name, "planned", opens, closes, grace)
+    return StoredEpoch(name, "planned", opens, closes, plan.grace_seconds)
 
 
 def _check_terms(kept: KeptSurvey, wanted: StoredSurvey) -> None:
@@ -480,27 +512,13 @@ def _check_terms(kept: KeptSurvey, wanted: StoredSurvey) -> None:
         )
 
 
-def check_keys(
-    document: Mapping[str, Any], known: tuple[str, ...], *, needed: tuple[str, ...]
-) -> None:
-    """Raise the problem of a body with an unknown key, or without one that is needed."""
-    for key in document:
-        if key not in known:
-            raise malformed(
-                f"the body has the unknown key {quoted(key)}{nearest(key, known)}; known: "
-                f"{', '.join(known)}"
-            )
-    for key in needed:
-        if key not in document:
-            raise malformed(f"the body must have the key {key}")
+def _stored(fingerprint: str, sent: NewSurvey, *, own: StoredSurvey | None = None) -> StoredSurvey:
+    """Return a new survey as it is stored; a ProblemError when it is none.
 
-
-def _stored(fingerprint: str, document: Mapping[str, Any]) -> StoredSurvey:
-    """Return a new survey as it is stored; a ProblemError when it is none."""
-    if not isinstance(document["survey"], dict):
-        raise malformed("survey must be a survey's document")
+    Terms that were not sent are those of `own`, and without it the usual ones.
+    """
     try:
-        survey = Survey.from_document(document["survey"])
+        survey = Survey.from_document(sent.survey)
         written = canonical(survey.to_document())
     except (FormatError, LapwingError) as error:
         raise ProblemError(Problem.SURVEY_REFUSED, str(error)) from None
@@ -509,28 +527,12 @@ def _stored(fingerprint: str, document: Mapping[str, Any]) -> StoredSurvey:
             Problem.SURVEY_REFUSED,
             "the survey's fingerprint must be that of the address, it is another one",
         )
-    upload = document.get("upload", "open")
-    if upload not in ("open", "tokens"):
-        raise malformed(f'upload must be "open" or "tokens", got {describe_value(upload)}')
-    days = document.get("retention_days")
-    if days is not None:
-        days = _whole(days, "retention_days", 0, LONGEST_RETENTION)
-    minimum = _whole(document.get("minimum", USUAL_MINIMUM), "minimum", 1, LARGEST_MINIMUM)
-    return StoredSurvey(fingerprint, written, minimum=minimum, upload=upload, retention_days=days)
-
-
-def _whole(value: Any, name: str, low: int, high: int) -> int:
-    if type(value) is not int or not low <= value <= high:
-        raise malformed(
-            f"{name} must be a whole number from {low:,} to {high:,}, got {describe_value(value)}"
-        )
-    return value
-
-
-@contextmanager
-def _as_malformed() -> Iterator[None]:
-    """Raise what is wrong with a body as its problem."""
-    try:
-        yield
-    except ArgumentError as error:
-        raise malformed(str(error)) from None
+    terms = own or StoredSurvey(fingerprint, written, minimum=USUAL_MINIMUM)
+    days = terms.retention_days if sent.retention_days is UNSET else sent.retention_days
+    return StoredSurvey(
+        fingerprint,
+        written,
+        minimum=terms.minimum if sent.minimum is UNSET else sent.minimum,
+        upload=terms.upload if sent.upload is UNSET else sent.upload,
+        retention_days=days,
+    )

@@ -5,16 +5,87 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict, cast
+
+from msgspec import Meta
 
 from lapwing.service.catalog import Catalog, KeptSurvey
 from lapwing.service.collector import Collector
-from lapwing.service.shown_counts import count_document, shown_segments
-from lapwing.service.storage.store import StoredEpoch, UploadTokens
-from lapwing.service.survey_life import epoch_document
+from lapwing.service.problem_answers import Count
+from lapwing.service.shown_counts import CountDocument, count_document, shown_segments
+from lapwing.service.storage.store import (
+    StoredEpoch,
+    StoredSurvey,
+    SurveyState,
+    UploadRule,
+    UploadTokens,
+)
+from lapwing.service.survey_life import EpochDocument, epoch_document
+from lapwing.service.typed_bodies import Fingerprint
+
+AnswersKind = Annotated[
+    str, Meta(extra_json_schema={"enum": ["fresh", "remembered report", "remembered round"]})
+]
+"""What a device keeps of its answers from one epoch to the next."""
 
 
-def survey_rows(catalog: Catalog) -> list[dict[str, Any]]:
+class TermsDocument(TypedDict):
+    """What a collector has decided about a survey."""
+
+    survey: Fingerprint
+    state: SurveyState
+    minimum: Annotated[int, Meta(ge=1)]
+    upload: UploadRule
+    retention_days: int | None
+
+
+class SurveyHead(TermsDocument):
+    """A survey in words, before anything is counted."""
+
+    name: str
+    randomizer: str
+    guarantee: Annotated[dict[str, Any], Meta(description="What one report promises its sender.")]
+    guarantee_text: str
+    answers: AnswersKind
+    segments: list[str]
+    segment_minimum: int | None
+
+
+class SurveyRow(SurveyHead):
+    """A survey in the list of all."""
+
+    epochs: list[EpochDocument]
+
+
+class SegmentCount(CountDocument):
+    """The reports of one segment."""
+
+    segment: str
+
+
+class CountedEpoch(EpochDocument, CountDocument):
+    """An epoch with its reports, and the uploads that were refused, by the reason."""
+
+    refused: dict[str, Count]
+    segments: NotRequired[list[SegmentCount]]
+
+
+class TokenCounts(TypedDict):
+    """Upload tokens; null while the number would tell how many reported."""
+
+    unused: Count | None
+    used: Count | None
+
+
+class StateDocument(SurveyHead):
+    """A survey with what was counted."""
+
+    upload_tokens: TokenCounts | None
+    epochs: list[CountedEpoch]
+    refused: dict[str, Count]
+
+
+def survey_rows(catalog: Catalog) -> list[SurveyRow]:
     """Return a line for each survey."""
     return [
         {
@@ -25,25 +96,32 @@ def survey_rows(catalog: Catalog) -> list[dict[str, Any]]:
     ]
 
 
-def _head(kept: KeptSurvey) -> dict[str, Any]:
+def terms_document(stored: StoredSurvey) -> TermsDocument:
+    """Return a survey's terms."""
+    return {
+        "survey": stored.fingerprint,
+        "state": stored.state,
+        "minimum": stored.minimum,
+        "upload": stored.upload,
+        "retention_days": stored.retention_days,
+    }
+
+
+def _head(kept: KeptSurvey) -> SurveyHead:
     guarantee = kept.survey.guarantee
     return {
-        "survey": kept.stored.fingerprint,
+        **terms_document(kept.stored),
         "name": kept.survey.name,
-        "state": kept.stored.state,
         "randomizer": kept.survey.randomizer.name,
         "guarantee": guarantee.to_document(),
         "guarantee_text": str(guarantee),
         "answers": kept.survey.answers,
-        "minimum": kept.stored.minimum,
-        "upload": kept.stored.upload,
-        "retention_days": kept.stored.retention_days,
         "segments": list(kept.segments),
         "segment_minimum": kept.survey.segment_minimum if kept.segments else None,
     }
 
 
-async def state_document(collector: Collector, kept: KeptSurvey) -> dict[str, Any]:
+async def state_document(collector: Collector, kept: KeptSurvey) -> StateDocument:
     """Return how many reports a survey has; those of too few people only as such.
 
     Parameters
@@ -77,9 +155,7 @@ async def state_document(collector: Collector, kept: KeptSurvey) -> dict[str, An
     }
 
 
-def _tokens(
-    tokens: UploadTokens, epochs: Iterable[Counter[str]], minimum: int
-) -> dict[str, int | None]:
+def _tokens(tokens: UploadTokens, epochs: Iterable[Counter[str]], minimum: int) -> TokenCounts:
     """Return how many tokens there are; hidden while they would tell a number of reports that is.
 
     A used token is one report, so those used less the reports that are shown are the others: in
@@ -89,20 +165,21 @@ def _tokens(
     hidden = tokens.used - sum(reports for reports in together if reports >= minimum)
     if 0 < hidden < minimum:
         return {"unused": None, "used": None}
-    return tokens._asdict()
+    return {"unused": tokens.unused, "used": tokens.used}
 
 
 def _epoch(
     epoch: StoredEpoch, kept: KeptSurvey, counts: Counter[str], refused: dict[str, int]
-) -> dict[str, Any]:
+) -> CountedEpoch:
     minimum = kept.stored.minimum
     together = counts.total()
     enough = together >= minimum
-    document = {
+    counts_and_times = {
         **epoch_document(epoch),
         **count_document(together, minimum=minimum, shown=enough),
         "refused": refused,
     }
+    document = cast(CountedEpoch, counts_and_times)
     if kept.segments:
         least = max(minimum, kept.survey.segment_minimum)
         by_segment = {name: counts[name] for name in kept.segments}

@@ -57,13 +57,16 @@ LARGEST_BATCH = _HEADER.size + MOST_BYTES + _CHECKSUM.size
 """Bytes of the largest packed batch; what is longer need not be read to be refused."""
 
 
+EPOCH_NAME_RULE = (
+    "1 to 64 of a-z, 0-9, '.' and '-', and begin with a letter or a digit, such as 2026-12"
+)
+"""What a message says of a name that is not legal."""
+
+
 def check_epoch_name(name: object) -> None:
     """Raise ArgumentError unless this is a name of an epoch."""
     if not isinstance(name, str) or not EPOCH_NAME.fullmatch(name):
-        raise ArgumentError(
-            "the name of an epoch must be 1 to 64 of a-z, 0-9, '.' and '-', and begin with a "
-            "letter or a digit, such as 2026-12"
-        )
+        raise ArgumentError(f"the name of an epoch must be {EPOCH_NAME_RULE}")
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from lapwing.service.pages.sign_in import sent_form, to_sign_in
 from lapwing.service.problem_answers import ProblemError, malformed
 from lapwing.service.requests import check_query, collector_of
 from lapwing.service.security import COOKIE, form_proof, is_form_proof
-from lapwing.service.survey_life import USUAL_MINIMUM
+from lapwing.service.survey_life import USUAL_MINIMUM, NewSurvey
+from lapwing.service.typed_bodies import read_body
 
 FIELDS = ("epoch", "closes", "minimum", "upload", "retention_days")
 """What the form asks beside the survey; all but the epoch may be empty."""
@@ -45,7 +46,7 @@ async def add(request: Request) -> Response:
         if not isinstance(fingerprint, str):
             raise malformed("the file is not a survey; choose a file that `lapwing new` wrote")
         body = {"survey": document, **_terms(fields, new=kept is None), "epoch": _epoch(fields)}
-        await collector_of(request).life.create(fingerprint, body)
+        await collector_of(request).life.create(fingerprint, read_body(body, NewSurvey))
     except ProblemError as problem:
         return _form(token, kept, fields, problem)
     address = f"/surveys/{fingerprint}?epoch={fields['epoch']}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -221,7 +222,7 @@ def _taken(task: asyncio.Future[Any]) -> None:
         task.exception()
 
 
-def _wish(request: Request, state: dict[str, Any]) -> Wish | None:
+def _wish(request: Request, state: Mapping[str, Any]) -> Wish | None:
     """Return what the form asks; of the newest epoch with enough reports, when it names none."""
     query = request.query_params
     epochs = state["epochs"]
@@ -247,7 +248,7 @@ def _wish(request: Request, state: dict[str, Any]) -> Wish | None:
 
 
 async def _told(
-    collector: Collector, kept: KeptSurvey, wish: Wish, state: dict[str, Any]
+    collector: Collector, kept: KeptSurvey, wish: Wish, state: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return what the reports say, and of each part that cannot be said, why."""
     fingerprint = kept.stored.fingerprint
@@ -321,7 +322,7 @@ def _wanted(text: str) -> float | None:
 
 
 def _comparable(
-    kept: KeptSurvey, state: dict[str, Any], wish: Wish | None
+    kept: KeptSurvey, state: Mapping[str, Any], wish: Wish | None
 ) -> list[tuple[str, str]]:
     """Return what a shown result can be compared with, as values and texts of a choice."""
     if wish is None:
@@ -335,7 +336,7 @@ def _comparable(
     ]
 
 
-def _about(kept: KeptSurvey, state: dict[str, Any]) -> dict[str, Any]:
+def _about(kept: KeptSurvey, state: Mapping[str, Any]) -> dict[str, Any]:
     survey = kept.survey
     epsilon = survey.guarantee.epsilon
     return {
