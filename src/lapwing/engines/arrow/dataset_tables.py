@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import unquote
 
-from lapwing.engines.arrow.inputs import pyarrow_or_error
+from lapwing.engines.arrow.inputs import pyarrow_or_error, reading
 from lapwing.engines.arrow.table_reader import BATCH_ROWS, TABLES, Table, held_table, open_table
-from lapwing.errors import ArgumentError, kind_of
+from lapwing.errors import ArgumentError, FormatError, kind_of
 from lapwing.protocol.domains.text_values import Decimal
 
 COMPACT = ".lwr"
@@ -24,7 +25,7 @@ COMPACT = ".lwr"
 
 WHAT = (
     "a file, a folder, a list of files, or a table: of pyarrow (Table, RecordBatchReader, "
-    "Dataset), polars or pandas"
+    "Dataset), polars, pandas, or with Arrow's C stream, as a relation of DuckDB"
 )
 
 
@@ -88,7 +89,8 @@ def tables_of(dataset: Any, *, header: bool = True, decimal: Decimal | None = No
     ----------
     dataset : Path, str, list of them, or a table in memory
         What has rows in Arrow's memory format is read as it is: a ``pyarrow`` Table, RecordBatch,
-        RecordBatchReader or Dataset, a data frame of polars (also lazy) or pandas.
+        RecordBatchReader or Dataset, a data frame of polars (also lazy) or pandas, and whatever
+        has ``__arrow_c_stream__``, such as a relation of DuckDB.
     header, decimal
         Of CSV, as of :func:`lapwing.engines.arrow.table_reader.open_table`.
 
@@ -112,14 +114,16 @@ def tables_of(dataset: Any, *, header: bool = True, decimal: Decimal | None = No
         return _fragments(dataset, decimal)
     if isinstance(dataset, arrow.Table | arrow.RecordBatch):
         return [_in_memory(_Batches(dataset.schema, dataset), decimal)]
-    if type(dataset).__module__.partition(".")[0] == "polars" and hasattr(dataset, "collect"):
-        return [_in_memory(_LazyFrame.of(dataset), decimal)]
+    package = type(dataset).__module__.partition(".")[0]
+    if package == "polars" and hasattr(dataset, "collect_schema") and hasattr(dataset, "select"):
+        with _query_errors():
+            return [_in_memory(_PolarsFrame.of(dataset), decimal)]
+    if package == "pandas" and hasattr(dataset, "iloc") and hasattr(dataset, "columns"):
+        return [_in_memory(_PandasFrame(_PandasSchema(dataset)), decimal)]
     if hasattr(dataset, "__arrow_c_stream__"):
-        # A frame holds its rows and can be asked again; a reader gives them once.
-        if isinstance(dataset, arrow.RecordBatchReader):
-            return [_in_memory(_Stream(dataset.schema, dataset), decimal)]
-        schema = arrow.RecordBatchReader.from_stream(dataset).schema
-        return [_in_memory(_Frame(schema, dataset), decimal)]
+        with reading(_MEMORY):
+            stream = arrow.RecordBatchReader.from_stream(dataset)
+        return [_in_memory(_Stream(stream.schema, stream), decimal)]
     raise ArgumentError(f"the input must be {WHAT}; got {kind_of(dataset)}")
 
 
@@ -129,8 +133,17 @@ def with_constants(table: Table, keys: dict[str, str]) -> Table:
     return replace(table, names=(*table.names, *keys), constant=keys) if keys else table
 
 
-def _in_memory(held: Any, decimal: Decimal | None, name: str = "the table") -> Table:
-    return held_table(held, Path(name), decimal=decimal, is_file=False)
+_MEMORY = Path("the table")
+
+
+def _in_memory(held: Any, decimal: Decimal | None) -> Table:
+    return held_table(held, _MEMORY, decimal=decimal, is_file=False)
+
+
+def _chosen(rows: Any, columns: list[str]) -> Any:
+    """Return some columns of a table or batch, which may have several others of one name."""
+    names = rows.schema.names
+    return rows.select([names.index(name) for name in columns])
 
 
 @dataclass(frozen=True)
@@ -145,28 +158,122 @@ class _Batches:
         return int(self.table.num_rows)
 
     def batches(self, columns: list[str]) -> Iterator[Any]:
-        chosen = self.table.select(columns)
+        chosen = _chosen(self.table, columns)
         yield from chosen.to_batches() if hasattr(chosen, "to_batches") else [chosen]
 
 
 @dataclass(frozen=True)
 class _Stream:
-    """A pyarrow.RecordBatchReader."""
+    """A pyarrow.RecordBatchReader, or what gives its rows once as a C stream of Arrow."""
 
     schema: Any
     reader: Any
 
     def batches(self, columns: list[str]) -> Iterator[Any]:
         for batch in self.reader:
-            yield batch.select(columns)
+            yield _chosen(batch, columns)
+
+
+class _PandasSchema:
+    """The names of a frame of pandas; the types of those columns that somebody asks for.
+
+    A column of objects has a type only when all of it is gone through, and an unrelated one need
+    not have any.
+    """
+
+    metadata: ClassVar[None] = None
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+        self.names = [str(name) for name in frame.columns]
+        self._columns: dict[str, Any] = {}
+
+    def field(self, name: str) -> Any:
+        """Return the pyarrow.Field of a column."""
+        import pyarrow as pa
+
+        column = self.frame.iloc[:, self.names.index(name)]
+        kind = self.column(name) if column.dtype == object else _arrow_column(column.iloc[:0], name)
+        return pa.field(name, kind.type)
+
+    def column(self, name: str) -> Any:
+        """Return a column as a pyarrow.ChunkedArray."""
+        if name not in self._columns:
+            column = self.frame.iloc[:, self.names.index(name)]
+            self._columns[name] = _arrow_column(column, name)
+        return self._columns[name]
+
+
+def _arrow_column(column: Any, name: str) -> Any:
+    """Return a column of pandas as Arrow has it; FormatError where its cells are of several kinds.
+
+    Arrow's message would quote the first cell that it cannot convert.
+    """
+    import pyarrow as pa
+
+    try:
+        array = pa.array(column, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        missing = column.isna().tolist()
+        cells = zip(column, missing, strict=True)
+        kinds = [None if absent else type(cell) for cell, absent in cells]
+        first = next((kind for kind in kinds if kind is not None), None)
+        other = [row for row, kind in enumerate(kinds, 1) if kind not in (first, None)]
+        which = f", the one in row {other[0]} is of another" if other else " that Arrow knows"
+        message = (
+            f"the column {name!r} of the table must hold cells of one kind{which}; convert the "
+            "column first"
+        )
+    else:
+        return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+    raise FormatError(message)
 
 
 @dataclass(frozen=True)
-class _Frame:
-    """What exports its columns to Arrow, without a copy where it holds them so."""
+class _PandasFrame:
+    """A frame of pandas."""
 
-    schema: Any
+    schema: _PandasSchema
+
+    @property
+    def rows(self) -> int:
+        return len(self.schema.frame)
+
+    def batches(self, columns: list[str]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        arrays = [self.schema.column(name) for name in columns]
+        yield from pa.Table.from_arrays(arrays, names=columns).to_batches()
+
+
+class _PolarsSchema:
+    """The names and types of a frame of polars, or of a query; nothing is worked out."""
+
+    metadata: ClassVar[None] = None
+
+    def __init__(self, kinds: dict[str, Any]) -> None:
+        self.names = list(kinds)
+        self._kinds = kinds
+
+    def field(self, name: str) -> Any:
+        """Return the pyarrow.Field of a column."""
+        import polars
+        import pyarrow as pa
+
+        empty = polars.DataFrame(schema={name: self._kinds[name]})
+        return pa.RecordBatchReader.from_stream(empty).schema.field(name)
+
+
+@dataclass(frozen=True)
+class _PolarsFrame:
+    """A frame of polars or a query; only the columns asked for are worked out, in pieces."""
+
+    schema: _PolarsSchema
     frame: Any
+
+    @classmethod
+    def of(cls, frame: Any) -> _PolarsFrame:
+        return cls(_PolarsSchema(dict(frame.collect_schema())), frame)
 
     @property
     def rows(self) -> int | None:
@@ -175,70 +282,123 @@ class _Frame:
     def batches(self, columns: list[str]) -> Iterator[Any]:
         import pyarrow as pa
 
-        yield from pa.RecordBatchReader.from_stream(self.frame[columns])
+        with _query_errors():
+            chosen = self.frame.select(columns)
+            if hasattr(chosen, "collect_batches"):
+                pieces = chosen.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
+            elif hasattr(chosen, "collect"):
+                pieces = iter([chosen.collect(engine="streaming")])
+            else:
+                pieces = iter([chosen])
+            for piece in pieces:
+                yield from pa.RecordBatchReader.from_stream(piece)
 
 
-@dataclass(frozen=True)
-class _LazyFrame:
-    """A query of polars; of its columns only those asked for are worked out, in pieces."""
+@contextmanager
+def _query_errors() -> Iterator[None]:
+    """Turn errors of polars, which quote values, into one that names its kind."""
+    import polars
 
-    schema: Any
-    query: Any
-
-    @classmethod
-    def of(cls, query: Any) -> _LazyFrame:
-        import pyarrow as pa
-
-        empty = query.head(0).collect()
-        return cls(pa.RecordBatchReader.from_stream(empty).schema, query)
-
-    def batches(self, columns: list[str]) -> Iterator[Any]:
-        import pyarrow as pa
-
-        chosen = self.query.select(columns)
-        if hasattr(chosen, "collect_batches"):
-            pieces = chosen.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
-        else:
-            pieces = iter([chosen.collect(engine="streaming")])
-        for piece in pieces:
-            yield from pa.RecordBatchReader.from_stream(piece)
+    try:
+        yield
+    except polars.exceptions.PolarsError as error:
+        raise FormatError(
+            f"the query of polars failed ({type(error).__name__}); correct the query, or collect "
+            "it to see which expression it is"
+        ) from None
 
 
 @dataclass(frozen=True)
 class _Scanned:
-    """A data set of pyarrow, or a fragment of one: read by its own scanner."""
+    """A data set of pyarrow, or a fragment of one: read by its own scanner.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+        Of the data set, with what the fragment itself says beside its columns.
+    scanned : pyarrow.dataset.Dataset or Fragment
+    stored : bool
+        Whether it is Parquet, whose pages are checked.
+    """
 
     schema: Any
     scanned: Any
-    fragment: bool
+    stored: bool
+
+    @property
+    def group_rows(self) -> list[int] | None:
+        """Rows of each row group that the fragment has; None where it has no such groups."""
+        groups = getattr(self.scanned, "row_groups", None)
+        return None if groups is None else [group.num_rows for group in groups]
+
+    def groups(self, columns: list[str], places: list[int] | None, rows: int) -> Iterator[Any]:
+        """Yield the batches of some of its row groups."""
+        part = self.scanned
+        if places is not None:
+            chosen = [part.row_groups[place].id for place in places]
+            part = part.subset(row_group_ids=chosen, schema=self.schema)
+        yield from self._scan(part, columns, rows)
 
     def batches(self, columns: list[str]) -> Iterator[Any]:
-        whole = {"schema": self.schema} if self.fragment else {}
-        yield from self.scanned.scanner(
+        yield from self._scan(self.scanned, columns, BATCH_ROWS)
+
+    def _scan(self, part: Any, columns: list[str], rows: int) -> Iterator[Any]:
+        from pyarrow import dataset as arrow_dataset
+
+        more: dict[str, Any] = {}
+        if not isinstance(part, arrow_dataset.Dataset):
+            more["schema"] = self.schema
+        if self.stored:
+            more["fragment_scan_options"] = arrow_dataset.ParquetFragmentScanOptions(
+                page_checksum_verification=True,
+                pre_buffer=False,
+                use_buffered_stream=True,
+                buffer_size=2**20,
+            )
+        for batch in part.scanner(
             columns=columns,
-            batch_size=BATCH_ROWS,
+            batch_size=rows,
             batch_readahead=2,
             fragment_readahead=1,
             use_threads=False,
-            **whole,
-        ).to_batches()
+            **more,
+        ).to_batches():
+            if not self.stored:
+                batch.validate(full=True)  # a damaged offset would read somebody else's memory
+            yield batch
 
 
 def _fragments(dataset: Any, decimal: Decimal | None) -> list[Table]:
-    """Return a table for each file of a data set of pyarrow, under the schema of all."""
+    """Return a table for each file of a data set of pyarrow, under the schema of all.
+
+    A file is read through its fragment, which knows its file system and the row groups that it
+    has: a file of this machine with the same name may be another.
+    """
     from pyarrow import dataset as arrow_dataset
+    from pyarrow.fs import LocalFileSystem
 
     try:
         fragments = list(dataset.get_fragments())
     except ValueError:  # filtered or projected: only the whole knows how
-        return [_in_memory(_Scanned(dataset.schema, dataset, False), decimal)]
+        return [_in_memory(_Scanned(dataset.schema, dataset, _is_parquet(dataset)), decimal)]
     tables = []
     for fragment in fragments:
         path = Path(getattr(fragment, "path", "the data set"))
-        stored = isinstance(fragment, arrow_dataset.ParquetFileFragment) and path.is_file()
-        if stored and fragment.physical_schema.equals(dataset.schema):
-            tables.append(open_table(path, decimal=decimal))
-        else:
-            held = _Scanned(dataset.schema, fragment, True)
-            tables.append(held_table(held, path, decimal=decimal, is_file=path.is_file()))
+        stored = isinstance(fragment, arrow_dataset.ParquetFileFragment)
+        with reading(path):
+            said = fragment.physical_schema.metadata
+            whole = not stored or len(fragment.row_groups) == fragment.metadata.num_row_groups
+        local = isinstance(getattr(fragment, "filesystem", None), LocalFileSystem)
+        held = _Scanned(dataset.schema.with_metadata(said), fragment, stored)
+        tables.append(held_table(held, path, decimal=decimal, is_file=local and whole))
     return tables
+
+
+def _is_parquet(dataset: Any) -> bool:
+    """Return whether all files of a data set are Parquet, as far as it says."""
+    from pyarrow import dataset as arrow_dataset
+
+    children = getattr(dataset, "children", None)
+    if children is not None:
+        return all(map(_is_parquet, children))
+    return isinstance(getattr(dataset, "format", None), arrow_dataset.ParquetFileFormat)

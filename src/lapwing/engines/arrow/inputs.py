@@ -66,6 +66,8 @@ def _reason(message: str, path: Path, *, header: bool) -> str:
         return f"has a line of more than {CSV_BLOCK >> 20} MiB; it is no table"
     name = path.name.lower()
     kind = "Parquet" if name.endswith(PARQUET) else "Arrow" if name.endswith(ARROW) else "CSV"
+    if " " in name and "." not in name:  # no file: "the table", "partition 3"
+        return "cannot be read: the program that gives its rows failed"
     return f"cannot be read as {kind}: it is damaged, or something else"
 
 

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.engines.arrow.arrow_values import labels_of
+from lapwing.engines.arrow.text_columns import without_views
 from lapwing.errors import ArgumentError, MismatchError, ReportError, TallyError
 from lapwing.protocol.messages.group_tallies import MINIMUM, GroupTallies, check_groups
 from lapwing.protocol.messages.reports import Reports, pack_codes
@@ -304,10 +305,10 @@ def count(
     (3, 1)
     """
     width = survey.randomizer.report_width
-    array = batch.column(column)
+    array = without_views(batch.column(column))
     check_report_type(array.type, width=width, column=column)
     records, absent = records_of(array, width=width)
-    labels = None if by is None else batch.column(by)
+    labels = None if by is None else without_views(batch.column(by))
     return count_records(records, absent, survey, labels=labels, by=by, skip_bad=skip_bad)
 
 

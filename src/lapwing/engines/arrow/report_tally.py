@@ -315,6 +315,7 @@ def _run(
             files[number] = FileCount(**said)
     torn: set[int] = set()
     part = ReportCount({})
+    unsaved = ReportCount({})  # of what is read once, or is no file: asked again, it counts again
     before: dict[int, dict[str, Any] | None] = {}
 
     def jobs() -> Iterator[Callable[[], tuple[int, ReportCount | None]]]:
@@ -333,14 +334,17 @@ def _run(
             continue
         about = source.finished(part, torn=number in torn)
         files[number] = about
-        total += part
+        if source.file is None:
+            unsaved += part
+        else:
+            total += part
         part = ReportCount({})
         saved.add(source.file, before.pop(number), asdict(about))
         if saved.due():
             saved.save(canonical(count_to_document(total)))
     if saved.path is not None:
         saved.save(canonical(count_to_document(total)))
-    return replace(total, files=tuple(about for about in files if about is not None))
+    return replace(total + unsaved, files=tuple(about for about in files if about is not None))
 
 
 def _with_number(number: int, job: Job | None = None) -> tuple[int, ReportCount | None]:

@@ -35,7 +35,7 @@ from lapwing.engines.arrow.inputs import (
     reading,
     start_of_input,
 )
-from lapwing.engines.arrow.text_columns import NULL_TEXTS
+from lapwing.engines.arrow.text_columns import NULL_TEXTS, without_views
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.protocol.domains.text_values import Decimal
 from lapwing.protocol.messages.exact_counts import MAGIC
@@ -268,7 +268,8 @@ class Table:
         together : int or None
             Least rows of a part, but for the last; None: one part.
         """
-        if self.typed and self.source is None:
+        grouped = self.source is None or getattr(self.source, "group_rows", None) is not None
+        if self.typed and grouped:
             for first, groups in self._row_groups(together):
                 yield first, partial(self._read_groups, list(columns), groups, rows)
             return
@@ -286,8 +287,11 @@ class Table:
             yield 0, None
             return
         with reading(self.path):
-            about = parquet_file(self.path).metadata
-            sizes = [about.row_group(group).num_rows for group in range(about.num_row_groups)]
+            if self.source is None:
+                about = parquet_file(self.path).metadata
+                sizes = [about.row_group(group).num_rows for group in range(about.num_row_groups)]
+            else:
+                sizes = self.source.group_rows  # type: ignore[attr-defined]
         first, groups, waiting = 0, [], 0
         for group, size in enumerate(sizes):
             groups.append(group)
@@ -300,7 +304,8 @@ class Table:
         self, columns: list[str], groups: list[int] | None, rows: int
     ) -> Iterator[Any]:
         stored = [name for name in columns if name not in self.constant]
-        yield from self._whole(self._parquet(stored, groups, rows), columns)
+        read = self._parquet if self.source is None else self.source.groups  # type: ignore[attr-defined]
+        yield from self._whole(read(stored, groups, rows), columns)
 
     def _whole(self, source: Iterator[Any], columns: list[str]) -> Iterator[Any]:
         """Yield the batches that have rows, with all columns; errors are ours."""
@@ -312,7 +317,12 @@ class Table:
                     if name in self.constant:
                         same = pyarrow_or_error().repeat(self.constant[name], batch.num_rows)
                         batch = batch.append_column(name, same.dictionary_encode())
-                yield batch.select(columns)
+                batch = batch.select(columns)
+                for place, array in enumerate(batch.columns):
+                    plain = without_views(array)
+                    if plain is not array:
+                        batch = batch.set_column(place, columns[place], plain)
+                yield batch
 
     @property
     def schema(self) -> Any:
@@ -328,7 +338,7 @@ class Table:
         """Return a typed column without its rows."""
         if column in self.constant:
             return pyarrow_or_error().array([], "string")
-        return pyarrow_or_error().array([], self.schema.field(column).type)
+        return without_views(pyarrow_or_error().nulls(0, self.schema.field(column).type))
 
     def _parquet(self, columns: list[str], groups: list[int] | None, rows: int) -> Iterator[Any]:
         # One thread: several files or parts are read beside each other by whoever asks for that.

@@ -79,6 +79,37 @@ def _with_points(array: Any) -> Any:
     return content.view(pa.large_string())
 
 
+def without_views(array: Any) -> Any:
+    """Return an array of a kind that Arrow's functions take; texts of polars' categories are none.
+
+    Parameters
+    ----------
+    array : pyarrow.Array or ChunkedArray
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = array.type
+    if pa.types.is_dictionary(kind) and _is_view(kind.value_type):
+        wide = pa.large_string() if pa.types.is_string_view(kind.value_type) else pa.large_binary()
+        chunks = [
+            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(wide))
+            for chunk in (array.chunks if isinstance(array, pa.ChunkedArray) else [array])
+        ]
+        return chunks[0] if isinstance(array, pa.Array) else pa.chunked_array(chunks)
+    if pa.types.is_run_end_encoded(kind):
+        return without_views(pc.run_end_decode(array))
+    if _is_view(kind):
+        return array.cast(pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary())
+    return array
+
+
+def _is_view(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_string_view(kind) or types.is_binary_view(kind))
+
+
 def unchecked_texts(array: Any) -> Any:
     """Return texts or bytes as a pyarrow.LargeStringArray that may not be valid UTF-8."""
     import pyarrow as pa

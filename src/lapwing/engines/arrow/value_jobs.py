@@ -282,18 +282,20 @@ def summarize(
     if stored is not None:
         total += np.frombuffer(stored, dtype="<i8")
     saved.check_only([one.table.file for one, _ in columns])
+    unsaved = np.zeros_like(total)  # of what is no file: asked again, it counts again
     rows = RowCounts()
     for one, beside in columns:
         if saved.is_done(one.table.file) is not None:
             continue
         before = saved.identity(one.table.file)
-        total += symbol_counts(one, beside, curated, workers, advance, rows=rows)
+        counted = total if one.table.file is not None else unsaved
+        counted += symbol_counts(one, beside, curated, workers, advance, rows=rows)
         saved.add(one.table.file, before, {})
         if saved.due():
             saved.save(total.astype("<i8").tobytes())
     saved.save(total.astype("<i8").tobytes())
     examine(rows, curated.domain if isinstance(curated, Segmented) else curated)
-    return ExactCounts(curated, total)
+    return ExactCounts(curated, total + unsaved)
 
 
 def curator_columns(

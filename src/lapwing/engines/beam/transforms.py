@@ -22,6 +22,7 @@ from lapwing.engines.arrow.arrow_values import labels_of, values_of
 from lapwing.engines.arrow.report_count import ReportCount, count, count_records
 from lapwing.engines.arrow.report_tables import check_report_table, report_batch, report_schema
 from lapwing.engines.arrow.table_reader import texts_of_metadata
+from lapwing.engines.arrow.text_columns import without_views
 from lapwing.errors import ArgumentError, MissingExtraError, kind_of
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.row_counts import RowCounts, warn_of_rows
@@ -287,7 +288,7 @@ def column_in(batch: Any, name: str) -> Any:
     if batch.schema.names.count(name) != 1:
         names = ", ".join(map(str, batch.schema.names[:20]))
         raise ArgumentError(f"each batch must have one column {name!r}; this one has: {names}")
-    return batch.column(batch.schema.get_field_index(name))
+    return without_views(batch.column(batch.schema.get_field_index(name)))
 
 
 def cell_of(row: Any, name: str) -> Any:
