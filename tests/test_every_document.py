@@ -32,7 +32,6 @@ from lapwing.protocol.messages.group_tallies import GroupTallies
 from lapwing.protocol.messages.reports import read_blocks, read_header, write_blocks
 from lapwing.protocol.messages.tally import Tally, TallyLog
 from lapwing.protocol.release import Release
-from lapwing.randomizers.categorical.rappor import Memory
 from tests.damaged_documents import (
     at_most,
     damaged_bytes,
@@ -271,17 +270,6 @@ def test_a_damaged_header_of_a_summary_is_refused_or_written_again(tmp_path: Pat
             changed = data[:16] + struct.pack("<I", len(text)) + text.encode() + data[20 + length :]
             # Never: it is JSON, but with spaces, and not the canonical bytes.
             assert not check_summary(path, _with_digest(changed))
-
-
-def test_a_damaged_memory_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "memory"
-    Memory.open(path)
-    data = path.read_bytes()
-    for mutant in damaged_bytes(data, most=None, seed=5):
-        path.write_bytes(mutant)
-        if mutant != data:
-            with pytest.raises(FormatError):
-                Memory.open(path)
 
 
 # The state of a scan.

@@ -42,7 +42,7 @@ OLD_NAMES = """
     GeneralizedRandomizedResponse Guarantee HaarHadamard HadamardResponse HashedTexts
     HeavyHitterSelection HeavyHitters Hierarchical HistogramQuery Integers Interval LabelCounts
     LabelShares LapwingError LeastSquares Ledger LedgerFile LinearHashing LocalHashing
-    MatchingPursuit Memory MixturePrior MultiscaleWave Normalization OptimizedUnaryEncoding
+    MatchingPursuit MixturePrior MultiscaleWave Normalization OptimizedUnaryEncoding
     PenalizedLikelihood Piecewise PoisoningAlarm PolynomialProjection PrefixExtension
     PrefixHashing PrefixSums PrivacyLoss PrivateBounds Promise Publication PursuitSite
     QuantileSite Rappor Recommendation Release ReportLog Reports RunningPrefixSums Segmented

@@ -201,7 +201,6 @@ def test_what_is_no_file_of_lapwing_is_refused(tmp_path: Path) -> None:
         ("LAPWING-PROGRESS\nxxx", "damaged"),
         ("# lapwing-reports\n", "must hold reports"),
         ('{"format":"lapwing-collector-state","version":1}\n', "lacks the key"),
-        ("LWMEMORYxxxx", "Memory.open"),
     ]:
         path.write_text(content)
         assert reason in refused(path)

@@ -28,6 +28,7 @@ RENAMED = {
     "ReportLog": "lw.tallies.TallyLog",
     "Summary": "lw.protocol.ExactCounts",
     "LedgerFile": "lw.Ledger.open",
+    "Memory": "lw.Rappor.permanent_round",
     "load_plugins": "lw.plugins.load",
     "read_release": "lw.Release.load",
     "promise_of_each": "lw.privacy.Promise.split",

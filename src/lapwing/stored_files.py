@@ -252,13 +252,6 @@ def _device(path: Path) -> Any:
     )
 
 
-def _memory(path: Path) -> Any:
-    raise FormatError(
-        f"{path.name} is the secret memory of a RAPPOR device; open it with "
-        "lapwing.randomizers.Memory.open"
-    )
-
-
 _MARKS: dict[bytes, Callable[[Path], Any]] = {
     b"LAPWING-SECRET\n": _exact_counts,
     b"LWREPORT": Reports.load,
@@ -267,7 +260,6 @@ _MARKS: dict[bytes, Callable[[Path], Any]] = {
     b"ARROW1": _report_table,
     b"LAPWING-PROGRESS\n": _progress,
     b"SQLite format 3": _device,
-    b"LWMEMORY": _memory,
 }
 
 

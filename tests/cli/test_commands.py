@@ -158,7 +158,7 @@ def test_verify_shows_what_many_reports_of_a_lifetime_can_tell(lapwing: Program)
     ]
     assert epsilons[0] == pytest.approx(1) and 1 < epsilons[1] < 2
     assert epsilons == sorted(epsilons) and 2.9 < epsilons[-1] <= 3
-    assert "about a value that stays" in lapwing("verify", "page.json").out
+    assert "about an unchanged value" in lapwing("verify", "page.json").out
 
 
 def test_a_truth_in_seconds_is_drawn_as_texts_says(lapwing: Program, tmp_path: Path) -> None:

@@ -61,10 +61,9 @@ def test_a_difference_says_what_it_cannot_tell(lapwing: Program, tmp_path: Path)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", WeakAnswerWarning)
                 path.write_text(survey.decode(survey.tally(reports)).to_json())
-    refused = lapwing("compare", *files[1])
-    assert refused.code == 4 and "who joined and who left" in refused.complaint
-    assert lapwing("compare", *files[1], "--people", "different").code == 0
-    assert "permanent round" in lapwing("compare", *files[2], "--json").document["caution"]
-    assert "permanent round" in " ".join(lapwing("compare", *files[2]).out.split())
+    for remembered in files[1:]:
+        refused = lapwing("compare", *remembered)
+        assert refused.code == 4 and "who joined and who left" in refused.complaint
+        assert lapwing("compare", *remembered, "--people", "different").code == 0
     fresh_ones = lapwing("compare", *files[0], "--target", "empirical", "--json").document
     assert fresh_ones["caution"] is None

@@ -7,10 +7,12 @@ import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from lapwing import (
@@ -36,10 +38,11 @@ from lapwing.errors import (
     MismatchError,
     PrivacyError,
 )
+from lapwing.privacy.sampling.randomness import WORD
 from lapwing.protocol.messages.batch import Batch
 from lapwing.randomizers import OptimizedUnaryEncoding
-from lapwing.randomizers.categorical.rappor import Memory
 from tests.cli.running import environment
+from tests.false_alarms import accepts, binomial_tail
 
 AGE = Survey("age", SquareWave(Interval(0, 100, bins=10, outside="refuse"), "0.5"))
 COLORS = RandomizedResponse(Categories(["red", "green", "blue"]), 1)
@@ -214,16 +217,23 @@ def test_rappor_is_charged_what_its_promise_grows_by(tmp_path: Path) -> None:
         device = opened(tmp_path)
         device.answer(HABIT, 7, epoch=f"w{number}")
         assert spent(device) == HABIT.randomizer.epsilon_of(number)
-    # Another value has a permanent round of its own.
+    # A value that changed is not read, so it costs no other round.
     device.answer(HABIT, 8, epoch="other")
-    assert spent(device) == HABIT.randomizer.epsilon_of(7) + HABIT.randomizer.epsilon_of(1)
+    assert spent(device) == HABIT.randomizer.epsilon_of(8)
     for number in range(8, 60):
-        device.answer(HABIT, 7, epoch=f"w{number}")
-    assert spent(device) <= 2 + HABIT.randomizer.epsilon_of(1)
+        device.answer(HABIT, number, epoch=f"w{number}")
+    assert spent(device) == HABIT.randomizer.epsilon_of(60) <= 2
+
+
+def kept_round(device: Device) -> tuple[bytes, int]:
+    """The only permanent round of a device, and how many reports it has had."""
+    with closing(sqlite3.connect(device.file.path)) as connection:
+        ((kept, count),) = connection.execute("SELECT round, reports FROM permanent_round")
+    return kept, count
 
 
 def test_rappor_keeps_its_permanent_round(tmp_path: Path) -> None:
-    """Reports differ from it in the bits that the other round flips, and not in more.
+    """Also when the value changes. Reports differ from it in the bits that the other round flips.
 
     That flips 8.0 % of 2000 bits: more than 543 with probability below 1e-140. Of a permanent round
     that was drawn anew 46 % differ: fewer than 543 with probability below 1e-69.
@@ -232,17 +242,70 @@ def test_rappor_keeps_its_permanent_round(tmp_path: Path) -> None:
     survey = Survey("habit", rappor)
     device = opened(tmp_path)
     for number in range(3):
-        device.answer(survey, 5, epoch=f"w{number}")
-    connection = sqlite3.connect(device.file.path)
-    (secret,) = connection.execute("SELECT secret FROM person").fetchone()
-    connection.close()
+        device.answer(survey, number, epoch=f"w{number}")
+    kept, count = kept_round(device)
     reports = [int.from_bytes(batch.records, "little") for batch in stored(device).values()]
-    assert len(reports) == 3
-    for kept, same in ((secret, True), (bytes(32), False)):
-        words = Memory.of_secret(kept).words(survey.fingerprint, rappor.fingerprint, 5)
-        permanent = sum(bit << place for place, bit in enumerate(rappor._permanent(5, words)))
-        differ = [(report ^ permanent).bit_count() for report in reports]
+    assert len(reports) == count == 3
+    for permanent, same in ((kept, True), (rappor.permanent_round(0), False)):
+        number = int.from_bytes(permanent, "little")
+        differ = [(report ^ number).bit_count() for report in reports]
         assert all((number <= 543) == same for number in differ), differ
+
+
+def test_a_value_that_changes_forty_times_has_one_round(tmp_path: Path) -> None:
+    """An attack that succeeded: each value had a round, and each change was told from the reports.
+
+    Of the instantaneous rounds of 40 reports, each bit is changed as often as any other.
+    """
+    rappor = Rappor(Categories(20), "0.5", lifetime=1)
+    survey = Survey("attack", rappor)
+    device = opened(tmp_path, cap=2, budget=2)
+    for number in range(40):
+        device.answer(survey, number % 2, epoch=f"w{number}")
+    kept, count = kept_round(device)
+    assert count == 40 and spent(device) == rappor.epsilon_of(40) <= 1
+    again = rappor._thresholds["instantaneous"] / WORD
+    reports = np.array([list(batch.records) for batch in stored(device).values()], np.uint8)
+    same = np.unpackbits(~(reports ^ np.frombuffer(kept, np.uint8)), axis=1, bitorder="little")
+    assert accepts(binomial_tail(same[:, :20].sum(axis=0), 40, again))
+
+
+@pytest.mark.parametrize("survey", [HABIT, KEPT], ids=["round", "report"])
+def test_a_change_is_refused_where_that_is_asked_for(tmp_path: Path, survey: Survey) -> None:
+    def refusing() -> Device:
+        return Device.open(tmp_path, epsilon_cap=4, budget=10, on_change="refuse")
+
+    refusing().answer(survey, 7, epoch="1")
+    refusing().answer(survey, 7, epoch="2")
+    before = spent(refusing())
+    with pytest.raises(PrivacyError, match="not the first one") as caught:
+        refusing().answer(survey, 8, epoch="3")
+    assert "8" not in str(caught.value).replace("on_change", "")
+    assert spent(refusing()) == before and len(refusing().batches()) == 2
+    refusing().answer(survey, 7, epoch="3")
+    opened(tmp_path).answer(survey, 8, epoch="4")  # it keeps the first value
+    assert len(refusing().batches()) == 4
+
+
+@pytest.mark.parametrize("survey", [HABIT, KEPT], ids=["round", "report"])
+def test_a_device_that_kept_nothing_to_compare_refuses(tmp_path: Path, survey: Survey) -> None:
+    opened(tmp_path).answer(survey, 7, epoch="1")
+    device = Device.open(tmp_path, epsilon_cap=4, budget=10, on_change="refuse")
+    with pytest.raises(PrivacyError, match="cannot be noticed"):
+        device.answer(survey, 7, epoch="2")
+    wrongs: list[Any] = ["", "Keep", None, True]
+    for wrong in wrongs:
+        with pytest.raises(ArgumentError, match="'keep' or 'refuse'"):
+            Device.open(tmp_path, epsilon_cap=4, budget=10, on_change=wrong)
+
+
+@pytest.mark.parametrize("survey", [HABIT, KEPT], ids=["round", "report"])
+def test_later_values_are_not_read(tmp_path: Path, survey: Survey) -> None:
+    """Or an error about one, and so no report, would tell that it changed."""
+    device = opened(tmp_path)
+    device.answer(survey, 7, epoch="1")
+    for number, value in enumerate((10**6, "what", None, float("nan"))):
+        assert device.answer(survey, value, epoch=f"later-{number}").state == "waiting"
 
 
 def test_a_device_is_opened_with_its_budget(tmp_path: Path) -> None:
@@ -285,9 +348,9 @@ def test_a_database_of_something_else_is_refused(tmp_path: Path) -> None:
 def test_an_unknown_version_is_refused(tmp_path: Path) -> None:
     opened(tmp_path)
     connection = sqlite3.connect(tmp_path / "device.lapwing")
-    connection.execute("PRAGMA user_version = 2")
+    connection.execute("PRAGMA user_version = 3")
     connection.close()
-    with pytest.raises(FormatError, match="version 1"):
+    with pytest.raises(FormatError, match="version 2"):
         opened(tmp_path)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from fractions import Fraction
 
 import pytest
 
@@ -18,7 +17,6 @@ from lapwing import (
     seeded,
 )
 from lapwing.errors import MismatchError, WeakAnswerWarning
-from lapwing.privacy.sampling.randomness import WORD
 
 FRESH = Survey("color", RandomizedResponse(Categories(["red", "green"]), 1))
 KEPT = Survey("color", FRESH.randomizer, remembered=True)
@@ -33,8 +31,9 @@ def decoded(survey: Survey, *, seed: int) -> Distribution:
     return Distribution.from_json(made.to_json())
 
 
-def test_two_periods_of_remembered_reports_are_refused() -> None:
-    one, two = decoded(KEPT, seed=1), decoded(KEPT, seed=2)
+@pytest.mark.parametrize("survey", [KEPT, HABIT])
+def test_two_periods_of_remembered_answers_are_refused(survey: Survey) -> None:
+    one, two = decoded(survey, seed=1), decoded(survey, seed=2)
     with pytest.raises(MismatchError, match="only who joined and who left"):
         one.difference(two)
     made = one.difference(two, people="different")
@@ -54,22 +53,3 @@ def test_other_pairs_are_as_they_were() -> None:
         made = Difference(*pair, target="empirical")
         assert made.caution is None and made.guarantee is not None
         assert made.guarantee.epsilon == 2
-
-
-def test_remembered_rounds_say_that_their_errors_cancel() -> None:
-    one, two = decoded(HABIT, seed=1), decoded(HABIT, seed=2)
-    made = one.difference(two)
-    assert made.caution is not None and "share a permanent round" in made.caution
-    assert one.difference(two, people="different").caution is None
-    assert one.difference(decoded(FRESH, seed=3), target="empirical").caution is None
-
-
-def test_errors_of_a_permanent_round_do_cancel() -> None:
-    """Exactly: two reports of a bit have a covariance that is positive, so adding is cautious."""
-    assert isinstance(HABIT.randomizer, Rappor)
-    keep, again = (
-        Fraction(HABIT.randomizer._thresholds[key], WORD) for key in ("permanent", "instantaneous")
-    )
-    one = keep * again + (1 - keep) * (1 - again)
-    both = keep * again**2 + (1 - keep) * (1 - again) ** 2
-    assert both - one**2 == (2 * again - 1) ** 2 * keep * (1 - keep) > 0

@@ -260,8 +260,12 @@ def test_what_became_too_few_between_two_looks_is_not_shown(
     asyncio.run(run())
 
 
-def test_periods_of_remembered_answers_are_not_compared(tmp_path: Path) -> None:
-    survey = labels_survey(remembered=True)
+@pytest.mark.parametrize(
+    "survey",
+    [labels_survey(remembered=True), lw.Survey("habit", lw.Rappor(lw.Categories(8), 1))],
+    ids=["report", "round"],
+)
+def test_periods_of_remembered_answers_are_not_compared(tmp_path: Path, survey: lw.Survey) -> None:
 
     async def run() -> None:
         async with site(tmp_path) as here:

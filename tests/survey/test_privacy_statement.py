@@ -53,6 +53,13 @@ def test_the_statement_says_what_the_ledger_says():
     text = statement_markdown(asked, ledger)
     costs = [one.get("epsilon_of_a_lifetime") for one in found["surveys"]]
     assert costs == ["2" if one.survey == PAGE else None for one in asked] and "2" in costs
-    for words in ("| age | 2 | 0.5 | 1 |", "epsilon 4", "lifetime", "epsilon: page 2", "not cover"):
+    for words in (
+        "| age | 2 | 0.5 | 1 |",
+        "epsilon 4",
+        "lifetime",
+        "there are: page 2",
+        "silence",
+        "not cover",
+    ):
         assert words in text
     assert "lifetime" not in statement_markdown(asked[:1], person_ledger(asked[:1], budget(4)))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
 import sqlite3
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from lapwing.client.collector_address import (
     check_fingerprint,
     send,
 )
-from lapwing.client.device_file import DeviceFile
+from lapwing.client.device_file import DeviceFile, keyed_hash, row_key
 from lapwing.client.outbox import Outbox, OutgoingBatch, Patience, State, insert, of_pile
 from lapwing.documents import parse
 from lapwing.errors import ArgumentError, FormatError, MismatchError, PrivacyError
@@ -28,11 +29,13 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Ledger
 from lapwing.protocol.messages.batch import NO_SEGMENT, Batch, check_epoch_name
 from lapwing.protocol.messages.reports import Reports
-from lapwing.randomizers.categorical.rappor import Memory, Rappor
+from lapwing.randomizers.categorical.rappor import Rappor
 from lapwing.survey.survey import Survey
 
 FILE = "device.lapwing"
 """The file of a device, in the folder it is given."""
+
+OnChange = Literal["keep", "refuse"]
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,9 @@ class Device:
     file : DeviceFile
     epsilon_cap : Fraction
         The most that one survey may cost: one report, or all of them where they are remembered.
+    on_change : {"keep", "refuse"}
+        What becomes of a value that changed, in a survey whose answers are remembered. "keep": the
+        first report, or RAPPOR's first permanent round, goes on. "refuse": the answer is refused.
 
     Privacy
     -------
@@ -77,6 +83,13 @@ class Device:
     was seen by nobody and is gone; when it stops after it, the same bytes are sent again. What must
     not be done is to lose the file, or to put an older copy in its place.
 
+    Of a survey whose answers are remembered, only the value of the first answer is ever read. So
+    all reports together tell about that value what the ledger says, whatever the value becomes.
+    With "refuse" that holds for the reports. A device that refused is silent, and its silence
+    tells that the value changed. To notice a change it also keeps a keyed hash of the first value:
+    whoever has the file can find that value out. With "keep" the file does not tell it.
+
+    `tests/adversary/test_histories.py` goes through all pairs of histories of a device.
     `tests/client/test_killed_devices.py` kills a device at every line and compares what a collector
     got with what was paid; `tests/client/test_power_cut_devices.py` cuts its power at every sync.
 
@@ -96,10 +109,16 @@ class Device:
 
     file: DeviceFile
     epsilon_cap: Fraction
+    on_change: OnChange = "keep"
 
     @classmethod
     def open(
-        cls, folder: Path | str, *, epsilon_cap: ExactNumber, budget: Guarantee | ExactNumber
+        cls,
+        folder: Path | str,
+        *,
+        epsilon_cap: ExactNumber,
+        budget: Guarantee | ExactNumber,
+        on_change: OnChange = "keep",
     ) -> Device:
         """Return the device whose file is in a folder; it is made when there is none.
 
@@ -112,9 +131,13 @@ class Device:
         budget : Guarantee, int, float, str or Fraction
             The most that all answers of the person together may cost, in the local model; or its
             epsilon. Declared when the file is made, and the same ever after.
+        on_change : {"keep", "refuse"}
+            What becomes of a value that changed, in a survey whose answers are remembered.
 
         Raises
         ------
+        ArgumentError
+            When `on_change` is neither.
         MismatchError
             When the file was made with another budget, or the budget is none of the local model.
         FormatError
@@ -122,6 +145,8 @@ class Device:
         DeviceError
             When it cannot be read or written.
         """
+        if on_change not in get_args(OnChange):
+            raise ArgumentError(f"on_change must be 'keep' or 'refuse', got {on_change!r}")
         if not isinstance(budget, Guarantee):
             budget = Guarantee(budget, 0, "replace-one", "local")
         if (budget.neighbors, budget.model) != ("replace-one", "local"):
@@ -133,7 +158,7 @@ class Device:
         file = DeviceFile(Path(folder) / FILE)
         if not os.path.lexists(file.path):
             file.create(ledger=_written(empty))
-        device = cls(file, exact_epsilon(epsilon_cap))
+        device = cls(file, exact_epsilon(epsilon_cap), on_change)
         held = device.ledger.budget
         if held != budget:
             raise MismatchError(
@@ -215,7 +240,9 @@ class Device:
 
         What the survey says to people (:attr:`lapwing.Survey.notice`) is kept with the answer.
         A second answer of an epoch changes nothing, whatever its value: it returns the first, whose
-        bytes are sent until they have arrived.
+        bytes are sent until they have arrived. Of a survey whose answers are remembered, the value
+        of the first answer counts in every epoch; later ones are not read, unless a change is
+        refused.
 
         Parameters
         ----------
@@ -239,7 +266,7 @@ class Device:
         DomainError
             When the survey's domain refuses the value.
         PrivacyError
-            When the survey costs more than the cap.
+            When the survey costs more than the cap, or the value changed and that is refused.
         BudgetError
             When the person would have spent more than the budget.
         DeviceError
@@ -254,7 +281,7 @@ class Device:
                 first = found[0][0]
                 return Answer(first.id, epoch, first.state, None)
             self._check_cap(survey)
-            reports, cost = _drawn(connection, survey, value)
+            reports, cost = self._drawn(connection, survey, value)
             batch = os.urandom(16).hex()
             if cost is not None:
                 paid = _ledger(connection).spend(f"{survey.name} ({epoch})", cost, release=batch)
@@ -306,12 +333,98 @@ class Device:
         patience = patience or Patience()
         return send(Outbox(self.file), collector, patience, survey=fingerprint, epoch=epoch)
 
-    def _check_cap(self, survey: Survey) -> None:
+    def _check_cap(self, survey: Survey, *, rounds: int = 1) -> None:
+        """Refuse a survey that costs more than the cap, with so many permanent rounds."""
         cost = survey.lifetime_guarantee or survey.guarantee
-        if cost.epsilon > self.epsilon_cap or cost.delta > 0:
+        if rounds * cost.epsilon > self.epsilon_cap or cost.delta > 0:
             raise PrivacyError(
                 f"this device answers surveys of at most epsilon {float(self.epsilon_cap):g}; "
                 f"{survey.name!r} costs {cost}; it was not answered"
+            )
+
+    def _drawn(
+        self, connection: sqlite3.Connection, survey: Survey, value: Any
+    ) -> tuple[Reports, Guarantee | None]:
+        """Return a report and what it costs now, and store what must be remembered of it."""
+        if survey.answers == "fresh":
+            return survey.randomize([value]), survey.guarantee
+        (secret,) = connection.execute("SELECT secret FROM person").fetchone()
+        if survey.answers == "remembered report":
+            return self._remembered(connection, secret, survey, value)
+        if isinstance(survey.randomizer, Rappor):
+            return self._round(connection, secret, survey, survey.randomizer, value)
+        raise ArgumentError(
+            f"a device cannot keep the permanent rounds of {survey.randomizer.name}; it was not "
+            "answered"
+        )
+
+    def _remembered(
+        self, connection: sqlite3.Connection, secret: bytes, survey: Survey, value: Any
+    ) -> tuple[Reports, Guarantee | None]:
+        row = connection.execute(
+            "SELECT report, tag FROM remembered_report WHERE survey = ?", (survey.fingerprint,)
+        ).fetchone()
+        if row is not None:
+            self._check_unchanged(row["tag"], secret, survey, value)
+            data = np.frombuffer(row["report"], dtype=np.uint8).reshape(1, -1)
+            return Reports(data, survey.randomizer.fingerprint, survey.fingerprint), None
+        reports = survey.randomize([value])
+        connection.execute(
+            "INSERT INTO remembered_report VALUES (?, ?, ?)",
+            (survey.fingerprint, reports.data.tobytes(), self._tag(secret, survey, value)),
+        )
+        return reports, survey.randomizer.guarantee
+
+    def _round(
+        self,
+        connection: sqlite3.Connection,
+        secret: bytes,
+        survey: Survey,
+        rappor: Rappor,
+        value: Any,
+    ) -> tuple[Reports, Guarantee | None]:
+        """Return a report of the permanent round, charged by how many it has had before."""
+        key = row_key(secret, survey.fingerprint)
+        row = connection.execute("SELECT * FROM permanent_round WHERE key = ?", (key,)).fetchone()
+        earlier = 0 if row is None else row["earlier"]
+        if earlier > 1:
+            raise PrivacyError(
+                f"this device answered {survey.name!r} about a value that changed, with an earlier "
+                "version of lapwing; no epsilon covers those reports, so it is not answered again"
+            )
+        if row is None or row["round"] is None:
+            self._check_cap(survey, rounds=1 + earlier)
+            permanent, before = rappor.permanent_round(value), 0
+            new = (key, permanent, self._tag(secret, survey, value), earlier)
+            connection.execute("INSERT OR REPLACE INTO permanent_round VALUES (?, ?, ?, 1, ?)", new)
+        else:
+            self._check_unchanged(row["tag"], secret, survey, value)
+            permanent, before = row["round"], row["reports"]
+            connection.execute(
+                "UPDATE permanent_round SET reports = reports + 1 WHERE key = ?", (key,)
+            )
+        reports = rappor.report(permanent, survey=survey.fingerprint)
+        return reports, rappor.charge(1, after=before)
+
+    def _tag(self, secret: bytes, survey: Survey, value: Any) -> bytes | None:
+        """Return what a later value is compared with; None where any is taken."""
+        return None if self.on_change == "keep" else _value_hash(secret, survey, value)
+
+    def _check_unchanged(
+        self, tag: bytes | None, secret: bytes, survey: Survey, value: Any
+    ) -> None:
+        """Refuse a value that is not the first one, where a change is to be refused."""
+        if self.on_change == "keep":
+            return
+        if tag is None:
+            raise PrivacyError(
+                f"the first answer to {survey.name!r} was given with on_change='keep', so a change "
+                "cannot be noticed; it was not answered"
+            )
+        if not hmac.compare_digest(tag, _value_hash(secret, survey, value)):
+            raise PrivacyError(
+                f"the answer to {survey.name!r} is not the first one, and on_change is 'refuse'; "
+                "it was not answered"
             )
 
 
@@ -344,52 +457,6 @@ def _ledger(connection: sqlite3.Connection) -> Ledger:
     return Ledger.from_document(parse(row[0], name="the device's ledger"))
 
 
-def _drawn(
-    connection: sqlite3.Connection, survey: Survey, value: Any
-) -> tuple[Reports, Guarantee | None]:
-    """Return a report and what it costs now, and store what must be remembered of it."""
-    if survey.answers == "fresh":
-        return survey.randomize([value]), survey.guarantee
-    if survey.answers == "remembered report":
-        return _remembered(connection, survey, value)
-    if isinstance(survey.randomizer, Rappor):
-        return _round(connection, survey, survey.randomizer, value)
-    raise ArgumentError(
-        f"a device cannot keep the permanent rounds of {survey.randomizer.name}; it was not "
-        "answered"
-    )
-
-
-def _remembered(
-    connection: sqlite3.Connection, survey: Survey, value: Any
-) -> tuple[Reports, Guarantee | None]:
-    row = connection.execute(
-        "SELECT report FROM remembered_report WHERE survey = ?", (survey.fingerprint,)
-    ).fetchone()
-    if row is not None:
-        kept = np.frombuffer(row[0], dtype=np.uint8).reshape(1, -1)
-        return Reports(kept, survey.randomizer.fingerprint, survey.fingerprint), None
-    reports = survey.randomize([value])
-    connection.execute(
-        "INSERT INTO remembered_report VALUES (?, ?)", (survey.fingerprint, reports.data.tobytes())
-    )
-    return reports, survey.randomizer.guarantee
-
-
-def _round(
-    connection: sqlite3.Connection, survey: Survey, rappor: Rappor, value: Any
-) -> tuple[Reports, Guarantee | None]:
-    """Return a report of a permanent round, charged by how many its value has had before."""
-    symbol = int(rappor.domain.index([value])[0])
-    (secret,) = connection.execute("SELECT secret FROM person").fetchone()
-    (before,) = connection.execute(
-        "SELECT coalesce(max(reports), 0) FROM permanent_round WHERE survey = ? AND symbol = ?",
-        (survey.fingerprint, symbol),
-    ).fetchone()
-    reports = rappor.report(value, Memory.of_secret(secret), survey=survey.fingerprint)
-    connection.execute(
-        "INSERT INTO permanent_round VALUES (?, ?, 1)"
-        " ON CONFLICT DO UPDATE SET reports = reports + 1",
-        (survey.fingerprint, symbol),
-    )
-    return reports, rappor.charge(1, after=before)
+def _value_hash(secret: bytes, survey: Survey, value: Any) -> bytes:
+    symbol = int(survey.randomizer.domain.index([value])[0])
+    return keyed_hash(secret, "value", survey.fingerprint, symbol)

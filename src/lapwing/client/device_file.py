@@ -7,6 +7,9 @@ them, so threads, forked children and other processes may share the file as they
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import json
 import os
 import sqlite3
 import tempfile
@@ -17,9 +20,15 @@ from pathlib import Path
 
 from lapwing.documents import sync_folder
 from lapwing.errors import DeviceError, FormatError
+from lapwing.privacy.sampling.randomness import Keystream, iterate
+from lapwing.randomizers.categorical.rappor import Rappor
+from lapwing.survey.survey import Survey
 
 APPLICATION = 0x4C574456  # "LWDV"
-VERSION = 1
+VERSION = 2
+
+_UNCLEAN = -2
+"""The version of a migrated file whose old pages are still to be vacuumed."""
 
 WAIT = 30.0
 """Seconds to wait for another process that is changing the file."""
@@ -37,13 +46,8 @@ CREATE TABLE survey (
 ) WITHOUT ROWID;
 CREATE TABLE remembered_report (
     survey TEXT PRIMARY KEY,
-    report BLOB NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE permanent_round (
-    survey  TEXT NOT NULL,
-    symbol  INTEGER NOT NULL,
-    reports INTEGER NOT NULL,
-    PRIMARY KEY (survey, symbol)
+    report BLOB NOT NULL,
+    tag    BLOB
 ) WITHOUT ROWID;
 CREATE TABLE batch (
     id         TEXT PRIMARY KEY,
@@ -66,6 +70,21 @@ CREATE TABLE batch (
 CREATE INDEX waiting ON batch (attempts) WHERE state = 'waiting';
 """
 
+_PERMANENT_ROUND = """
+CREATE TABLE permanent_round (
+    key     BLOB PRIMARY KEY,
+    round   BLOB,
+    tag     BLOB,
+    reports INTEGER NOT NULL,
+    earlier INTEGER NOT NULL
+) WITHOUT ROWID
+"""
+"""RAPPOR's round of each survey, by a keyed hash of its fingerprint.
+
+`tag` is a keyed hash of the value, of devices that refuse another one; else NULL. `earlier` is how
+many rounds of a file of version 1 are not kept; after those `round` may be NULL.
+"""
+
 _NOTICE = """
 CREATE TABLE IF NOT EXISTS notice (
     survey TEXT NOT NULL,
@@ -74,7 +93,7 @@ CREATE TABLE IF NOT EXISTS notice (
     PRIMARY KEY (survey, epoch)
 ) WITHOUT ROWID
 """
-"""What surveys said when they were answered. Files of before have no such table; it is added."""
+"""What surveys said when they were answered."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +126,7 @@ class DeviceFile:
         os.close(descriptor)
         try:
             with _told(self.path), closing(_connected(Path(temporary))) as connection:
-                connection.executescript(f"BEGIN; {_SCHEMA} {_NOTICE};")
+                connection.executescript(f"BEGIN; {_SCHEMA} {_PERMANENT_ROUND}; {_NOTICE};")
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {VERSION}")
                 if ledger is not None:
@@ -135,7 +154,9 @@ class DeviceFile:
         with _told(self.path), closing(_connected(self.path)) as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                _check(connection, self.path)
+                if _version(connection, self.path) != VERSION:
+                    _migrate(connection)
+                    connection.execute("BEGIN IMMEDIATE")
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
@@ -156,7 +177,7 @@ def _connected(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _check(connection: sqlite3.Connection, path: Path) -> None:
+def _version(connection: sqlite3.Connection, path: Path) -> int:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
@@ -164,12 +185,75 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
             f"{path.name} must be the file of a device, it is foreign or damaged; restore it, "
             "because a new one would forget what was spent"
         )
-    if version != VERSION:
+    if version not in (1, _UNCLEAN, VERSION):
         raise FormatError(
             f"device files of version {VERSION} can be read, {path.name} says {version}; update "
             "lapwing"
         )
+    assert isinstance(version, int)
+    return version
+
+
+def keyed_hash(secret: bytes, *words: str | int) -> bytes:
+    """Return a hash of some words that nobody can guess without the secret of the device."""
+    return hmac.digest(secret, json.dumps(words).encode(), "sha256")
+
+
+def row_key(secret: bytes, survey: str) -> bytes:
+    """Return under which key the permanent round of a survey is stored."""
+    return keyed_hash(secret, "permanent round", survey)
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    """End the transaction with a file of this version, in which nothing old can be read."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version == 1:
+        _migrate_tables(connection)
+        connection.execute(f"PRAGMA user_version = {_UNCLEAN}")
+    connection.execute("COMMIT")
+    # Only where it has ended are the old pages gone, so the version says so afterwards.
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("VACUUM")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _migrate_tables(connection: sqlite3.Connection) -> None:
     connection.execute(_NOTICE)
+    connection.execute("ALTER TABLE remembered_report ADD COLUMN tag BLOB")
+    rows = connection.execute("SELECT survey, symbol, reports FROM permanent_round").fetchall()
+    connection.execute("DROP TABLE permanent_round")
+    connection.execute(_PERMANENT_ROUND)
+    person = connection.execute("SELECT secret FROM person").fetchone()
+    if person is None:
+        return
+    # The old secret and a round give the value back, so there is a new one.
+    secret = os.urandom(32)
+    connection.execute("UPDATE person SET secret = ?", (secret,))
+    for survey in {row["survey"] for row in rows}:
+        of_survey = [row for row in rows if row["survey"] == survey]
+        permanent, reports = None, 0
+        if len(of_survey) == 1:
+            permanent = _old_round(connection, person["secret"], survey, of_survey[0]["symbol"])
+            reports = of_survey[0]["reports"] if permanent else 0
+        connection.execute(
+            "INSERT INTO permanent_round VALUES (?, ?, NULL, ?, ?)",
+            (row_key(secret, survey), permanent, reports, 0 if permanent else len(of_survey)),
+        )
+
+
+def _old_round(
+    connection: sqlite3.Connection, secret: bytes, survey: str, symbol: int
+) -> bytes | None:
+    """Return a permanent round of version 1; None where the file has no document of the survey."""
+    row = connection.execute(
+        "SELECT document FROM survey WHERE fingerprint = ?", (survey,)
+    ).fetchone()
+    rappor = None if row is None else Survey.from_json(row["document"]).randomizer
+    if not isinstance(rappor, Rappor):
+        return None
+    text = json.dumps(["lapwing permanent", survey, rappor.fingerprint, symbol]).encode()
+    key = hashlib.sha512(secret + text).digest()[:48]
+    return rappor._round_bytes(symbol, iterate(Keystream(lambda: key)))
 
 
 @contextmanager

@@ -136,8 +136,8 @@ class Guarantee:
         report.
     lifetime : int, float, str, Decimal or Fraction, optional
         Where reports share a permanent round (:class:`lapwing.Rappor`): the epsilon of any number
-        of reports about a value that stays the same, where `epsilon` is that of one. It is said
-        beside the promise and takes no part in comparisons.
+        of reports about an unchanged value, where `epsilon` is that of one. It is said beside the
+        promise and takes no part in comparisons.
     unit : PrivacyUnit, optional
         In the central model: what is replaced, added or removed, with all its rows. Default: one
         row.
@@ -146,8 +146,8 @@ class Guarantee:
     --------
     >>> print(Guarantee(1, 0, "replace-one", "local"))
     epsilon = 1, pure, neighbors replace-one, local model
-    >>> print(Guarantee("0.1", 0, "replace-one", "local", lifetime=24))
-    epsilon = 0.1, pure, neighbors replace-one, local model; all reports together: epsilon = 24
+    >>> print(str(Guarantee("0.1", 0, "replace-one", "local", lifetime=24)).split("; ")[1])
+    all reports of an unchanged value together: epsilon = 24
     """
 
     epsilon: Fraction
@@ -209,7 +209,8 @@ class Guarantee:
         )
         if self.lifetime is None:
             return promise
-        return f"{promise}; all reports together: epsilon = {float(self.lifetime):g}"
+        lifetime = float(self.lifetime)
+        return f"{promise}; all reports of an unchanged value together: epsilon = {lifetime:g}"
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form; fractions are written exactly, as text."""

@@ -11,7 +11,6 @@ from .categorical.prefix_hashing import PrefixHashing as PrefixHashing
 from .categorical.randomized_response import (
     RandomizedResponse as RandomizedResponse,
 )
-from .categorical.rappor import Memory as Memory
 from .categorical.rappor import Rappor as Rappor
 from .categorical.subset_selection import SubsetSelection as SubsetSelection
 from .categorical.unary_encoding import OptimizedUnaryEncoding as OptimizedUnaryEncoding

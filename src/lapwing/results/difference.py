@@ -163,9 +163,9 @@ class Difference(Stored):
     Raises
     ------
     MismatchError
-        When the domains differ; or when the two are of one survey with remembered reports, and
-        somebody may stand in both: who does sent the same report twice, whatever the value had
-        become, so their difference says only who came and who left.
+        When the domains differ; or when the two are of one survey whose answers are remembered, and
+        somebody may stand in both: both reports of this person are about the first value, whatever
+        it has become, so the difference says only who came and who left.
     ArgumentError
         When one is no Distribution, or `people` or `target` is none of its two words.
 
@@ -176,11 +176,6 @@ class Difference(Stored):
     stands in both. With `target="population"` both samplings count as if they were independent,
     and :attr:`caution` says so where somebody may stand in both: intervals are wider than they
     need be where a person's two values are alike.
-
-    Two periods of one survey with remembered rounds (:class:`lapwing.Rappor`) are the exception:
-    who stands in both, with a value that stayed, sent reports of one permanent round. Its errors
-    are the same on both sides and cancel in part, so what adds them is more than the error, and the
-    bands are wider than they need be; :attr:`caution` says so.
 
     Examples
     --------
@@ -221,11 +216,11 @@ class Difference(Stored):
                 "two distributions must be on the same domain to have a difference, these are "
                 f"not; {_why(self.first.domain, self.second.domain)}"
             )
-        if self._shared == "remembered report":
+        if self._shared is not None:
             raise MismatchError(
-                "two periods of one survey with memoized reports have no difference: a person "
-                "in both sent the same report, even if the value changed, so it would show only "
-                "who joined and who left; if nobody is in both, pass people='different'"
+                f"two periods of one survey with a {self._shared} have no difference: both reports "
+                "of a person in both are about the first value, even if it changed, so it would "
+                "show only who joined and who left; if nobody is in both, pass people='different'"
             )
 
     def __hash__(self) -> int:
@@ -285,11 +280,6 @@ class Difference(Stored):
     @property
     def caution(self) -> str | None:
         """What it cannot tell, in a sentence; None where there is nothing to say."""
-        if self._shared == "remembered round":
-            return (
-                "reports of a person whose value stayed share a permanent round, so part of their "
-                "errors cancels: the intervals hold, and are wider than they need be"
-            )
         if self.people == "same" and self.target == "population":
             return (
                 "the people of both sides count as drawn on their own: where somebody is in both "
@@ -308,8 +298,8 @@ class Difference(Stored):
         """What one person was promised by both together.
 
         Different people: each is in one group, so the weaker of the two promises. The same
-        people: epsilons and deltas add, of one survey with remembered rounds to its lifetime at
-        most. None when one has no guarantee, or theirs are of different models or neighbors.
+        people: epsilons and deltas add. None when one has no guarantee, or theirs are of different
+        models or neighbors.
         """
         one, two = self.first.guarantee, self.second.guarantee
         if one is None or two is None:
@@ -319,11 +309,8 @@ class Difference(Stored):
         lifetime = None
         if one.lifetime is not None or two.lifetime is not None:
             lifetime = self._both(one.lifetime or one.epsilon, two.lifetime or two.epsilon)
-        epsilon = self._both(one.epsilon, two.epsilon)
-        if self._shared is not None and one.lifetime is not None:
-            lifetime, epsilon = one.lifetime, min(epsilon, one.lifetime)
         return Guarantee(
-            epsilon,
+            self._both(one.epsilon, two.epsilon),
             self._both(one.delta, two.delta),
             one.neighbors,
             one.model,

@@ -239,11 +239,11 @@ class Results:
             against = await self._key(kept, epoch, segment)
             if against == key:
                 raise malformed("compare with another epoch or another segment")
-            if epoch != question.epoch and kept.survey.answers == "remembered report":
+            if epoch != question.epoch and kept.survey.answers != "fresh":
                 raise ProblemError(
                     Problem.CANNOT_BE_SAID,
-                    "devices of this survey send their first report in every epoch, even if the "
-                    "value changed, so a difference would show only who joined and who left",
+                    "reports of this survey are about a person's first value in every epoch, even "
+                    "if it changed, so a difference would show only who joined and who left",
                 )
             # Nobody is in two segments of one epoch. Anybody may be in two epochs, and those of a
             # segment are among everybody.

@@ -40,8 +40,8 @@ class Participation:
         """What all rounds together cost.
 
         Reports made afresh add up; a remembered report costs once, however often it is sent.
-        RAPPOR's rounds about a value that stays the same share a permanent draw and cost at most
-        its lifetime.
+        RAPPOR's reports come from the permanent round of the first value and cost at most its
+        lifetime.
         """
         randomizer = self.survey.randomizer
         if self.survey.answers == "remembered report":
@@ -149,17 +149,23 @@ def _sentences(asked: Sequence[Participation], ledger: Ledger) -> list[str]:
     if kept:
         told.append(
             f"Your device answers these once and keeps the report: {', '.join(kept)}. It sends the "
-            "same report whenever they are asked, whatever your answer becomes, so further "
-            "reports tell nothing more about it; that they are one person's can be seen."
+            "same report whenever they are asked, whatever your answer becomes. Further reports "
+            "tell nothing more about it. An observer can see that they are one person's."
         )
     if lifetimes:
         told.append(
-            "Repeated reports of a survey with a lifetime share one permanent draw, as long as "
-            "your answer stays the same; when it changes, that it changed can be seen. However "
-            f"many reports are asked for, they use at most this epsilon: {', '.join(lifetimes)}."
+            "Your device draws a permanent round once for each survey with a lifetime, from your "
+            "first answer. It keeps this round when your answer changes, so no report depends on "
+            "a later answer. All reports about your first answer together use at most this "
+            f"epsilon, however many there are: {', '.join(lifetimes)}."
+        )
+    if kept or lifetimes:
+        told.append(
+            "If you set your device to refuse a changed answer, it stops sending when your answer "
+            "changes. The factor above does not cover this silence."
         )
     told.append(
-        "This covers the reports themselves. It does not cover what travels beside them, such as "
+        "This covers the reports themselves. It does not cover what travels beside them: whether, "
         "when and from where they were sent."
     )
     return told

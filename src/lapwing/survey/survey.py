@@ -110,7 +110,7 @@ class Survey(Stored):
     remembered : bool
         Whether a device answers once and for ever: the report of its first answer is kept and sent
         again in every epoch, whatever the value has become. It costs epsilon once, however often
-        it is sent. So changes of the answers are not seen; :class:`lapwing.Rappor` is for those.
+        it is sent. So changes of the answers are not seen; fresh reports are for those.
 
     Privacy
     -------
@@ -229,9 +229,10 @@ class Survey(Stored):
 
     @property
     def lifetime_guarantee(self) -> Guarantee | None:
-        """What all answers of a person together promise, however many; None when each costs anew.
+        """What all answers about an unchanged value promise together; None when each costs anew.
 
-        Of a "remembered round" it is about a value that stays the same.
+        A device (:class:`lapwing.client.Device`) keeps the first value of a survey whose answers
+        are remembered. So the promise covers all its answers, whatever the value becomes.
         """
         lifetime = self.guarantee.lifetime
         return None if lifetime is None else replace(self.guarantee, epsilon=lifetime)

@@ -1,4 +1,4 @@
-"""RAPPOR's two rounds: what several reports promise, and a permanent round that cannot be redrawn.
+"""RAPPOR's two rounds: what several reports promise, and the permanent round that is kept.
 
 The law of one report is checked in `tests/contracts`.
 """
@@ -6,11 +6,7 @@ The law of one report is checked in `tests/contracts`.
 from __future__ import annotations
 
 import itertools
-import pickle
-import stat
-import threading
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,10 +22,17 @@ from lapwing import (
     Survey,
     seeded,
 )
-from lapwing.errors import ArgumentError, BudgetError, DomainError, FormatError, PrivacyError
+from lapwing.errors import (
+    ArgumentError,
+    BudgetError,
+    DomainError,
+    FormatError,
+    MismatchError,
+    PrivacyError,
+)
 from lapwing.privacy.exact_numbers import exponential_bounds
-from lapwing.privacy.sampling.randomness import WORD
-from lapwing.randomizers import Memory, UnaryEncoding
+from lapwing.privacy.sampling.randomness import WORD, iterate
+from lapwing.randomizers import UnaryEncoding
 from lapwing.randomizers.categorical.rappor import MOST_EXACT
 from tests.false_alarms import accepts, binomial_tail, multinomial_tail
 from tests.mistaken import mistaken
@@ -101,7 +104,7 @@ def test_one_report_has_the_law_of_unary_encoding() -> None:
     np.testing.assert_allclose(shares, [0, 0, 1, 0, 0], atol=0.05)
 
 
-# The memory.
+# The permanent round.
 
 
 def bits(reports: list[Any], size: int) -> np.ndarray:
@@ -109,19 +112,21 @@ def bits(reports: list[Any], size: int) -> np.ndarray:
     return np.unpackbits(data, axis=1, count=size, bitorder="little")
 
 
-def permanent_bits(randomizer: Rappor, memory: Memory, value: int) -> list[bool]:
-    return randomizer._permanent(value, memory.words(SURVEY, randomizer.fingerprint, value))
+def as_bits(permanent: bytes, size: int) -> np.ndarray:
+    return np.unpackbits(np.frombuffer(permanent, np.uint8), count=size, bitorder="little")
 
 
 def test_all_reports_of_a_device_show_one_permanent_round() -> None:
     # With 200 bits some were flipped in the permanent round, but for one device in 10^17.
-    randomizer, device = Rappor(Categories(200), 2, lifetime=3), Memory()
-    sent = bits([randomizer.report(4, device, survey=SURVEY) for _ in range(100)], 200)
+    randomizer = Rappor(Categories(200), 2, lifetime=3)
+    kept = randomizer.permanent_round(4)
+    sent = bits([randomizer.report(kept) for _ in range(100)], 200)
     again = randomizer._thresholds["instantaneous"] / WORD
-    permanent = np.array(permanent_bits(randomizer, device, 4))
+    permanent = as_bits(kept, 200)
     assert accepts(binomial_tail((sent == permanent).sum(axis=0), 100, again))
-    # As if it were drawn anew each time: what devices without a memory would send.
-    redrawn = bits([randomizer.report(4, Memory(), survey=SURVEY) for _ in range(100)], 200)
+    # As if it were drawn anew each time: what devices would send that keep nothing.
+    rounds = [randomizer.permanent_round(4) for _ in range(100)]
+    redrawn = bits([randomizer.report(each) for each in rounds], 200)
     assert not accepts(binomial_tail((redrawn == permanent).sum(axis=0), 100, again))
 
 
@@ -130,8 +135,7 @@ def test_permanent_rounds_have_their_law_over_devices() -> None:
     keep = randomizer._thresholds["permanent"] / WORD
     found = np.zeros(8, dtype=np.int64)
     for _ in range(4000):
-        one = permanent_bits(randomizer, Memory(), 1)
-        found[sum(bit << symbol for symbol, bit in enumerate(one))] += 1
+        found[randomizer.permanent_round(1)[0]] += 1
     truth = [0, 1, 0]
     law = np.array(
         [
@@ -143,20 +147,8 @@ def test_permanent_rounds_have_their_law_over_devices() -> None:
     assert not accepts(multinomial_tail(found, law[[1, 0, 2, 3, 4, 5, 6, 7]]))
 
 
-def test_rounds_of_other_values_surveys_and_devices_are_others() -> None:
-    randomizer, device = Rappor(Categories(64), 1), Memory()
-    first = permanent_bits(randomizer, device, 3)
-    assert permanent_bits(randomizer, device, 3) == first
-    assert permanent_bits(Rappor(Categories(64), 1), device, 3) == first
-    assert permanent_bits(randomizer, device, 5)[6:] != first[6:]
-    assert permanent_bits(Rappor(Categories(64), 2), device, 3) != first
-    assert permanent_bits(randomizer, Memory(), 3) != first
-    other = device.words("6" * 64, randomizer.fingerprint, 3)
-    assert randomizer._permanent(3, other) != first
-
-
-def test_a_change_of_value_is_not_covered_by_the_lifetime() -> None:
-    """Why the promise is stated for a value that stays: a change shows in the permanent rounds."""
+def test_a_second_round_of_another_value_is_not_covered_by_the_lifetime() -> None:
+    """Why a device keeps its first round: a change would show in two of them."""
     randomizer = Rappor(Categories(20), 1)
     keep = Fraction(randomizer._thresholds["permanent"], WORD)
     # Seen through enough reports, both rounds are known. A value that stays gives the same one
@@ -165,68 +157,26 @@ def test_a_change_of_value_is_not_covered_by_the_lifetime() -> None:
     assert staying_over_changing > exponential_bounds(2 * randomizer._total)[1]
 
 
-def test_a_seed_fixes_the_instantaneous_round_only() -> None:
-    randomizer, device = Rappor(Categories(64), 1), Memory()
-
-    def sent(memory: Memory, seed: int) -> Any:
-        return randomizer.report(3, memory, survey=SURVEY, rng=seeded(seed))
-
-    one = sent(device, 1)
-    np.testing.assert_array_equal(one.data, sent(device, 1).data)
-    assert not np.array_equal(one.data, sent(device, 2).data)
-    assert not np.array_equal(one.data, sent(Memory(), 1).data)
-    assert randomizer.tally(one).total == 1
-
-
-def test_a_memory_in_a_file_is_made_once_for_its_owner(tmp_path: Path) -> None:
-    randomizer, path = Rappor(Categories(64), 1), tmp_path / "memory"
-    first = permanent_bits(randomizer, Memory.open(path), 3)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert [entry.name for entry in tmp_path.iterdir()] == ["memory"]
-    assert permanent_bits(randomizer, Memory.open(str(path)), 3) == first
-    secret = path.read_bytes()[8:40].hex()
-    assert secret not in repr(Memory.open(path)) and repr(Memory.open(path)) == "<Memory>"
+def test_seeds_fix_both_rounds() -> None:
+    randomizer = Rappor(Categories(64), 1)
+    kept = randomizer.permanent_round(3, rng=seeded(7))
+    assert kept == randomizer.permanent_round(3, rng=seeded(7)) != randomizer.permanent_round(3)
+    one = randomizer.report(kept, survey=SURVEY, rng=seeded(1))
+    np.testing.assert_array_equal(one.data, randomizer.report(kept, rng=seeded(1)).data)
+    assert not np.array_equal(one.data, randomizer.report(kept, rng=seeded(2)).data)
+    assert randomizer.tally(one).total == 1 and one.survey == SURVEY
+    # The two rounds are what the words of a first report make.
+    words = iterate(seeded(9))
+    kept = randomizer._round_bytes(3, words)
+    first = randomizer._instantaneous(as_bits(kept, 64).astype(bool).tolist(), words)
+    assert first == randomizer.from_words(3, iterate(seeded(9)))
 
 
-def test_of_many_that_find_no_file_one_makes_it_and_all_use_it(tmp_path: Path) -> None:
-    randomizer, found = Rappor(Categories(64), 1), []
-    start = threading.Barrier(8)
-
-    def device() -> None:
-        start.wait()
-        found.append(permanent_bits(randomizer, Memory.open(tmp_path / "memory"), 3))
-
-    threads = [threading.Thread(target=device) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 8 and all(one == found[0] for one in found)
-    assert [entry.name for entry in tmp_path.iterdir()] == ["memory"]
-
-
-def test_a_memory_cannot_be_sent_elsewhere() -> None:
-    with pytest.raises(PrivacyError, match="must not leave its device"):
-        pickle.dumps(Memory())
-
-
-@pytest.mark.parametrize("damage", ["empty", "cut", "changed", "longer", "foreign"])
-def test_a_damaged_memory_is_refused_and_not_replaced(tmp_path: Path, damage: str) -> None:
-    path = tmp_path / "memory"
-    Memory.open(path)
-    good = path.read_bytes()
-    wrong = {
-        "empty": b"",
-        "cut": good[:-1],
-        "changed": good[:20] + bytes([good[20] ^ 1]) + good[21:],
-        "longer": good + b"\0",
-        "foreign": b"x" * len(good),
-    }[damage]
-    path.write_bytes(wrong)
-    with pytest.raises(FormatError, match="memory must be a RAPPOR memory") as refused:
-        Memory.open(path)
-    assert good[8:40].hex() not in str(refused.value)
-    assert path.read_bytes() == wrong
+def test_what_is_no_permanent_round_is_refused() -> None:
+    randomizer = Rappor(Categories(5), 1)
+    for wrong in (b"", b"\0\0", b"\xff", bytearray(1), "x", 3, None):
+        with pytest.raises(ArgumentError, match="1 bytes that permanent_round"):
+            randomizer.report(mistaken(wrong))
 
 
 # What it costs.
@@ -282,7 +232,7 @@ def test_what_a_lifetime_costs_stands_beside_the_promise_of_one_report() -> None
     for guarantee in (survey.guarantee, survey.randomizer.channel.guarantee, result.guarantee):
         assert guarantee is not None
         assert (guarantee.epsilon, guarantee.lifetime) == (Fraction(1, 10), 24)
-        assert "all reports together: epsilon = 24" in str(guarantee)
+        assert "all reports of an unchanged value together: epsilon = 24" in str(guarantee)
     document = result.to_document()
     assert document["guarantee"]["lifetime"] == "24"
     again = Distribution.from_document(document)
@@ -305,7 +255,6 @@ def test_a_difference_says_what_both_lifetimes_cost() -> None:
         for seed, made in enumerate((survey, survey, plain, apart))
     )
     for people, pair, lifetime, epsilon in (
-        ("same", (one, two), 3, 2),  # one permanent round
         ("same", (one, third), 6, 2),  # one for each survey
         ("different", (one, two), 3, 1),
         ("same", (one, other), 4, 2),
@@ -315,14 +264,16 @@ def test_a_difference_says_what_both_lifetimes_cost() -> None:
         assert (guarantee.lifetime, guarantee.epsilon) == (lifetime, epsilon)
 
 
-def test_two_periods_cost_at_most_the_lifetime() -> None:
+def test_two_periods_have_no_difference() -> None:
     survey = Survey("habits", Rappor(Categories(5), 2, lifetime="2.5"))
     one, two = (
         survey.decode(survey.tally(survey.randomize([1] * 400, rng=seeded(seed))))
         for seed in range(2)
     )
-    guarantee = Difference(one, two).guarantee
-    assert guarantee is not None and guarantee.epsilon == guarantee.lifetime == Fraction(5, 2)
+    with pytest.raises(MismatchError, match="remembered round have no difference"):
+        Difference(one, two)
+    guarantee = Difference(one, two, people="different").guarantee
+    assert guarantee is not None and (guarantee.epsilon, guarantee.lifetime) == (2, Fraction(5, 2))
 
 
 def test_bad_input_is_refused() -> None:
@@ -344,6 +295,6 @@ def test_bad_input_is_refused() -> None:
         with pytest.raises(ArgumentError, match="reports must be at least 1"):
             randomizer.charge(reports, after=after)
     with pytest.raises(DomainError):
-        randomizer.report(5, Memory(), survey=SURVEY)
+        randomizer.permanent_round(5)
     with pytest.raises(DomainError, match=r"a symbol must be from 0 to 4"):
         randomizer.from_words(5, iter([]))

@@ -102,8 +102,8 @@ def compare(
 
     With SECOND: how much quantiles and the mean are shifted, or how much shares differ, with
     intervals, and whether the simultaneous confidence band excludes zero. Both results must be
-    on the same domain. Two periods of a survey with memoized reports are refused, because such
-    reports show no changes.
+    on the same domain. Two periods of a survey with memoized reports or of rappor are refused,
+    because such reports show no changes.
 
     With --truth: the distances of an estimate from the truth. Distances between CDFs use the exact
     values, clipped or wrapped as the survey does. Distances between shares and between bins use the

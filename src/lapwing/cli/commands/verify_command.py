@@ -135,7 +135,8 @@ def verify(
 
     Then it shows how much an observer of one report, or of several reports of one person, can learn
     about that person at most. For fresh reports, the epsilons are added. A memoized report costs
-    epsilon once. Reports of rappor about a value that stays cost at most its lifetime epsilon.
+    epsilon once. Reports of rappor about an unchanged value together cost at most its lifetime
+    epsilon; Lapwing's devices keep the first value.
     """
     shuffle.check()
     person.check(survey_file)
@@ -218,7 +219,7 @@ def _beliefs(survey: Survey, repeats: list[dict[str, Any]]) -> Table:
     which = {
         "fresh": "fresh reports",
         "remembered report": "repetitions of one memoized report",
-        "remembered round": "reports about a value that stays",
+        "remembered round": "reports about an unchanged value",
     }[survey.answers]
     title = f"upper bounds of what {which} of one person reveal"
     return grid(title, headers, body)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import ArgumentError, FormatError, PrivacyError
+from lapwing.errors import ArgumentError, PrivacyError
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import CompoundSymmetric
@@ -30,7 +25,6 @@ from lapwing.privacy.exact_numbers import (
 from lapwing.privacy.guarantee import Certificate, Guarantee
 from lapwing.privacy.sampling.randomness import (
     WORD,
-    Keystream,
     RandomSource,
     bernoulli,
     iterate,
@@ -49,109 +43,6 @@ from lapwing.protocol.randomizer import (
 )
 from lapwing.randomizers.bit_reports import BitReports, write_bits
 
-_MAGIC = b"LWMEMORY"
-_SECRET_BYTES = 32
-
-
-class Memory:
-    """A device's secret. Its permanent rounds are a function of it, so none can be drawn twice.
-
-    There is one permanent round for each survey and value, and asking again gives the same one: not
-    because it was stored, but because nothing else can come out. A crash between two reports, two
-    processes at once or a restored backup change nothing. What must not be done is to lose the
-    secret, or to share it between people.
-
-    Use :meth:`open` on a device; ``Memory()`` is a new secret that lives as long as the object.
-
-    Privacy
-    -------
-    The words of a permanent round are an AES-256-CTR keystream under a key that is the SHA-512 of
-    the secret, the survey, the randomizer's fingerprint and the symbol. Whoever does not hold the
-    secret cannot tell them from fresh random words, which is what is assumed of the secure source
-    of randomness, too. The secret says which rounds are whose: it must not leave the device.
-    """
-
-    def __init__(self) -> None:
-        self._secret = os.urandom(_SECRET_BYTES)
-
-    def __repr__(self) -> str:
-        """Return one word; the secret stays unprinted."""
-        return "<Memory>"
-
-    def __reduce__(self) -> NoReturn:
-        """Refuse to be pickled: a copy is the way out of the device."""
-        raise PrivacyError("a Memory must not leave its device; open its file there instead")
-
-    @classmethod
-    def open(cls, path: Path | str) -> Memory:
-        """Return the memory in a file; a new one is drawn and stored when there is none.
-
-        The file is made at once with its content and for its owner alone (mode 0600). Of two
-        processes that find none, one makes it and both use it.
-
-        Raises
-        ------
-        FormatError
-            When the file is something else, or damaged.
-        """
-        path = Path(path)
-        try:
-            return cls._read(path)
-        except FileNotFoundError:
-            pass
-        made = cls()
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(_MAGIC + made._secret + made._check())
-                stream.flush()
-                os.fsync(stream.fileno())
-            # A link, unlike a rename, never replaces a file that came into being meanwhile.
-            os.link(temporary, path)
-        except FileExistsError:
-            pass
-        finally:
-            Path(temporary).unlink(missing_ok=True)
-        return cls._read(path)
-
-    @classmethod
-    def of_secret(cls, secret: bytes) -> Memory:
-        """Return the memory of a secret that the device keeps elsewhere: 32 random bytes."""
-        if not isinstance(secret, bytes) or len(secret) != _SECRET_BYTES:
-            raise FormatError(f"the secret of a memory must be {_SECRET_BYTES} bytes")
-        memory = cls()
-        memory._secret = secret
-        return memory
-
-    @classmethod
-    def _read(cls, path: Path) -> Memory:
-        content = path.read_bytes()
-        memory = cls()
-        memory._secret = content[len(_MAGIC) : len(_MAGIC) + _SECRET_BYTES]
-        if content != _MAGIC + memory._secret + memory._check():
-            raise FormatError(
-                f"{path.name} must be a RAPPOR memory, it is foreign or damaged; restore it, "
-                "because a new one would draw permanent rounds a second time"
-            )
-        return memory
-
-    def _check(self) -> bytes:
-        return hashlib.sha256(_MAGIC + self._secret).digest()[:4]
-
-    def words(self, survey: str, fingerprint: str, symbol: int) -> Iterator[int]:
-        """Yield the words of one permanent round, always the same.
-
-        Parameters
-        ----------
-        survey, fingerprint : str
-            Of the survey and of its randomizer.
-        symbol : int
-        """
-        text = json.dumps(["lapwing permanent", survey, fingerprint, symbol]).encode()
-        key = hashlib.sha512(self._secret + text).digest()[:48]
-        return iterate(Keystream(lambda: key))
-
-
 LARGEST_REPORT = 2**24
 """Most bits in a report."""
 
@@ -161,11 +52,11 @@ MOST_EXACT = 256
 
 @dataclass(frozen=True)
 class Rappor(Randomizer[CountTally]):
-    """Ask the same people again and again, at a cost that does not grow without end.
+    """RAPPOR: repeated reports with a bounded total privacy cost (Erlingsson et al., 2014).
 
-    A device flips every bit of its value's unary code once and for ever (the permanent round), and
-    then flips that again for every report (the instantaneous round). One report promises `epsilon`;
-    all reports of a value that does not change, however many, promise `lifetime`.
+    A device flips every bit of its value's unary code once (the permanent round). It flips the bits
+    of that round again for every report (the instantaneous round). One report promises `epsilon`.
+    All reports from one permanent round, however many, promise `lifetime`.
 
     Parameters
     ----------
@@ -174,7 +65,7 @@ class Rappor(Randomizer[CountTally]):
     epsilon : int, float, str or Fraction
         Of one report, in (0, 24], nats.
     lifetime : int, float, str or Fraction, optional
-        Of any number of reports of a value that stays the same; larger than epsilon, at most 24.
+        Of any number of reports from one permanent round; larger than epsilon, at most 24.
         Default: twice epsilon. The nearer it is to epsilon, the more two reports of a device look
         alike.
 
@@ -188,17 +79,18 @@ class Rappor(Randomizer[CountTally]):
     ratio is ``(K / (2^64 - K))^2``, at most ``e^lifetime``. For n reports see
     :meth:`certificate_of`.
 
-    The claims for several reports are about a value that stays the same. When it changes, a new
-    permanent round begins, and from enough reports one sees that it changed, and when it comes
-    back; the lifetime does not bound that. Each survey gets permanent rounds of its own, and costs
-    a lifetime of its own.
+    The claims for several reports are about one permanent round, so about one value. A device draws
+    one round for each survey, from its first value, and keeps it when the value changes
+    (:class:`lapwing.client.Device`). Then nothing that it sends depends on a later value, and the
+    lifetime covers all its reports of this survey. A second round, of another value, would show
+    that the value changed, and when it came back; no lifetime bounds that. For changes, use an
+    ordinary randomizer, whose reports compose. Each survey costs a lifetime of its own.
 
-    The permanent round is a function of the device's :class:`Memory`, the survey and the value, so
-    it cannot be drawn twice. `randomize`, which knows no devices, makes the first reports of new
-    people; used again for the same people it costs epsilon again, like any other randomizer.
+    `randomize`, which knows no devices, makes the first reports of new people; used again for the
+    same people it costs epsilon again, like any other randomizer.
 
-    Checked by the contract tests on the law of one report, and by the tests on that of several,
-    enumerated, and of a value that changes.
+    Checked by the contract tests on the law of one report, by the tests on that of several,
+    enumerated, and by the adversary's tests on all histories of a device.
 
     Accuracy
     --------
@@ -220,9 +112,9 @@ class Rappor(Randomizer[CountTally]):
     >>> habits = Rappor(Categories(5), 1, lifetime=2)
     >>> habits.certificate().holds, [round(float(habits.epsilon_of(n)), 2) for n in (1, 2, 10)]
     (True, [1.0, 1.61, 2.0])
-    >>> device = Memory()
-    >>> len(habits.report(3, device, survey="habits of 2026"))
-    1
+    >>> kept = habits.permanent_round(3)  # once; store it, and forget the value
+    >>> [len(habits.report(kept)) for epoch in range(2)]
+    [1, 1]
     """
 
     _: KW_ONLY
@@ -271,7 +163,7 @@ class Rappor(Randomizer[CountTally]):
 
     @property
     def _total(self) -> Fraction:
-        """Epsilon of any number of reports of one value."""
+        """Epsilon of any number of reports from one permanent round."""
         return 2 * self.epsilon if self.lifetime is None else self.lifetime
 
     @cached_property
@@ -310,7 +202,7 @@ class Rappor(Randomizer[CountTally]):
         return Certificate(self.epsilon, (self._bit_kept / (1 - self._bit_kept)) ** 2)
 
     def certificate_of(self, reports: int | None = None) -> Certificate:
-        """Return the exact worst ratio of several reports of one device and value, in any order.
+        """Return the exact worst ratio of several reports of one permanent round, in any order.
 
         Parameters
         ----------
@@ -346,7 +238,7 @@ class Rappor(Randomizer[CountTally]):
         return min(least, certificate.epsilon) if certificate.holds else least
 
     def charge(self, reports: int = 1, *, after: int = 0) -> Guarantee | None:
-        """Return what a ledger is to be charged for further reports of one device and value.
+        """Return what a ledger is to be charged for further reports of one permanent round.
 
         Parameters
         ----------
@@ -383,32 +275,63 @@ class Rappor(Randomizer[CountTally]):
 
     # Reports.
 
-    def report(
-        self, value: Any, memory: Memory, *, survey: str, rng: RandomSource | None = None
-    ) -> Reports:
-        """Return one report of a device that keeps a memory.
+    def permanent_round(self, value: Any, *, rng: RandomSource | None = None) -> bytes:
+        """Return the permanent round of a person's first value, to be drawn once for each survey.
 
         Parameters
         ----------
         value : Any
             Of the domain.
-        memory : Memory
-            The device's own; the permanent round follows from it.
-        survey : str
-            Fingerprint of the survey that asks, :attr:`lapwing.Survey.fingerprint`. Two questions
-            must never share one: equal values would have equal permanent rounds.
         rng : RandomSource, optional
-            Of the instantaneous round. Default: :func:`lapwing.privacy.sampling.randomness.secure`.
+            Default: :func:`lapwing.privacy.sampling.randomness.secure`.
+
+        Returns
+        -------
+        bytes
+            A bit for each symbol. Store it on the device and keep it when the value changes. It
+            protects the value with the lifetime, so it must not leave the device.
 
         Raises
         ------
         DomainError
             When the domain refuses the value.
         """
-        if not isinstance(survey, str) or not survey:
-            raise ArgumentError("survey must be the fingerprint of the survey that asks")
         symbol = int(self.domain.index([value])[0])
-        permanent = self._permanent(symbol, memory.words(survey, self.fingerprint, symbol))
+        return self._round_bytes(symbol, iterate(source_of(rng)))
+
+    def _round_bytes(self, symbol: int, words: Iterator[int]) -> bytes:
+        permanent = self._permanent(symbol, words)
+        return self._layout.report(place for place, bit in enumerate(permanent) if bit)
+
+    def report(
+        self, permanent_round: bytes, *, survey: str | None = None, rng: RandomSource | None = None
+    ) -> Reports:
+        """Return one report from a permanent round.
+
+        Parameters
+        ----------
+        permanent_round : bytes
+            Of :meth:`permanent_round`. Two surveys must never share one.
+        survey : str, optional
+            Fingerprint of the survey that asks, :attr:`lapwing.Survey.fingerprint`.
+        rng : RandomSource, optional
+            Of the instantaneous round. Default: :func:`lapwing.privacy.sampling.randomness.secure`.
+
+        Raises
+        ------
+        ArgumentError
+            When it is no permanent round of this randomizer.
+        """
+        size = self.domain.size
+        whole = isinstance(permanent_round, bytes) and len(permanent_round) == self.report_width
+        number = int.from_bytes(permanent_round, "little") if whole else -1
+        if not 0 <= number < 1 << size:
+            raise ArgumentError(
+                f"a permanent round must be the {self.report_width} bytes that permanent_round of "
+                "this randomizer returned"
+            )
+        data = np.frombuffer(permanent_round, dtype=np.uint8)
+        permanent = np.unpackbits(data, count=size, bitorder="little").astype(bool).tolist()
         report = self._instantaneous(permanent, iterate(source_of(rng)))
         data = np.frombuffer(report, dtype=np.uint8).reshape(1, -1).copy()
         return Reports(data, self.fingerprint, survey)
@@ -436,8 +359,8 @@ class Rappor(Randomizer[CountTally]):
     def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return the first report of as many new people, who keep nothing.
 
-        For simulation, and for surveys that ask once. A device that will be asked again uses
-        :meth:`report`.
+        For simulation, and for surveys that ask once. A device that will be asked again keeps a
+        :meth:`permanent_round`.
         """
         return super().randomize(values, rng=rng)
 

@@ -116,9 +116,9 @@ def guarantee_in_words(survey: Survey) -> list[str]:
         )
     elif lifetime is not None:
         told.append(
-            "All reports of a person whose value stays the same share one permanent draw: together "
-            f"they cost at most epsilon = {exact_text(lifetime.epsilon)}. An observer can notice "
-            "that a value changed."
+            "A device draws once, from a person's first value, and keeps that draw when the value "
+            "changes. All reports of a person about this first value together cost at most "
+            f"epsilon = {exact_text(lifetime.epsilon)}."
         )
     else:
         told.append(

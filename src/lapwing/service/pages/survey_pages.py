@@ -328,7 +328,7 @@ def _comparable(
     if wish is None:
         return []
     epochs = [each["name"] for each in state["epochs"] if each["name"] != wish.epoch]
-    if kept.survey.answers == "remembered report":
+    if kept.survey.answers != "fresh":
         epochs = []
     segments = [name for name in kept.segments if name != wish.segment]
     return [(f"epoch:{name}", f"epoch {name}") for name in epochs] + [
