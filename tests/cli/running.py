@@ -70,14 +70,16 @@ def listing(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-_WORDS = {"--circular": 0, "--integers": 2} | {
+_WORDS = {"--integers": 2} | {
     f"--{name}": 1
     for name in (
         *("low", "high", "bins", "unit", "scale", "atom", "edges", "closed", "categories"),
-        *("categories-file", "other", "outside", "missing", "segments"),
+        *("other", "outside", "missing", "segments"),
     )
 }
 """The options of a domain, each with how many words follow."""
+
+_UNITS = ("number", "date", "datetime", "time-of-day")
 
 
 def domain_apart(words: list[str]) -> tuple[list[str], list[str]]:
@@ -91,6 +93,10 @@ def domain_apart(words: list[str]) -> tuple[list[str], list[str]]:
     for word in left:
         if word == "--segments":
             domain += [part for label in next(left).split(",") for part in ("--segment", label)]
+        elif word == "--unit" and (following := next(left)) not in _UNITS:
+            rest += [word, following]  # a column, of release and count
+        elif word == "--unit":
+            domain += [word, following]
         elif word in _WORDS:
             domain += [word, *(next(left) for _ in range(_WORDS[word]))]
         else:

@@ -24,7 +24,7 @@ BOUNDS = ("--low", "0", "--high", "100", "--bins", "50")
 @pytest.fixture
 def data(ages: np.ndarray, done: Program, tmp_path: Path) -> np.ndarray:
     """Ages, and a ledger with room for a little more than two releases."""
-    done("ledger", "budget.json", "--create", "--epsilon", "1.5", *PROMISE[2:])
+    done("ledger", "budget.json", "--epsilon", "1.5", *PROMISE[2:])
     return ages
 
 
@@ -148,11 +148,11 @@ class TestLedger:
         assert not (tmp_path / "out.json").exists()
 
     def test_a_budget_is_set_once(self, data: np.ndarray, lapwing: Program) -> None:
-        again = lapwing("ledger", "budget.json", "--create", "--epsilon", "9", *PROMISE[2:])
+        again = lapwing("ledger", "budget.json", "--epsilon", "9", *PROMISE[2:])
         assert again.code != 0
         changed = lapwing("ledger", "budget.json", "--epsilon", "9")
-        assert changed.code == 2 and "--create" in changed.complaint
-        unsaid = lapwing("ledger", "new.json", "--create")
+        assert changed.code == 2 and "a budget is set once" in changed.complaint
+        unsaid = lapwing("ledger", "new.json", "--epsilon", "1")
         assert unsaid.code == 2 and "--neighbors" in unsaid.complaint
 
 
@@ -188,7 +188,7 @@ class TestDryRun:
     ) -> None:
         before = listing(tmp_path)
         arguments = (*BOUNDS, *PROMISE, "--ledger", "budget.json", "-o", "out.json")
-        said = done("release", "nothing.csv", *arguments, "--dry-run", "--users", "3000", "--json")
+        said = done("release", "nothing.csv", *arguments, "--dry-run", "3000", "--json")
         found = said.document["expected_error"]
         assert said.document["dry_run"] is True and found["people"] == 3000
         assert (
@@ -196,14 +196,14 @@ class TestDryRun:
             and found["distances"]["kolmogorov_smirnov"]["typical"] < 0.05
         )
         assert listing(tmp_path) == before
-        table = done("release", "nothing.csv", *arguments, "--dry-run", "--users", "3000").out
+        table = done("release", "nothing.csv", *arguments, "--dry-run", "3000").out
         assert "prefix-sums" in table and "released" in table
 
     def test_it_is_as_far_off_as_it_said(self, data: np.ndarray, done: Program) -> None:
         promise = ("--epsilon", "0.2", *PROMISE[2:])
         said = done(
             *("release", "ages.csv", *BOUNDS, *promise, "-o", "out.json"),
-            *("--dry-run", "--users", "3000", "--json"),
+            *("--dry-run", "3000", "--json"),
         ).document["expected_error"]["distances"]["kolmogorov_smirnov"]["by_kind"]["smooth"]
         found = []
         for _ in range(12):
@@ -216,16 +216,13 @@ class TestDryRun:
     def test_a_ledger_that_cannot_pay_refuses_it(self, data: np.ndarray, lapwing: Program) -> None:
         refused = lapwing(
             *("release", "ages.csv", *BOUNDS, "--epsilon", "9", *PROMISE[2:], "-o", "out.json"),
-            *("--dry-run", "--users", "3000", "--ledger", "budget.json"),
+            *("--dry-run", "3000", "--ledger", "budget.json"),
         )
         assert refused.code == 5
 
-    @pytest.mark.parametrize("extra", [["--dry-run"], ["--users", "5"]])
-    def test_people_are_stated_not_counted(
-        self, extra: list[str], data: np.ndarray, lapwing: Program
-    ) -> None:
-        refused = lapwing("release", "ages.csv", *BOUNDS, *PROMISE, "-o", "out.json", *extra)
-        assert refused.code == 2 and "give both" in refused.complaint
+    def test_people_are_stated_not_counted(self, data: np.ndarray, lapwing: Program) -> None:
+        refused = lapwing("release", "ages.csv", *BOUNDS, *PROMISE, "-o", "out.json", "--dry-run")
+        assert refused.code == 2 and "--dry-run" in refused.complaint
 
 
 def _kolmogorov_smirnov(document: dict) -> float:
@@ -382,12 +379,12 @@ def test_a_ledger_says_why_amounts_of_normal_noise_do_not_add_up(
 
 
 def test_a_tight_ledger_is_made_and_says_so(done: Program, lapwing: Program) -> None:
-    budget = ("--create", "--epsilon", "1", "--delta", "1e-6", "--neighbors", "replace-one")
+    budget = ("--epsilon", "1", "--delta", "1e-6", "--neighbors", "replace-one")
     done("ledger", "tight.json", *budget, "--tight")
     shown = done("ledger", "tight.json", "--json").document["ledger"]
     assert shown["composition"] == "numerical"
     refused = lapwing("ledger", "tight.json", "--tight")
-    assert refused.code == 2 and "--create" in refused.complaint
+    assert refused.code == 2 and "a budget is set once" in refused.complaint
 
 
 def test_two_releases_are_compared(data: np.ndarray, done: Program) -> None:
@@ -500,7 +497,7 @@ class TestLabels:
     def test_a_dry_run_says_how_far_shares_will_be(
         self, data: np.ndarray, done: Program, tmp_path: Path
     ) -> None:
-        given = ("none.csv", *self.LISTED, *PROMISE, "--dry-run", "--users", "1000")
+        given = ("none.csv", *self.LISTED, *PROMISE, "--dry-run", "1000")
         said = done("release", *given, "-o", "out.json", "--json").document["expected_error"]
         # Of noise of scale 2: 95 % of it is within 6 people, of four labels within 9 or 10.
         assert 0.0055 < said["margin"] < 0.0065 and 0.008 < said["simultaneous_margin"] < 0.01

@@ -35,7 +35,11 @@ INTERVAL = ("--low", "1", "--high", "16", "--bins", "8")
     [
         ("square-wave", INTERVAL, lw.Interval(1, 16, bins=8)),
         ("square-wave", (*INTERVAL, "--scale", "log"), lw.Interval(1, 16, bins=8, scale="log")),
-        ("square-wave", (*INTERVAL, "--circular"), lw.Interval(1, 16, bins=8, circular=True)),
+        (
+            "square-wave",
+            (*INTERVAL, "--scale", "circular"),
+            lw.Interval(1, 16, bins=8, circular=True),
+        ),
         (
             "square-wave",
             (*INTERVAL, "--atom", "1", "--atom", "2.5", "--missing", "bin"),
@@ -73,7 +77,7 @@ INTERVAL = ("--low", "1", "--high", "16", "--bins", "8")
         ("unary-encoding", ("--categories", "12"), lw.Categories(12)),
         ("unary-encoding", ("--categories", "12,-3"), lw.Categories([12, -3])),
         ("unary-encoding", ("--categories", "12,03"), lw.Categories(["12", "03"])),
-        ("unary-encoding", ("--categories-file", "l.txt"), lw.Categories(["x, y", "z"])),
+        ("unary-encoding", ("--categories", "file:l.txt"), lw.Categories(["x, y", "z"])),
     ],
 )
 def test_new_writes_the_survey_of_the_library(

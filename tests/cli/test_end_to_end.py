@@ -115,7 +115,7 @@ def test_times_of_day_on_a_circle(done: Program, lapwing: Program, tmp_path: Pat
     parquet.write_table(table, "times.parquet")
     done(
         *("new", "-o", "survey.json", "--name", "t", "--randomizer", "square-wave"),
-        *("--epsilon", "8", "--unit", "time-of-day", "--circular"),
+        *("--epsilon", "8", "--unit", "time-of-day", "--scale", "circular"),
         *("--low", "00:00", "--high", "24:00", "--bins", 96),
     )
     for column in ("when", "time"):
@@ -176,7 +176,7 @@ def test_categories_with_text(done: Program, tmp_path: Path) -> None:
     for randomizer in ("randomized-response", "optimized-unary-encoding"):
         done(
             *("new", "-o", "survey.json", "--name", "t", "--randomizer", randomizer, "--force"),
-            *("--epsilon", "8", "--categories-file", "labels.txt"),
+            *("--epsilon", "8", "--categories", "file:labels.txt"),
         )
         for name in ("towns.parquet", "towns.csv"):
             named = (name, "--column", "town")

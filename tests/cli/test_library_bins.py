@@ -23,7 +23,7 @@ DOMAINS = [
         id="log",
     ),
     pytest.param(
-        ("--low", "00:00", "--high", "24:00", "--unit", "time-of-day", "--circular"),
+        ("--low", "00:00", "--high", "24:00", "--unit", "time-of-day", "--scale", "circular"),
         CLOCK,
         id="clock",
     ),
@@ -67,7 +67,7 @@ def test_release_has_the_bins_of_python(
     assert published.note in " ".join(
         done("release", "x.csv", *promise, "-o", "y.json").out.split()
     )
-    tried = done("release", "x.csv", *promise, "--dry-run", "--users", "500", "--json").document
+    tried = done("release", "x.csv", *promise, "--dry-run", "500", "--json").document
     assert tried["note"] == published.note
 
 

@@ -17,7 +17,7 @@ LEDGER = ("--ledger", "budget.json")
 @pytest.fixture(autouse=True)
 def rounds(tmp_path: Path, done: Program) -> Path:
     """Three months, counted; a ledger; and the release of the first month of three."""
-    done("ledger", "budget.json", "--create", "--epsilon", "1", *PROMISE[2:])
+    done("ledger", "budget.json", "--epsilon", "1", *PROMISE[2:])
     for month in range(3):
         lines = f"{10 * month + 5}\n" * (1000 * (month + 1))
         (tmp_path / f"{month}.csv").write_text(f"v\n{lines}")

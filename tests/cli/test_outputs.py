@@ -50,7 +50,7 @@ def _make(ages: np.ndarray, done: Program, tmp_path: Path) -> None:
     (tmp_path / "groups.csv").write_text(f"age,group\n{groups}")
     by = ("-c", "age", "--by", "group")
     done("randomize", "survey.json", "groups.csv", *by, "-o", "groups-reports.csv")
-    done("ledger", "rounds.json", "--create", "--epsilon", "1", "--neighbors", "replace-one")
+    done("ledger", "rounds.json", "--epsilon", "1", "--neighbors", "replace-one")
     done("count", "ages.csv", *RELEASE[:6], "-o", "ages.lws")
     rounds = ("--mechanism", "running-prefix-sums", "--set", "rounds=2", *RELEASE[6:])
     done("release", "ages.lws", *rounds, "--ledger", "rounds.json", "-o", "first.json")
@@ -139,7 +139,7 @@ def test_every_command_with_an_output_is_tried() -> None:
 
 def test_what_writes_nothing_asks_for_nothing(files: Path, done: Program) -> None:
     (files / "out.json").write_text("the only copy")
-    done(*COMMANDS["release"], "--dry-run", "--users", "1000")
+    done(*COMMANDS["release"], "--dry-run", "1000")
     assert (files / "out.json").read_text() == "the only copy"
 
 
@@ -147,7 +147,7 @@ def test_a_dry_run_needs_no_output_and_a_release_does(
     files: Path, done: Program, lapwing: Program
 ) -> None:
     before = sorted(files.iterdir())
-    said = done("release", "ages.csv", *RELEASE, "--dry-run", "--users", "1000").out
+    said = done("release", "ages.csv", *RELEASE, "--dry-run", "1000").out
     assert "this was a dry run" in said
     refused = lapwing("release", "ages.csv", *RELEASE)
     assert refused.code == 2 and "'--output'" in refused.complaint

@@ -137,7 +137,7 @@ def options(domain: Any) -> list[str]:
     elif domain.unit != "number":
         ends = ["1970-01-01", "2030-01-01"]
     given = ["--low", ends[0], "--high", ends[1], "--bins", str(domain.bins), "--unit", domain.unit]
-    return [*given, "--scale", domain.scale, *(["--circular"] if domain.circular else [])]
+    return [*given, "--scale", "circular" if domain.circular else domain.scale]
 
 
 SAID = ("command", "output", "mechanism", "guarantee", "reports", "warnings")

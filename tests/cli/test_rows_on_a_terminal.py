@@ -74,7 +74,7 @@ def test_a_scheduled_job_goes_on(column: Path, lapwing: Program, tmp_path: Path)
 COMMANDS = {
     "count": ("count", "x.csv", "--domain", "minutes.json", "-c", "x", "-o", "x.lws"),
     "bounds": ("bounds", "x.csv", "-c", "x", "--epsilon", "1", "--neighbors", "replace-one"),
-    "dry run": (*RELEASE[:-2], "-c", "x", "--dry-run", "--users", "100"),
+    "dry run": (*RELEASE[:-2], "-c", "x", "--dry-run", "100"),
     "randomize": ("randomize", "s.json", "numbers.csv", "-c", "x", "-o", "x.lwr"),
     "randomize a folder": ("randomize", "s.json", "tables", "-c", "x", "-o", "reports"),
     "simulate": ("simulate", "s.json", "numbers.csv", "-c", "x", "-o", "t.json"),

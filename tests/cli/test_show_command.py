@@ -92,7 +92,7 @@ def difference(done: Program) -> None:
 
 
 def ledger(done: Program) -> None:
-    done("ledger", "x.json", "--create", *PROMISE, "--delta", "1e-6")
+    done("ledger", "x.json", *PROMISE, "--delta", "1e-6")
 
 
 def exact_counts(done: Program) -> None:

@@ -23,7 +23,7 @@ BOUNDS = ("bounds", "people.csv", "--neighbors", "replace-one")
 VERIFY = ("verify", "survey.json")
 TALLY = ("tally", "survey.json", "reports.csv", "-o", "out.json", "--by", "region", "--force")
 SAMPLE = ("sample", "result.json", "-o", "out.csv", "--force")
-LEDGER = ("ledger", "new-ledger.json", "--create", "--neighbors", "replace-one")
+LEDGER = ("ledger", "new-ledger.json", "--neighbors", "replace-one")
 
 WRONG: dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "recommend": {
@@ -90,7 +90,8 @@ WRONG: dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
         "--delta": ((*RELEASE, "--epsilon", "1"), ("1", "x")),
         "--mu": (RELEASE, ("0", "x")),
         "--rho": (RELEASE, ("-1", "25")),
-        "--users": ((*RELEASE, "--epsilon", "1", "--dry-run"), ("0",)),
+        "--dry-run": ((*RELEASE, "--epsilon", "1"), ("0",)),
+        "--most": ((*RELEASE, "--epsilon", "1", "--unit", "who"), ("0", "x")),
         "--set": ((*RELEASE, "--epsilon", "1", "--mechanism", "sum-tree"), ("branching=1",)),
     },
     "bounds": {

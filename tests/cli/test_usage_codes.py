@@ -44,7 +44,7 @@ def test_release(
 def test_other_commands_that_take_a_relation(lapwing: Program, tmp_path: Path) -> None:
     (tmp_path / "ages.csv").write_text("age\n1\n")
     wrong = ("--epsilon", "1", "--neighbors", "people")
-    for run in (lapwing("bounds", "ages.csv", *wrong), lapwing("ledger", "l", "--create", *wrong)):
+    for run in (lapwing("bounds", "ages.csv", *wrong), lapwing("ledger", "l", *wrong)):
         assert run.code == 2 and "--neighbors must be replace-one" in run.complaint
 
 

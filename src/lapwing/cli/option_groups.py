@@ -24,7 +24,7 @@ OPTION_OF = MappingProxyType(
         "verify epsilon": ("budget", "--budget"),
         "verify users": ("shuffle_users", "--shuffle-users"),
         "tally minimum": ("segment_minimum", "--segment-minimum"),
-        "release people": ("users", "--users"),
+        "release people": ("dry_run", "--dry-run"),
         "new labels": ("categories", "the labels of --categories"),
         "new number of labels": ("categories", "the number of --categories"),
         "new bits": ("categories", "BITS of --categories hash:BITS"),

@@ -123,8 +123,8 @@ MOVED_COMMANDS = MappingProxyType({name: _moved(name, use) for name, use in _USE
 _DOMAIN = "--domain FILE, a survey or a file of: lapwing new --domain-only {} ... -o FILE"
 
 _OF_A_DOMAIN = (
-    *("--low", "--high", "--bounds", "--bins", "--unit", "--circular", "--scale", "--atom"),
-    *("--edges", "--closed", "--integers", "--categories", "--categories-file", "--other"),
+    *("--low", "--high", "--bounds", "--bins", "--unit", "--scale", "--atom"),
+    *("--edges", "--closed", "--integers", "--categories", "--other"),
     *("--outside", "--missing"),
 )
 
@@ -132,6 +132,9 @@ _EVERYWHERE = {
     "--neighbours": "--neighbors",
     "--budget": "--epsilon, which is what one answer or release costs",
     "--eps": "--epsilon",
+    "--circular": "--scale circular",
+    "--categories-file": "--categories file:PATH",
+    "--create": "--epsilon and --neighbors, which make a new ledger",
     "--labels": "--categories",
     "--range": "--low and --high",
     "--min": "--low",

@@ -42,6 +42,7 @@ def count(
     The file is as secret as the data. Only its owner may read it, and it holds one count for each
     bin, however many rows there are. Counts of one domain can be added.
     """
+    unit = asked.whose()
     files = every_file(data)
     check_output(output, inputs=files, force=force)
     check_distinct(files, what="people", allow_equal=allow_equal)
@@ -49,6 +50,8 @@ def count(
     stored = [is_summary(path) for path in files]
     if all(stored):
         parts = [ExactCounts.load(path) for path in files]
+        if unit is not None:
+            raise ArgumentError("exact counts know their unit; leave --unit and --most out")
         total = sum(parts[1:], start=parts[0])
         note = ""
     elif any(stored):
@@ -64,6 +67,9 @@ def count(
         finished(progress)
     document: dict[str, Any] = {"command": "count", "files": len(files), "output": str(output)}
     rows = {"domain": domain_text(total.domain), "files": str(len(files)), "written": str(output)}
+    if total.unit is not None:
+        document["unit"] = total.unit.to_document()
+        rows["unit"] = str(total.unit)
     if note:
         document["note"] = rows["bins"] = note
     out.show(document, facts(rows | {"secret": "as secret as the data"}))

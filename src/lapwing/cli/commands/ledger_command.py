@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 class BudgetOptions:
     """The options of a new ledger."""
 
-    create: bool = option(
-        "Write a new ledger with a budget: --epsilon, --neighbors and maybe --delta.", default=False
+    epsilon: str | None = option(
+        "Write a new ledger with this budget, which no later call changes. Needs --neighbors.",
+        "NUMBER",
     )
-    epsilon: str | None = option("With --create: epsilon of the budget.", "NUMBER")
-    delta: str = option("With --create: delta of the budget.", "NUMBER", default="0")
+    delta: str = option("Delta of a new budget.", "NUMBER", default="0")
     neighbors: str | None = option(
-        "With --create: replace-one or add-or-remove-one, for all releases of the ledger.",
+        "Of a new budget: replace-one or add-or-remove-one, for all releases of the ledger.",
         "RELATION",
     )
     tight: bool = option(
-        "With --create: compose Gaussian noise and pure epsilons numerically (needs "
+        "Of a new budget: compose Gaussian noise and pure epsilons numerically (needs "
         "dp-accounting), which allows more than basic composition. Fix all epsilons beforehand: "
         "none may depend on an answer.",
         default=False,
@@ -45,12 +45,15 @@ class BudgetOptions:
 
     def ledger(self, path: Path) -> Ledger:
         """Return the ledger in a file: a new one with the budget, or the one that is there."""
-        if not self.create:
-            if self != BudgetOptions():
-                raise ArgumentError("a budget is set once, with --create")
+        if self == BudgetOptions():
             return Ledger.load(path)
+        if path.exists():
+            raise ArgumentError(
+                f"{path.name} exists, and a budget is set once; leave --epsilon, --delta, "
+                "--neighbors and --tight out, or name a new file"
+            )
         if self.epsilon is None or self.neighbors is None:
-            raise ArgumentError("--create needs --epsilon and --neighbors (and --delta)")
+            raise ArgumentError("a new ledger needs --epsilon and --neighbors (and --delta)")
         relation = relation_of(self.neighbors)
         numbers = exact_epsilon(self.epsilon), exact_delta(self.delta)
         created = Ledger(Guarantee(*numbers, relation, "central"), tight=self.tight)
@@ -88,6 +91,8 @@ def ledger_tables(name: str, held: Ledger) -> list[Table]:
     rows = {"budget": str(held.budget), "spent": str(held.spent or "nothing"), "left": _left(held)}
     if reason := _reason(held):
         rows["why"] = reason
+    if len({entry.guarantee.unit for entry in held.entries}) > 1:
+        rows["protects"] = "one of each unit that is named above, not several; read the sum so"
     tables = [facts(rows)]
     if held.entries:
         body = [
@@ -102,6 +107,10 @@ def ledger_tables(name: str, held: Ledger) -> list[Table]:
             for entry in held.entries
         ]
         headers = ["release", "epsilon", "delta", "mu", "state", "identifier"]
+        units = [str(entry.guarantee.unit or "one row") for entry in held.entries]
+        if set(units) != {"one row"}:
+            headers.insert(1, "protects")
+            body = [[row[0], unit, *row[1:]] for row, unit in zip(body, units, strict=True)]
         tables.insert(0, grid(name, headers, body))
     return tables
 

@@ -131,21 +131,17 @@ class KindOptions:
         "RELEASE",
     )
 
-    dry_run: bool = option(
-        "Only show the expected error, and how many rows of DATA cannot be used. Nothing is drawn, "
-        "paid or written. DATA need not exist.",
-        default=False,
+    dry_run: int | None = option(
+        "Only show the expected error for so many people (with --unit: rows), from public "
+        "knowledge, and how many rows of DATA cannot be used. Nothing is drawn, paid or written. "
+        "DATA need not exist.",
+        "N",
     )
-    users: int | None = option("With --dry-run: how many people, from public knowledge.", "N")
 
     def check(self, data: list[Path]) -> None:
-        """Raise ArgumentError unless both or neither are given, and one file but for rounds."""
+        """Raise ArgumentError unless there is one file, but for rounds."""
         if len(data) > 1 and self.next_round is None:
             raise ArgumentError("release one file; count several first: lapwing count")
-        if self.dry_run != (self.users is not None):
-            raise ArgumentError(
-                "--users is the public or expected number of people, for --dry-run; give both"
-            )
 
 
 def release(
@@ -187,20 +183,20 @@ def release(
         return
     if output is not None:
         files = [*data, *([payment.ledger] if payment.ledger else [])]
-        check_output(output, inputs=files, force=force or kind.dry_run)
-    elif not kind.dry_run:
+        check_output(output, inputs=files, force=force or kind.dry_run is not None)
+    elif kind.dry_run is None:
         raise ArgumentError("missing option '--output' / '-o': only a --dry-run writes nothing")
-    promise = promised.promise()
-    stored = None if kind.dry_run else _stored(data[0], column, asked)
+    stored = _stored(data[0], column, asked) if kind.dry_run is None else None
+    promise = replace(promised.promise(), unit=asked.whose() if stored is None else stored.unit)
     bins = release_bins(promise)
     domain, note = asked.curated(bins=bins) if stored is None else (stored.domain, "")
     texts_of(asked.texts, domain), decimal_of(asked.decimal, domain)
     # What can be refused is refused before the data are read or anything is paid.
     planned = planned_release(domain, promise, chosen.build_mechanism())
     file, name = payment.checked(output, planned)
-    if kind.users is not None:
+    if kind.dry_run is not None:
         _examine(data[0], column, domain, out, asked=asked)
-        show_expected_error(out, domain, planned, kind.users, note=note)
+        show_expected_error(out, domain, planned, kind.dry_run, note=note)
         return
     assert output is not None
     counts = stored or summary_of(data[0], column, domain, out, asked=asked)
@@ -245,8 +241,8 @@ def _stored(data: Path, column: str | None, asked: CuratorDomainOptions) -> Exac
         return None
     if asked != CuratorDomainOptions() or column is not None:
         raise ArgumentError(
-            "exact counts know their domain; leave --domain, --column, --by, --texts and --decimal "
-            "out"
+            "exact counts know their domain and unit; leave --domain, --column, --by, --unit, "
+            "--most, --texts and --decimal out"
         )
     return ExactCounts.load(data)
 
@@ -277,7 +273,8 @@ def show_expected_error(
     """Print the expected errors of a release that is not made, and how its bins were chosen."""
     promise, mechanism, guarantee = planned.promise, planned.mechanism, planned.guarantee
     privacy = {key: getattr(promise, key) for key in ("neighbors", "epsilon", "delta", "mu", "rho")}
-    errors = expected_error(domain, users, mechanism=mechanism, **privacy)
+    most = None if promise.unit is None else promise.unit.most
+    errors = expected_error(domain, users, mechanism=mechanism, most=most, **privacy)
     document: dict[str, Any] = {
         "command": "release",
         "dry_run": True,
@@ -286,7 +283,7 @@ def show_expected_error(
     }
     rows = {
         "mechanism": mechanism.name,
-        "people": count_text(users),
+        "people" if most is None else "rows": count_text(users),
         "privacy guarantee": str(guarantee),
     }
     if domain.ordered:

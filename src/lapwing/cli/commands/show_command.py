@@ -168,7 +168,10 @@ def _ledger(ledger: Any, how: HowShown) -> Shown:
 
 def _exact_counts(counts: Any, how: HowShown) -> Shown:
     rows = {"domain": domain_text(counts.domain), "counts": "secret: not shown"}
-    return {"domain": counts.domain.to_document()}, [facts(rows)], None
+    document = {"domain": counts.domain.to_document()}
+    if counts.unit is not None:
+        rows["unit"], document["unit"] = str(counts.unit), counts.unit.to_document()
+    return document, [facts(rows)], None
 
 
 def _reports(file: Any, how: HowShown) -> Shown:

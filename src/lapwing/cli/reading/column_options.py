@@ -162,6 +162,8 @@ def summary_of(
             domain,
             column=column,
             by=asked.by,
+            unit=asked.unit,
+            most=asked.most,
             threads=threads,
             reading=reading,
             progress=progress,

@@ -15,8 +15,10 @@ import typer
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.options import DecimalName, NoHeader
 from lapwing.documents import read, read_as, require, require_format
+from lapwing.engines.arrow.unit_columns import check_units
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.chosen_bins import with_bins
+from lapwing.privacy.guarantee import PrivacyUnit
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain, build_open_domain
@@ -25,6 +27,7 @@ from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Decimal, Texts, check_texts
+from lapwing.protocol.messages.unit_rows import unit_named
 from lapwing.stored_files import DOMAIN
 
 TextsName = Annotated[
@@ -123,10 +126,11 @@ class DomainOptions(DomainFile):
         "Number of bins of an interval. Default: bins of a round width that suits epsilon.", "N"
     )
     unit: str | None = option("number (default), date, datetime or time-of-day.", "UNIT")
-    circular: bool = option(
-        "The end of the interval is its start, as midnight is for times of day.", default=False
+    scale: str | None = option(
+        "linear (default), log (bins of equal ratio), or circular: the end of the interval is its "
+        "start, as midnight is for times of day.",
+        "SCALE",
     )
-    scale: str | None = option("linear (default) or log: bins of equal ratio.", "SCALE")
     atom: list[str] | None = option(
         "A value that many people hold exactly, such as 0. May be repeated.", "VALUE"
     )
@@ -145,10 +149,10 @@ class DomainOptions(DomainFile):
     )
     categories: str | None = option(
         "Labels (a,b,c) instead of an interval. A number N means the labels 0 to N - 1. hash:BITS "
-        "means any strings, by a public hash of so many bits.",
+        "means any strings, by a public hash of so many bits. file:PATH is a file of labels, one "
+        "on each line.",
         "LABELS",
     )
-    categories_file: Path | None = option("A file of labels, one on each line.", "FILE")
     other: str | None = option(
         "The label that every unlisted value counts as. Without it such values are refused on a "
         "device, and count as missing in the central model.",
@@ -182,7 +186,7 @@ class DomainOptions(DomainFile):
                 flag = next(iter(typed)).replace("_", "-")
                 raise ArgumentError(f"--domain names the whole domain; leave --{flag} out")
             return self.stored(bins=bins)
-        lists = {"integers", "categories", "categories_file"}
+        lists = {"integers", "categories"}
         treated = ("outside", "missing", "other")
         rest: dict[str, Any] = {key: typed[key] for key in treated if key in typed}
         equal = [f"--{key}" for key in ("low", "high", "bins", "scale") if key in typed]
@@ -191,11 +195,20 @@ class DomainOptions(DomainFile):
                 f"--edges says where each bin ends, so leave {', '.join(equal)} out"
             )
         interval = {key: typed[key] for key in typed if key not in lists | rest.keys()}
+        if interval.get("scale") == "circular":
+            del interval["scale"]
+            interval["circular"] = True
         if "atom" in interval:
             interval["atoms"] = interval.pop("atom")
         needed = ("low", "high") if bins is not None else ("low", "high", "bins")
         domain = _domain(self, interval, rest, needed=needed)
         return (domain, "") if bins is None else with_bins(domain, bins)
+
+    @property
+    def categories_file(self) -> Path | None:
+        """The file of labels that --categories names; None where it lists them."""
+        name, colon, path = (self.categories or "").strip().partition(":")
+        return Path(path.strip()) if name == "file" and colon and path.strip() else None
 
     @property
     def _typed(self) -> dict[str, Any]:
@@ -221,6 +234,21 @@ class CuratorDomainOptions(DomainFile):
         "domain gets an answer. Rows in none of them are counted separately.",
         "NAME",
     )
+    unit: str | None = option(
+        "The column that says whose each row is, where a person may have several. What is "
+        "protected is then the unit with all its rows. Rows that name none are left out.",
+        "COLUMN",
+    )
+    most: int | None = option(
+        "With --unit: rows of one unit that are counted, random ones where it has more. Noise "
+        "grows in proportion.",
+        "K",
+    )
+
+    def whose(self) -> PrivacyUnit | None:
+        """Return the unit that the options name; None where each row is of another person."""
+        check_units(self.unit, self.most, None)
+        return unit_named(self.unit, self.most)
 
     def curated(self, *, bins: int) -> tuple[Domain, str]:
         """Return the domain in the file, fit for a curator; see :meth:`stored`."""
@@ -268,13 +296,13 @@ def _domain(
     needed: tuple[str, ...],
 ) -> Domain:
     integers, categories = options.integers, options.categories
-    others = (integers, categories, options.categories_file)
+    others = (integers, categories)
     if bool(interval) + sum(one is not None for one in others) != 1:
         raise ArgumentError(
             "a column needs one domain: an interval (--low and --high, or --edges), or --integers, "
-            "or --categories, or --categories-file, or --domain"
+            "or --categories, or --domain"
         )
-    if "other" in rest and categories is None and options.categories_file is None:
+    if "other" in rest and categories is None:
         raise ArgumentError("--other is for categories: it names the label of all other values")
     if integers is not None:
         if integers[0] > integers[1]:
@@ -289,7 +317,8 @@ def _domain(
             if "other" in rest:
                 raise ArgumentError("--other is for labels that are listed; every text has a hash")
             return HashedStrings(int(bits[1]), **rest)
-        labels = _labels(categories, options.categories_file)
+        path = options.categories_file
+        labels = _labels(categories, path)
         if "other" in rest and not (isinstance(labels, list) and rest["other"] in labels):
             rest["other"] = _number_of_label(rest["other"])
         return Categories(labels, **rest)

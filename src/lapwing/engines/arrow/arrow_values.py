@@ -86,6 +86,36 @@ def labels_of(array: Any, *, column: str) -> list[str | None]:
     return labels
 
 
+def unit_names(array: Any, *, column: str, typed: bool) -> Any:
+    """Return an Arrow array as the names of units; null for a cell that names none.
+
+    Cells of a CSV are trimmed, as labels are, and an empty one or NA names nobody.
+
+    Raises
+    ------
+    ArgumentError
+        When the column holds lists or records, which name nobody.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_nested(array.type):
+        raise ArgumentError(
+            f"the column {column!r} must say whose each row is, in texts, numbers or dates; it "
+            f"holds {array.type}"
+        )
+    if not typed or _kind(array.type) == "texts":
+        array = _valid_texts(array, refuse=False)
+    if not typed:
+        array = pc.utf8_trim_whitespace(array)
+        nulls = pc.is_in(array, value_set=pa.array(NULL_TEXTS, pa.large_string()))
+        array = pc.if_else(nulls, None, array)
+    kind = array.type
+    if _kind(kind) == "texts" or pa.types.is_integer(kind) or pa.types.is_dictionary(kind):
+        return array
+    return array.to_pylist()
+
+
 def _valid_texts(array: Any, *, refuse: bool, rows: RowCounts | None = None) -> Any:
     """Return texts or their bytes as texts; what is no UTF-8 is refused, or is missing."""
     import pyarrow as pa

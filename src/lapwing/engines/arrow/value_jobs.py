@@ -23,8 +23,10 @@ from lapwing.engines.arrow.report_tables import (
 )
 from lapwing.engines.arrow.saved_progress import SavedProgress
 from lapwing.engines.arrow.table_reader import Table
+from lapwing.engines.arrow.unit_columns import add_unit_rows, check_units, unit_column
 from lapwing.errors import ArgumentError
-from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.privacy.guarantee import PrivacyUnit
+from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.row_counts import Examine, RowCounts, warn_of_rows
 from lapwing.protocol.domains.segmented import Segmented
@@ -35,6 +37,7 @@ from lapwing.protocol.messages.exact_counts import (
     counts_of,
 )
 from lapwing.protocol.messages.reports import reports_per_block
+from lapwing.protocol.messages.unit_rows import UnitRows, unit_named
 from lapwing.survey.survey import Survey
 
 
@@ -225,6 +228,9 @@ def summarize(
     *,
     column: str | None = None,
     by: str | None = None,
+    unit: str | None = None,
+    most: int | None = None,
+    rng: RandomSource | None = None,
     threads: int | None = None,
     reading: Reading | None = None,
     progress: Path | str | None = None,
@@ -242,6 +248,13 @@ def summarize(
         The column of values.
     by : str, optional
         The column of segments, of a Segmented domain.
+    unit : str, optional
+        The column that says whose each row is. One thread works then, and no progress is kept.
+    most : int, optional
+        With `unit`: rows of one unit that are counted, random ones where it has more in all files
+        together.
+    rng : RandomSource, optional
+        Which ones. Default: secure randomness.
     threads : int, optional
         How many count beside each other; default: one for each core.
     reading : Reading, optional
@@ -268,6 +281,9 @@ def summarize(
         curator_columns(one, curated, column=column, by=by, texts=reading.texts)
         for one in tables_of(dataset, header=reading.header, decimal=reading.decimal)
     ]
+    check_units(unit, most, progress)
+    if unit is not None:
+        return _unit_counts(columns, curated, unit_named(unit, most), rng, advance, examine)
     workers = threads_or_all(threads)
     total = np.zeros(curated.size, dtype=np.int64)
     job = {
@@ -296,6 +312,23 @@ def summarize(
     saved.save(total.astype("<i8").tobytes())
     examine(rows, curated.domain if isinstance(curated, Segmented) else curated)
     return ExactCounts(curated, total + unsaved)
+
+
+def _unit_counts(
+    columns: list[tuple[ColumnValues, ColumnValues | None]],
+    curated: Domain,
+    unit: PrivacyUnit | None,
+    rng: RandomSource | None,
+    advance: Advance,
+    examine: Examine,
+) -> ExactCounts:
+    assert unit is not None
+    names = [unit_column(one, unit.name, beside) for one, beside in columns]
+    kept, rows = UnitRows(unit.most, source_of(rng)), RowCounts()
+    for name, (one, beside) in zip(names, columns, strict=True):
+        add_unit_rows(kept, one, name, beside, curated, advance, rows=rows)
+    examine(rows, curated.domain if isinstance(curated, Segmented) else curated)
+    return ExactCounts(curated, kept.counts(curated.size), unit)
 
 
 def curator_columns(

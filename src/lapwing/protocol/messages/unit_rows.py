@@ -21,7 +21,8 @@ from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.domains.label_columns import CodedLabels, coded_labels
 from lapwing.protocol.domains.units import is_missing, one_dimensional
 
-_LONG_NUMBER = 10**300
+_LONG = 300
+"""Digits of a number, or zeros after its point."""
 
 _SPARE = 2**16
 """Rows beside those that were kept that are held before the next selection."""
@@ -70,9 +71,8 @@ def unit_text(cell: Any) -> str | None:
     if isinstance(cell, int | float | Decimal | Fraction):
         if cell in (math.inf, -math.inf):
             return None
-        size: Any = abs(cell)
         # Python writes no whole number so long, and would take long over such an exponent.
-        if size > _LONG_NUMBER or 0 < size * _LONG_NUMBER < 1:
+        if _is_long(cell):
             return hex(cell) if isinstance(cell, int) else repr(cell)
         return str(int(cell)) if cell == int(cell) else str(Fraction(str(cell)))
     if isinstance(cell, datetime.date | datetime.time):
@@ -80,6 +80,13 @@ def unit_text(cell: Any) -> str | None:
     if isinstance(cell, bytes):
         return f"0x{cell.hex()}"
     return str(cell) if isinstance(cell, uuid.UUID) else None
+
+
+def _is_long(number: int | float | Decimal | Fraction) -> bool:
+    if isinstance(number, Decimal):
+        return number != 0 and abs(number.adjusted()) > _LONG
+    size: Any = abs(number)
+    return bool(size > 10**_LONG or 0 < size < Fraction(1, 10**_LONG))
 
 
 @dataclass
