@@ -457,3 +457,34 @@ def test_what_a_collector_has_stays_stored_whatever_a_late_answer_says(tmp_path:
     outbox.postpone(batch, "503", until=9e9)
     (kept,) = device.batches()
     assert (kept.state, kept.reason, kept.attempts) == ("stored", None, 1)
+
+
+def test_what_has_arrived_cannot_be_guessed_from_the_file(tmp_path: Path) -> None:
+    """An attack that succeeded: a hash of survey, segment and report was kept, and six guesses gave
+    the report back. Reports of 400 bits show that nothing is left of the bytes, in no page.
+    """
+    guessable = Survey("six", RandomizedResponse(Categories(6), 1))
+    large = Survey("large", OptimizedUnaryEncoding(Categories(400), 1))
+    device = opened(tmp_path, budget=1000)
+    outbox = Outbox(device.file)
+    sent: list[tuple[str, Batch]] = []
+    for number in range(60):
+        for survey in (guessable, large):
+            epoch = f"{number}-{survey.name}"
+            made = device.answer(survey, number % 6, epoch=epoch)
+            sent.append((made.batch, stored(device)[epoch]))
+        if number % 3 == 2:
+            # Not in the order in which they were made: the last, and one from the middle.
+            for place in (-1, len(sent) // 2):
+                outbox.settle(sent.pop(place)[0], "stored", None)
+    arrived = {batch.id for batch in device.batches() if batch.state == "stored"}
+    assert len(arrived) == 40
+    for name, _ in sent:
+        outbox.settle(name, "refused", "410")
+    content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    guesses = [Batch(guessable.fingerprint, 0, bytes([code]), 1) for code in range(6)]
+    for batch in [*guesses, *(batch for _, batch in sent)]:
+        assert batch.digest not in content and batch.digest[:16] not in content
+        assert batch.to_bytes() not in content
+        assert batch.reports != 1 or len(batch.records) == 1 or batch.records not in content
+    assert content.count(b"LWUPLOAD") == 0

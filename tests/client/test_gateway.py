@@ -71,7 +71,9 @@ def test_a_crash_between_two_batches(tmp_path: Path, collector: SmallCollector) 
     assert set(collector.stored) == ids and len({a.body for a in collector.uploads}) == 3
 
 
-def test_other_reports_under_a_known_name_are_refused(tmp_path: Path) -> None:
+def test_other_reports_under_a_known_name_are_refused(
+    tmp_path: Path, collector: SmallCollector
+) -> None:
     gateway = opened(tmp_path)
     gateway.put(SURVEY, reports_of(10), epoch="1", pile="a")
     for reports, segment in (
@@ -82,6 +84,12 @@ def test_other_reports_under_a_known_name_are_refused(tmp_path: Path) -> None:
         with pytest.raises(MismatchError, match="stored with other reports"):
             gateway.put(SURVEY, reports, epoch="1", pile="a", segment=segment)
     assert len(gateway.batches()) == 1
+    # Once they have arrived nothing that tells of them is kept, but how many there were.
+    gateway.send(collector.url)
+    gateway.put(SURVEY, reports_of(10, seed=2), epoch="1", pile="a")
+    with pytest.raises(MismatchError, match="stored with other reports"):
+        gateway.put(SURVEY, reports_of(9), epoch="1", pile="a")
+    assert len(gateway.batches()) == len(collector.stored) == 1
 
 
 def test_refused(tmp_path: Path) -> None:

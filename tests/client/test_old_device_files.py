@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 from contextlib import closing
@@ -26,6 +25,9 @@ KEPT = Survey("kept", RandomizedResponse(Categories(300), 1), remembered=True)
 BUDGET = Guarantee(20, 0, "replace-one", "local")
 ROUNDS = {(HABIT, 7): 3, (UNFETCHED, 211): 1, (CHANGED, 5): 2, (CHANGED, 9): 1}
 REMEMBERED = KEPT.randomize([3], rng=seeded(1))
+SENT, WAITING = (
+    Batch.of(KEPT.randomize([value], rng=seeded(2)), survey=KEPT.fingerprint) for value in (1, 2)
+)
 
 
 def write(folder: Path) -> Ledger:
@@ -38,6 +40,7 @@ def write(folder: Path) -> Ledger:
         rounds=ROUNDS,
         remembered={KEPT: REMEMBERED},
         fetched=(HABIT, CHANGED),
+        batches=(("b" * 32, "w1", "", SENT, "stored"), ("c" * 32, "w2", "", WAITING, "waiting")),
     )
     return ledger
 
@@ -50,6 +53,8 @@ def test_what_is_remembered_goes_on(tmp_path: Path) -> None:
     ledger = write(tmp_path)
     device = opened(tmp_path)
     assert device.ledger == ledger
+    states = [(batch.id, batch.epoch, batch.state) for batch in device.batches()]
+    assert states == [("b" * 32, "w1", "stored"), ("c" * 32, "w2", "waiting")]
     with closing(sqlite3.connect(device.file.path)) as connection:
         rows = connection.execute("SELECT round, tag, reports, earlier FROM permanent_round")
         found = set(rows.fetchall())
@@ -82,9 +87,16 @@ def test_a_value_that_changed_in_an_old_file_is_told_and_not_answered(tmp_path: 
             opened(tmp_path, cap=cap).answer(CHANGED, 5, epoch="w9")
 
 
-def pieces(folder: Path) -> list[bytes]:
+def pieces() -> list[bytes]:
     """What nobody may read in a file any more."""
-    return [old.SECRET, b"symbol", *(old.permanent_round(CHANGED, value) for value in (5, 9))]
+    return [
+        old.SECRET,
+        b"symbol",
+        b"digest",
+        SENT.digest,
+        WAITING.digest,
+        *(old.permanent_round(CHANGED, value) for value in (5, 9)),
+    ]
 
 
 def contents(folder: Path) -> bytes:
@@ -95,11 +107,12 @@ def contents(folder: Path) -> bytes:
 def test_nothing_old_is_left_in_the_bytes(tmp_path: Path) -> None:
     write(tmp_path)
     before = contents(tmp_path)
-    assert old.SECRET in before and b"symbol" in before
+    assert old.SECRET in before and b"symbol" in before and SENT.digest in before
     assert CHANGED.fingerprint.encode() + bytes([5]) in before
     opened(tmp_path)
     after = contents(tmp_path)
-    assert not [piece for piece in pieces(tmp_path) if piece in after]
+    assert not [piece for piece in pieces() if piece in after]
+    assert WAITING.to_bytes() in after
     for (survey, value), _ in ROUNDS.items():
         number = value.to_bytes(1 if value < 128 else 2, "big")
         assert survey.fingerprint.encode() + number not in after
@@ -160,9 +173,14 @@ def test_many_that_open_an_old_file_at_once(tmp_path: Path) -> None:
 
 
 def test_an_old_gateway_goes_on(tmp_path: Path) -> None:
-    batch = Batch.of(KEPT.randomize([1, 2], rng=seeded(3)), survey=KEPT.fingerprint)
+    reports = KEPT.randomize([1, 2], rng=seeded(3))
+    batch = Batch.of(reports, survey=KEPT.fingerprint)
     waiting = ("a" * 32, "w1", "monday", batch, "waiting")
-    old.write(tmp_path / "gateway.lapwing", None, batches=(waiting,))
-    (kept,) = Gateway.open(tmp_path / "gateway.lapwing").batches()
-    assert (kept.id, kept.epoch, kept.reports, kept.state) == ("a" * 32, "w1", 2, "waiting")
-    assert os.stat(tmp_path / "gateway.lapwing").st_size > 0
+    arrived = ("b" * 32, "w1", "tuesday", batch, "stored")
+    old.write(tmp_path / "gateway.lapwing", None, batches=(waiting, arrived))
+    gateway = Gateway.open(tmp_path / "gateway.lapwing")
+    kept = {each.id: (each.epoch, each.reports, each.state) for each in gateway.batches()}
+    assert kept == {"a" * 32: ("w1", 2, "waiting"), "b" * 32: ("w1", 2, "stored")}
+    for pile, name in (("monday", "a"), ("tuesday", "b")):
+        (again,) = gateway.put(KEPT, reports, epoch="w1", pile=pile)
+        assert again.id == name * 32

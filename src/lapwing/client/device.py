@@ -297,7 +297,6 @@ class Device:
                 connection,
                 OutgoingBatch(batch, survey.fingerprint, epoch, 0, 1, "waiting", 0, None),
                 made.to_bytes(),
-                digest=made.digest,
                 collector=None if row is None else row[0],
                 token=token,
             )

@@ -56,7 +56,6 @@ CREATE TABLE batch (
     pile       TEXT NOT NULL,
     part       INTEGER NOT NULL,
     reports    INTEGER NOT NULL,
-    digest     BLOB NOT NULL,
     body       BLOB,
     token      TEXT,
     collector  TEXT,
@@ -219,6 +218,8 @@ def _migrate(connection: sqlite3.Connection) -> None:
 
 def _migrate_tables(connection: sqlite3.Connection) -> None:
     connection.execute(_NOTICE)
+    # A hash of a report gives the report back: there are few that a person can have sent.
+    connection.execute("ALTER TABLE batch DROP COLUMN digest")
     connection.execute("ALTER TABLE remembered_report ADD COLUMN tag BLOB")
     rows = connection.execute("SELECT survey, symbol, reports FROM permanent_round").fetchall()
     connection.execute("DROP TABLE permanent_round")

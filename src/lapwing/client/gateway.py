@@ -81,7 +81,7 @@ class Gateway:
         epoch : str
         pile : str
             A name for these reports, such as that of the file they came in: 1 to 200 characters.
-            Within an epoch, a name stands for the same reports for ever.
+            Within an epoch, a name stands for the same reports permanently.
         segment : str, optional
             A label of the survey, of all these people.
 
@@ -92,7 +92,8 @@ class Gateway:
         Raises
         ------
         MismatchError
-            When the reports are another randomizer's, or other ones than were stored by that name.
+            When the reports are another randomizer's, or other ones than wait by that name. Of
+            batches that have arrived nothing is kept but their number of reports.
         ReportError
             With the position of the first report that cannot occur.
         DeviceError
@@ -122,9 +123,13 @@ class Gateway:
                         0,
                         None,
                     )
-                    insert(connection, row, batch.to_bytes(), digest=batch.digest, pile=pile)
+                    insert(connection, row, batch.to_bytes(), pile=pile)
                 found = of_pile(connection, survey.fingerprint, epoch, pile)
-        if [digest for _, digest in found] != [batch.digest for batch in made]:
+        same = len(found) == len(made) and all(
+            kept.reports == batch.reports and body in (None, batch.to_bytes())
+            for (kept, body), batch in zip(found, made, strict=True)
+        )
+        if not same:
             raise MismatchError(
                 f"the pile {pile!r} of this epoch was stored with other reports; give these "
                 "another name, if they are of other people"

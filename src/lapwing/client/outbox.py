@@ -124,7 +124,6 @@ def insert(
     batch: OutgoingBatch,
     body: bytes,
     *,
-    digest: bytes,
     pile: str = "",
     collector: str | None = None,
     token: str | None = None,
@@ -136,9 +135,8 @@ def insert(
     connection : sqlite3.Connection
     batch : OutgoingBatch
     body : bytes
-        What is sent, every time the same.
-    digest : bytes
-        Of what it says.
+        What is sent, every time the same. It is overwritten when it has arrived, and nothing that
+        follows from it is kept: the id, which is drawn, says which batch it was.
     pile : str
         The name of the pile that it is a part of; of a device's own answers empty.
     collector : str, optional
@@ -148,18 +146,18 @@ def insert(
     """
     said = (batch.id, batch.survey, batch.epoch, pile, batch.position, batch.reports)
     connection.execute(
-        "INSERT INTO batch (id, survey, epoch, pile, part, reports, digest, body, token, collector,"
-        " state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting')",
-        (*said, digest, body, token, collector),
+        "INSERT INTO batch (id, survey, epoch, pile, part, reports, body, token, collector, state)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting')",
+        (*said, body, token, collector),
     )
 
 
 def of_pile(
     connection: sqlite3.Connection, survey: str, epoch: str, pile: str = ""
-) -> list[tuple[OutgoingBatch, bytes]]:
-    """Return the batches of a pile with their digests, in order; none when it is not known."""
+) -> list[tuple[OutgoingBatch, bytes | None]]:
+    """Return the batches of a pile in order, each with its bytes while it waits."""
     rows = connection.execute(
-        f"SELECT {_COLUMNS}, digest FROM batch WHERE survey = ? AND epoch = ? AND pile = ?"
+        f"SELECT {_COLUMNS}, body FROM batch WHERE survey = ? AND epoch = ? AND pile = ?"
         " ORDER BY part",
         (survey, epoch, pile),
     )
