@@ -30,7 +30,10 @@ import numpy as np
 from scipy import special
 
 HOLDS, CONTRADICTED, UNDECIDED = "holds", "contradicted", "undecided"
+IN_SOME = "contradicted in some"
 NOT_MEASURED = "not measured"
+VERDICTS = (HOLDS, CONTRADICTED, IN_SOME, UNDECIDED, NOT_MEASURED)
+"""Of a sentence; a single reading is never contradicted in some."""
 
 LIMIT = 2.0
 """Standard errors beyond which a difference is one."""
@@ -166,6 +169,9 @@ class Claim:
         Whether it is said of most cells ("generally", "in most cases") and not of every one.
     where : str
         The place in the paper: "figure 2", "section 6.2".
+    form : str
+        Which of several readings of the sentence was measured: "SW-EM, B-R". Its readings are one
+        sentence.
     """
 
     text: str
@@ -173,6 +179,7 @@ class Claim:
     evidence: str = ""
     most: bool = False
     where: str = ""
+    form: str = ""
 
     @property
     def verdict(self) -> str:
@@ -190,16 +197,58 @@ class Claim:
             return CONTRADICTED
         return HOLDS if not failed and 2 * met > len(self.cells) else UNDECIDED
 
+    @property
+    def reading(self) -> str:
+        """The sentence, and which reading of it was measured."""
+        return f"{self.text} ({self.form})" if self.form else self.text
+
     def line(self) -> str:
         """Return the sentence, its verdict and the count of cells, as a line of a list."""
+        return f"- *{self.text}* {self.counted()}"
+
+    def counted(self) -> str:
+        """Return the reading, its verdict and the count of cells."""
+        form = f"({self.form}) " if self.form else ""
         if not self.cells:
-            return f"- *{self.text}* **Not measured.** {self.evidence}".rstrip()
+            return f"{form}**Not measured.** {self.evidence}".rstrip()
         met = sum(cell.met for cell in self.cells)
         failed = sum(cell.failed for cell in self.cells)
         counts = f"met in {met} of {len(self.cells)} cells, failed in {failed}"
-        return (
-            f"- *{self.text}* **{self.verdict.capitalize()}** ({counts}). {self.evidence}".rstrip()
-        )
+        return f"{form}**{self.verdict.capitalize()}** ({counts}). {self.evidence}".rstrip()
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of a paper with all readings of it that were measured: counted once."""
+
+    claims: Sequence[Claim]
+
+    @property
+    def verdict(self) -> str:
+        """Return the verdict that all readings share; else what stands in every paper's index.
+
+        `IN_SOME` where some readings are contradicted and others are not, and `UNDECIDED` where
+        none is contradicted and not all hold.
+        """
+        each = {claim.verdict for claim in self.claims} - {NOT_MEASURED}
+        if len(each) > 1:
+            return IN_SOME if CONTRADICTED in each else UNDECIDED
+        return each.pop() if each else NOT_MEASURED
+
+    def line(self) -> str:
+        """Return the sentence and its verdict as a line of a list, its readings below it."""
+        if len(self.claims) == 1:
+            return self.claims[0].line()
+        lines = [f"- *{self.claims[0].text}* **{self.verdict.capitalize()}**, of these readings:"]
+        return "\n".join([*lines, *(f"    - {claim.counted()}" for claim in self.claims)])
+
+
+def sentences(claims: Iterable[Claim]) -> list[Sentence]:
+    """Return the sentences of some claims of one paper: those of one place with one text."""
+    grouped: dict[tuple[str, str], list[Claim]] = {}
+    for claim in claims:
+        grouped.setdefault((claim.where, claim.text), []).append(claim)
+    return [Sentence(group) for group in grouped.values()]
 
 
 @cache

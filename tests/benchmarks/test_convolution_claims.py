@@ -56,7 +56,7 @@ def upside_down(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def verdicts_of(claims: list[verdicts.Claim]) -> dict[str, str]:
-    found = {f"{claim.where}: {claim.text}": claim.verdict for claim in claims}
+    found = {f"{claim.where}: {claim.reading}": claim.verdict for claim in claims}
     assert len(found) == len(claims)  # every sentence once: verdicts are matched by it
     assert all(claim.where for claim in claims)
     return found
@@ -156,7 +156,7 @@ class TestErrorClaims:
             "by_size": [swapped(row) for row in errors["by_size"]],
         }
         found = error_claims.claims(turned)
-        claims = [one for one in found if sentence in one.text and f"({SMOOTH})" in one.text]
+        claims = [one for one in found if sentence in one.reading and f"({SMOOTH})" in one.reading]
         assert claims
         for claim in claims:
             assert any(cell.failed for cell in claim.cells)

@@ -7,7 +7,18 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks.accuracy.papers import fresh_seeds, judged
-from benchmarks.verdicts import Cell, Claim, less
+from benchmarks.verdicts import (
+    CONTRADICTED,
+    HOLDS,
+    IN_SOME,
+    NOT_MEASURED,
+    UNDECIDED,
+    Cell,
+    Claim,
+    Sentence,
+    less,
+    sentences,
+)
 
 NAME = "accuracy/made_up"
 
@@ -17,6 +28,8 @@ def claims(measured: dict) -> list[Claim]:
         Claim("It is less.", [less(measured["ours"], [measured["theirs"]])], where="figure 2"),
         Claim("It is more.", [Cell(-9.0)], where="figure 2, right"),
         Claim("It may be.", [Cell(0.5)], where="figure 20"),
+        Claim("It is best.", [Cell(9.0)], where="figure 4", form="one form"),
+        Claim("It is best.", [Cell(-9.0)], where="figure 4", form="another form"),
     ]
 
 
@@ -41,10 +54,29 @@ def paper(monkeypatch):
 
 def test_the_overview_counts_by_verdict_and_quotes_what_does_not_hold(paper):
     text = judged.overview({"made": "The made-up paper"}, judged.judged())
-    assert "| [The made-up paper](made/README.md) | 3 | 1 | 1 | 1 | 0 |" in text
-    contradicted, undecided = text.split("### Contradicted")[1].split("### Undecided")
+    assert "| [The made-up paper](made/README.md) | 4 | 1 | 1 | 1 | 1 | 0 |" in text
+    contradicted, rest = text.split("### Contradicted\n")[1].split("### Contradicted in some")
+    in_some, undecided = rest.split("### Undecided")
     assert "figure 2, right: *It is more.*" in contradicted and "may be" not in contradicted
     assert "figure 20: *It may be.*" in undecided and "is less" not in text
+    assert "figure 4: *It is best.* **Contradicted in some**, of these readings:" in in_some
+    assert "    - (one form) **Holds** (met in 1 of 1 cells" in in_some
+
+
+def test_a_sentence_is_counted_once_whatever_its_readings() -> None:
+    holds, fails, open_ = Cell(9.0), Cell(-9.0), Cell(0.5)
+
+    def verdict(*cells: Cell) -> str:
+        readings = [Claim("It is best.", [c], form=str(n)) for n, c in enumerate(cells)]
+        (sentence,) = sentences(readings)
+        return sentence.verdict
+
+    assert verdict(holds) == verdict(holds, holds) == HOLDS
+    assert verdict(fails, fails) == CONTRADICTED
+    assert verdict(fails, holds) == verdict(open_, fails) == IN_SOME
+    assert verdict(open_, holds) == verdict(open_, open_) == UNDECIDED
+    assert Sentence([Claim("It is best.", [])]).verdict == NOT_MEASURED
+    assert len(sentences([Claim("a", [holds], where=w) for w in ("figure 1", "figure 2")])) == 2
 
 
 def test_marks_are_filled_by_place_and_only_they(paper):
@@ -52,9 +84,9 @@ def test_marks_are_filled_by_place_and_only_they(paper):
     text = "before " + mark.format("figure 2", "old") + " between " + mark.format("figure 20", "")
     assert judged.in_text(text, judged.judged()) == (
         "before "
-        + mark.format("figure 2", "Of 2 claims: holds 1, contradicted 1.")
+        + mark.format("figure 2", "Of 2 sentences: holds 1, contradicted 1.")
         + " between "
-        + mark.format("figure 20", "Of 1 claim: undecided 1.")
+        + mark.format("figure 20", "Of 1 sentence: undecided 1.")
     )
     with pytest.raises(ValueError, match="no claim about 'figure 3'"):
         judged.in_text(mark.format("figure 3", ""), judged.judged())
@@ -67,11 +99,13 @@ def test_a_verdict_that_turns_with_the_seed_is_counted(paper):
         ("holds", "holds"),
         ("contradicted", "contradicted"),
         ("undecided", "undecided"),
+        ("holds", "holds"),
+        ("contradicted", "contradicted"),
     ]
-    assert ": 0 of 3 did" in fresh_seeds.section(same, {"seed": 1, **settings})
+    assert ": 0 of 5 did" in fresh_seeds.section(same, {"seed": 1, **settings})
     turned = fresh_seeds.measure(seed=13, **settings)
     text = fresh_seeds.section(turned, {"seed": 13, **settings})
-    assert ": 1 of 3 did" in text and "*It is less.* holds, then contradicted" in text
+    assert ": 1 of 5 did" in text and "*It is less.* holds, then contradicted" in text
 
 
 def test_only_repeats_are_fewer():

@@ -75,7 +75,7 @@ def rows(world, columns=COLUMNS, figures=tuple(methods.JUDGES)) -> list[dict]:
 
 
 def judged(module, measured) -> dict[tuple[str, str], str]:
-    return {(one.where, one.text): one.verdict for one in module.claims(measured)}
+    return {(one.where, one.reading): one.verdict for one in module.claims(measured)}
 
 
 @pytest.fixture

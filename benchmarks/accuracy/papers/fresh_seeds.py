@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks import results
-from benchmarks.accuracy.papers.judged import VERDICTS, claiming
+from benchmarks.accuracy.papers.judged import claiming
 from benchmarks.isolated import script
 from benchmarks.markdown import listed, table
-from benchmarks.verdicts import CONTRADICTED, HOLDS
+from benchmarks.verdicts import CONTRADICTED, HOLDS, NOT_MEASURED, UNDECIDED
 
 TITLE = "The same claims with other seeds"
 FULL: dict[str, Any] = {
@@ -35,6 +35,7 @@ QUICK: dict[str, Any] = {
     "only": ["accuracy/convolution_figures"],
 }
 
+VERDICTS = (HOLDS, CONTRADICTED, UNDECIDED, NOT_MEASURED)
 OPPOSITES = {HOLDS: CONTRADICTED, CONTRADICTED: HOLDS}
 
 
@@ -58,17 +59,17 @@ def measure(*, seed: int, divided: int, least: int, only: Sequence[str] | None) 
         module = script(name)
         settings = fewer(module.FULL, divided, least) | {"seed": seed}
         before = module.claims(document["measured"])
-        after = {(c.where, c.text): c for c in module.claims(module.measure(**settings))}
+        after = {(c.where, c.reading): c for c in module.claims(module.measure(**settings))}
         rows += [
             {
                 "benchmark": name,
                 "where": claim.where,
-                "text": claim.text,
+                "text": claim.reading,
                 "kept": claim.verdict,
-                "again": after[claim.where, claim.text].verdict,
+                "again": after[claim.where, claim.reading].verdict,
             }
             for claim in before
-            if (claim.where, claim.text) in after
+            if (claim.where, claim.reading) in after
         ]
     return {"claims": rows}
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.markdown import table
-from benchmarks.verdicts import CONTRADICTED, HOLDS, NOT_MEASURED, UNDECIDED, Claim
+from benchmarks.verdicts import HOLDS, VERDICTS, Claim, sentences
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,10 @@ def index(entries: Iterable[Entry], claims: Sequence[Claim]) -> str:
     """Return the table of a page's entries, each with the verdicts of the claims about it."""
     lines = []
     for entry in entries:
-        own = [claim.verdict for claim in claims if claim.where == entry.where]
+        own = [
+            sentence.verdict
+            for sentence in sentences(claim for claim in claims if claim.where == entry.where)
+        ]
         lines.append(
             [
                 entry.where,
@@ -53,13 +56,15 @@ def index(entries: Iterable[Entry], claims: Sequence[Claim]) -> str:
                 told(own),
             ]
         )
-    return table(["in the paper", "here", "picture", "claims"], lines, texts=4)
+    return table(["in the paper", "here", "picture", "sentences"], lines, texts=4)
 
 
 def told(verdicts: Sequence[str]) -> str:
     """Return how many of some verdicts are of each kind, as a phrase."""
-    count: Mapping[str, int] = {
-        kind: verdicts.count(kind) for kind in (HOLDS, UNDECIDED, CONTRADICTED, NOT_MEASURED)
-    }
-    words = {HOLDS: "hold"} | {kind: kind for kind in (UNDECIDED, CONTRADICTED, NOT_MEASURED)}
-    return ", ".join(f"{n} {words[kind]}" for kind, n in count.items() if n) or "–"
+    count = {kind: verdicts.count(kind) for kind in VERDICTS}
+    return (
+        ", ".join(
+            f"{n} {'hold' if kind == HOLDS and n > 1 else kind}" for kind, n in count.items() if n
+        )
+        or "–"
+    )

@@ -10,10 +10,16 @@ from benchmarks import results
 from benchmarks.isolated import place, script
 from benchmarks.markdown import table
 from benchmarks.runner import BENCHMARKS
-from benchmarks.verdicts import CONTRADICTED, HOLDS, NOT_MEASURED, UNDECIDED, Claim
+from benchmarks.verdicts import (
+    CONTRADICTED,
+    IN_SOME,
+    UNDECIDED,
+    VERDICTS,
+    Claim,
+    sentences,
+)
 
 FOLDER = "accuracy/papers/"
-VERDICTS = (HOLDS, CONTRADICTED, UNDECIDED, NOT_MEASURED)
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,7 @@ def in_text(text: str, every: Sequence[Judged]) -> str:
     """Return a text with what stands between its marks written anew from the kept results.
 
     ``<!-- verdicts: accuracy/square_wave_figures, figure 2 -->`` up to ``<!-- end -->`` holds how
-    many of the claims of a benchmark about this place hold. The place is all of `Claim.where`, or
+    many sentences of a benchmark about this place hold. The place is all of `Claim.where`, or
     what it starts with.
 
     Raises
@@ -64,16 +70,19 @@ def in_text(text: str, every: Sequence[Judged]) -> str:
 
     def written(mark: re.Match[str]) -> str:
         own = [
-            one.claim.verdict
-            for one in every
-            if one.benchmark == mark[2] and f"{one.claim.where},".startswith(f"{mark[3]},")
+            sentence.verdict
+            for sentence in sentences(
+                one.claim
+                for one in every
+                if one.benchmark == mark[2] and f"{one.claim.where},".startswith(f"{mark[3]},")
+            )
         ]
         if not own and mark[2] in claiming() and results.read(mark[2]) is None:
             return f"{mark[1]}Not measured yet.{mark[4]}"
         if not own:
             raise ValueError(f"{mark[2]} makes no claim about {mark[3]!r}")
         counts = [f"{verdict} {own.count(verdict)}" for verdict in VERDICTS if verdict in own]
-        of = "1 claim" if len(own) == 1 else f"{len(own)} claims"
+        of = "1 sentence" if len(own) == 1 else f"{len(own)} sentences"
         return f"{mark[1]}Of {of}: {', '.join(counts)}.{mark[4]}"
 
     return _MARK.sub(written, text)
@@ -89,28 +98,33 @@ def overview(titles: dict[str, str], every: Sequence[Judged]) -> str:
     """
     if not every:
         return "No claim was measured yet."
-    rows = []
+    rows, listing = [], []
     for paper, title in titles.items():
-        own = [one.claim.verdict for one in every if one.paper == paper]
+        own = sentences(one.claim for one in every if one.paper == paper)
+        listing += [(title, sentence) for sentence in own]
         if own:
-            counts = [str(own.count(verdict)) for verdict in VERDICTS]
+            verdicts = [sentence.verdict for sentence in own]
+            counts = [str(verdicts.count(verdict)) for verdict in VERDICTS]
             rows.append([f"[{title}]({paper}/README.md)", str(len(own)), *counts])
     parts = [
-        "Every sentence of the papers that a measurement can speak of, judged by one rule "
-        "(`benchmarks/verdicts.py`): it is *contradicted* where the mean of paired differences is "
-        "beyond two standard errors against it, raised for the number of comparisons; it *holds* "
-        "where no cell is beyond two against it and more than half of them are beyond two for it; "
-        "else it is *undecided*. What a paper says of *most* cells or *in general* is contradicted "
-        "only where half of them or more fail, and holds where more than half meet it, whatever "
-        "the rest do. Numbers and pictures stand on each paper's page.",
-        table(["paper", "claims", *VERDICTS], rows),
+        "Every sentence of the papers that a measurement can speak of, counted once and judged by "
+        "one rule (`benchmarks/verdicts.py`): it is *contradicted* where the mean of paired "
+        "differences is beyond two standard errors against it, raised for the number of "
+        "comparisons; it *holds* where no cell is beyond two against it and more than half of "
+        "them are beyond two for it; else it is *undecided*. What a paper says of *most* cells or "
+        "*in general* is contradicted only where half of them or more fail, and holds where more "
+        "than half meet it, whatever the rest do. Where a paper does not say which form of a "
+        "method it means, each is a reading of the same sentence: it is *contradicted* where it "
+        "is in every reading, and *contradicted in some* where others are not. Numbers and "
+        "pictures stand on each paper's page.",
+        table(["paper", "sentences", *VERDICTS], rows),
     ]
-    for verdict in (CONTRADICTED, UNDECIDED):
-        found = [one for one in every if one.claim.verdict == verdict]
-        if found:
-            lines = [
-                f"- {titles[one.paper]}, {one.claim.where}: {one.claim.line().removeprefix('- ')}"
-                for one in found
-            ]
+    for verdict in (CONTRADICTED, IN_SOME, UNDECIDED):
+        lines = [
+            f"- {title}, {sentence.claims[0].where}: {sentence.line().removeprefix('- ')}"
+            for title, sentence in listing
+            if sentence.verdict == verdict
+        ]
+        if lines:
             parts += [f"### {verdict.capitalize()}", "\n".join(lines)]
     return "\n\n".join(parts)

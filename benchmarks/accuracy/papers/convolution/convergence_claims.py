@@ -263,7 +263,7 @@ def _of_column(name: str, rows: Sequence[Mapping[str, Any]]) -> list[Claim]:
         )
 
     def claim(text: str, cells: list[Cell], evidence: str = "") -> Claim:
-        return Claim(f"{text} ({name})", cells, evidence, where="figure 5")
+        return Claim(text, cells, evidence, where="figure 5", form=name)
 
     found = [
         claim(

@@ -99,15 +99,17 @@ def smoothing(name: str, rows: Sequence[Row], key: str, where: str) -> list[Clai
     shown = "; ".join(f"{o} {told(rows, f'{o}-smoothing', f'{o}-DW', key)}" for o in ORACLES)
     return [
         Claim(
-            f"The performance of smoothing is very similar to that of DW. ({name})",
+            "The performance of smoothing is very similar to that of DW.",
             [alike(r, f"{o}-smoothing", f"{o}-DW", SIMILAR) for r in rows for o in ORACLES],
             f"Counted within {100 * SIMILAR:.0f} %. Smoothing over DW: {shown}.",
             where=where,
+            form=name,
         ),
         Claim(
-            f"Smoothing is not as good as IIW. ({name})",
+            "Smoothing is not as good as IIW.",
             [beats(r, f"{o}-IIW", [f"{o}-smoothing"]) for r in rows for o in ORACLES],
             where=where,
+            form=name,
         ),
     ]
 
@@ -120,20 +122,22 @@ def _smooth_by_epsilon(name: str, rows: Sequence[Row]) -> list[Claim]:
     return [
         Claim(
             f"Where it is valid (ε > {STUCK}) KRR-IIW-G performs significantly better than the "
-            f"others, including the OUE-based approaches. ({name})",
+            f"others, including the OUE-based approaches.",
             [beats(row, "KRR-IIW-G", plain(row)) for row in valid],
             f"Over OUE-IIW: {told(valid, 'KRR-IIW-G', 'OUE-IIW', 'epsilon')}." if valid else "",
             where="figure 6",
+            form=name,
         ),
         Claim(
-            f"Between ε = 1 and {STUCK} KRR-IIW-G is stuck at the initial value. ({name})",
+            f"Between ε = 1 and {STUCK} KRR-IIW-G is stuck at the initial value.",
             [verdicts.near(start, 1, tolerance=SAME) for start in starts],
             f"Counted within {100 * SAME:.0f} % of the error of the answer 1/d everywhere.",
             where="figure 6",
+            form=name,
         ),
         *smoothing(name, rows, "epsilon", "figure 6"),
         Claim(
-            f"At ε = 5 IIW reduces the error to one third to one quarter. ({name})",
+            "At ε = 5 IIW reduces the error to one third to one quarter.",
             [
                 # Between a quarter and a third: so far from the middle of the two.
                 verdicts.near(quotients(last, f"{o}-IIW", o), 7 / 24, tolerance=1 / 24)
@@ -143,6 +147,7 @@ def _smooth_by_epsilon(name: str, rows: Sequence[Row]) -> list[Claim]:
             f"To {ratio(last, 'KRR-IIW', 'KRR'):.3f} (KRR) and {ratio(last, 'OUE-IIW', 'OUE'):.3f} "
             "(OUE).",
             where="figure 6",
+            form=name,
         ),
     ]
 
@@ -152,7 +157,7 @@ def _rough_by_epsilon(name: str, rows: Sequence[Row]) -> list[Claim]:
     falling = "; ".join(f"{o} {told(rows, f'{o}-DW', o, 'epsilon')}" for o in ORACLES)
     return [
         Claim(
-            f"The effect of DW decreases with increasing ε. ({name})",
+            "The effect of DW decreases with increasing ε.",
             [
                 falls(quotients(large, f"{o}-DW", o), quotients(small, f"{o}-DW", o))
                 for small, large in itertools.pairwise(rows)
@@ -160,12 +165,14 @@ def _rough_by_epsilon(name: str, rows: Sequence[Row]) -> list[Claim]:
             ],
             f"DW over the unfiltered estimate: {falling}.",
             where="figure 6",
+            form=name,
         ),
         Claim(
-            f"AMRP has some performance improvement over DW. ({name})",
+            "AMRP has some performance improvement over DW.",
             [beats(row, f"{o}-DW-AMRP", [f"{o}-DW"]) for row in rows for o in ORACLES],
             f"AMRP over DW: {min(both):.2f} to {max(both):.2f}, which the paper calls weak.",
             where="figure 6",
+            form=name,
         ),
     ]
 
@@ -179,21 +186,24 @@ def _smooth_by_size(name: str, rows: Sequence[Row]) -> list[Claim]:
     at = [row for row in rows if row["bins"] == 800]
     return [
         Claim(
-            f"KRR-IIW-G still achieves the best denoising effect. ({name})",
+            "KRR-IIW-G still achieves the best denoising effect.",
             [beats(row, "KRR-IIW-G", plain(row)) for row in rows],
             f"Over OUE-IIW: {told(rows, 'KRR-IIW-G', 'OUE-IIW', 'bins')}.",
             where="figure 7",
+            form=name,
         ),
         Claim(
-            f"KRR-IIW can perform better than OUE at d = 800. ({name})",
+            "KRR-IIW can perform better than OUE at d = 800.",
             [beats(row, "KRR-IIW", ["OUE"]) for row in at],
             where="figure 7",
+            form=name,
         ),
         Claim(
-            f"KRR-IIW-G performs even better than OUE-IIW as d increases. ({name})",
+            "KRR-IIW-G performs even better than OUE-IIW as d increases.",
             [beats(row, "KRR-IIW-G", ["OUE-IIW"]) for row in rows if row["bins"] >= 800],
             "At d = 800 and more.",
             where="figure 7",
+            form=name,
         ),
         *smoothing(name, rows, "bins", "figure 7"),
     ]
@@ -239,7 +249,7 @@ def _by_size(columns: Mapping[str, Sequence[Row]]) -> list[Claim]:
     for name, rows in columns.items():
         found.append(
             Claim(
-                f"The noise reduction of DW and IIW improves with increasing d. ({name})",
+                "The noise reduction of DW and IIW improves with increasing d.",
                 [
                     falls(quotients(small, f"{o}-{f}", o), quotients(large, f"{o}-{f}", o))
                     for f in grows[name]
@@ -248,6 +258,7 @@ def _by_size(columns: Mapping[str, Sequence[Row]]) -> list[Claim]:
                 ],
                 f"OUE-DW over OUE: {told(rows, 'OUE-DW', 'OUE', 'bins')}.",
                 where="figure 7",
+                form=name,
             )
         )
     found.append(
@@ -286,37 +297,42 @@ def _wider(name: str, rows: Sequence[Row], sizes: Sequence[Row]) -> list[Claim]:
     }
     return [
         Claim(
-            f"When the noise is high, a larger width can greatly improve performance. ({name})",
+            "When the noise is high, a larger width can greatly improve performance.",
             [beats(row, f"{o}-GF3", [o], factor=0.5) for row in noisy for o in ORACLES],
             "At ε = 1 and 2; counted below half of the error without a filter.",
             where="figure 10",
+            form=name,
         ),
         Claim(
-            f"At d = 100 GF3 performs even worse than without Gaussian filtering. ({name})",
+            "At d = 100 GF3 performs even worse than without Gaussian filtering.",
             [beats(row, o, [f"{o}-GF3"]) for row in few for o in ORACLES],
             where="figure 10",
+            form=name,
         ),
         Claim(
-            f"Overall, GF1 performs weaker than IIW. ({name})",
+            "Overall, GF1 performs weaker than IIW.",
             [beats(row, f"{o}-IIW", [f"{o}-GF1"]) for row, o in every],
             most=True,
             where="figure 10",
+            form=name,
         ),
         Claim(
-            f"Overall, GF3 performs better than IIW. ({name})",
+            "Overall, GF3 performs better than IIW.",
             [beats(row, f"{o}-GF3", [f"{o}-IIW"]) for row, o in every],
             f"GF3 over IIW: {'; '.join(f'{o} {one}' for o, one in shown.items())}.",
             most=True,
             where="figure 10",
+            form=name,
         ),
         Claim(
-            f"Overall, the best-performing method is GF3-DW. ({name})",
+            "Overall, the best-performing method is GF3-DW.",
             [beats(row, f"{o}-GF3-DW", _all(row, o)) for row, o in every],
             "Within each oracle, KRR-IIW-G among those of KRR. Over the least: "
             + "; ".join(f"{o} {one}" for o, one in best.items())
             + ".",
             most=True,
             where="figure 10",
+            form=name,
         ),
     ]
 

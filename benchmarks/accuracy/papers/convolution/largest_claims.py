@@ -62,13 +62,14 @@ def _smooth_tops(name: str, row: Row) -> list[Claim]:
     over = listed([f"{ratio(row, 'KRR-IIW-G', 'OUE', f'top {top}'):.2f} at {top}" for top in TOPS])
     return [
         Claim(
-            f"IIW performs best among all algorithms, except KRR-IIW-G. ({name})",
+            "IIW performs best among all algorithms, except KRR-IIW-G.",
             [less(row, f"top {top}", "OUE-IIW", rest) for top in TOPS],
             "OUE-IIW, against both oracles.",
             where="figure 8",
+            form=name,
         ),
         Claim(
-            f"The performance of smoothing is still similar to that of DW. ({name})",
+            "The performance of smoothing is still similar to that of DW.",
             [
                 verdicts.near(
                     quotients(row, f"{o}-smoothing", f"{o}-DW", f"top {top}"), 1, tolerance=SIMILAR
@@ -78,18 +79,21 @@ def _smooth_tops(name: str, row: Row) -> list[Claim]:
             ],
             f"Counted within {100 * SIMILAR:.0f} %.",
             where="figure 8",
+            form=name,
         ),
         Claim(
-            f"When k < 30, KRR-IIW-G is slightly weaker than OUE. ({name})",
+            "When k < 30, KRR-IIW-G is slightly weaker than OUE.",
             [less(row, f"top {top}", "OUE", ["KRR-IIW-G"]) for top in few],
             f"KRR-IIW-G over OUE: {over}.",
             where="figure 8",
+            form=name,
         ),
         Claim(
-            f"When k < 30, KRR-IIW-G is still much better than KRR. ({name})",
+            "When k < 30, KRR-IIW-G is still much better than KRR.",
             [less(row, f"top {top}", "KRR-IIW-G", ["KRR"], factor=0.5) for top in few],
             "Counted below half of its error.",
             where="figure 8",
+            form=name,
         ),
     ]
 
@@ -160,20 +164,22 @@ def _smooth_positives(name: str, row: Row) -> list[Claim]:
     counts, every = THRESHOLDS[SMOOTH], plain(row)
     return [
         Claim(
-            f"KRR outputs the fewest true positives and the most false positives. ({name})",
+            "KRR outputs the fewest true positives and the most false positives.",
             [less(row, f"true {count}", "KRR", every) for count in counts]
             + [more(row, f"false {count}", "KRR", every) for count in counts],
             "False ones at 500: "
             + listed([f"{mean_of(row, one, 'false 500'):.1f} ({one})" for one in every])
             + ".",
             where="figure 9",
+            form=name,
         ),
         Claim(
-            f"KRR-IIW-G achieves the best performance. ({name})",
+            "KRR-IIW-G achieves the best performance.",
             [more(row, f"true {count}", "KRR-IIW-G", every) for count in counts]
             + [less(row, f"false {count}", "KRR-IIW-G", every) for count in counts],
             "The most true and the fewest false ones.",
             where="figure 9",
+            form=name,
         ),
     ]
 

@@ -150,16 +150,6 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
             "As printed.",
             where="figures 9, 26 and 27",
         ),
-        Claim(
-            "B-splines are closer than the other two for complex distributions (repaired noise).",
-            below(
-                at(complex_, EXACT),
-                f"{NESTED}, {SHOWN[1]}",
-                [f"{name}, {SHOWN[1]}" for name in THREE if name != NESTED],
-            ),
-            f"Our own form at ε = {EXACT:g}; the paper does not have it.",
-            where="figures 9, 26 and 27",
-        ),
     ]
 
 

@@ -89,33 +89,38 @@ def method_claims(rows: Sequence[Any], ours: dict[str, str], where: str) -> list
     private, loose = at(rows, 0.1), at(rows, 1)
     found = []
     for kind, aq in AQ.items():
-        told = f"(AQ with {kind} noise)"
+        form = f"AQ with {kind} noise"
         found += [
             Claim(
-                f"Histogram queries consistently perform worst {told}.",
+                "Histogram queries consistently perform worst.",
                 worst(rows, HQ, [aq, pp, mp]),
                 where=where,
+                form=form,
             ),
             Claim(
-                f"At ε = 0.1 PP is comparable to AQ {told}.",
+                "At ε = 0.1 PP is comparable to AQ.",
                 below(private, pp, [aq], factor=COMPARABLE),
                 f"Comparable: at most {COMPARABLE:g} times its distance.",
                 where=where,
+                form=form,
             ),
             Claim(
-                f"At ε = 0.1 PP is better than AQ for the beta distribution {told}.",
+                "At ε = 0.1 PP is better than AQ for the beta distribution.",
                 below(of(private, ["beta"]), pp, [aq]),
                 where=where,
+                form=form,
             ),
             Claim(
-                f"At ε = 1 AQ is slightly better than PP {told}.",
+                "At ε = 1 AQ is slightly better than PP.",
                 below(loose, aq, [pp]),
                 where=where,
+                form=form,
             ),
             Claim(
-                f"MP is strong at every ε: first or second of the four {told}.",
+                "MP is strong at every ε: first or second of the four.",
                 among_the_first(rows, mp, [HQ, aq, pp], first=2),
                 where=where,
+                form=form,
             ),
         ]
     return [

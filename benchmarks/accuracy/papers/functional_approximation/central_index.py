@@ -9,7 +9,7 @@ from benchmarks import results
 from benchmarks.accuracy.papers.functional_approximation.central_columns import REAL
 from benchmarks.isolated import script
 from benchmarks.markdown import table
-from benchmarks.verdicts import CONTRADICTED, HOLDS, UNDECIDED
+from benchmarks.verdicts import VERDICTS, sentences
 
 OF_M, OF_N = "figures 2 and 11 (m)", "figures 2 and 12 (n)"
 PURSUIT = ("figures 3 and 13 (s)", "figures 3 and 14 (m)", "figures 3 and 15 (n)")
@@ -49,8 +49,6 @@ FIGURES: dict[str, tuple[str, str, tuple[str, ...]]] = {
 }
 """Picture -> what it shows, the benchmark in whose section it stands, the places of its claims."""
 
-WORDS = (HOLDS, CONTRADICTED, UNDECIDED)
-
 
 def index() -> str:
     """Return a table of all figures of the paper."""
@@ -72,9 +70,9 @@ def index() -> str:
             ]
         )
     return (
-        "The paper's figures; where it splits one by data set, the claims of the whole are counted "
-        "at its first part:\n\n"
-        + table(["figure", "shows", "table", "picture", "its claims"], rows, texts=5)
+        "The paper's figures; where it splits one by data set, the sentences about the whole are "
+        "counted at its first part:\n\n"
+        + table(["figure", "shows", "table", "picture", "its sentences"], rows, texts=5)
     )
 
 
@@ -90,12 +88,12 @@ def _told(
 
 
 def judged(benchmark: str) -> list[tuple[str, str]] | None:
-    """Return where each claim of a benchmark stands and its verdict; None if never measured."""
+    """Return where each sentence stands and its verdict; None if it was never measured."""
     document = results.read(f"accuracy/{benchmark}")
     if document is None:
         return None
     claims = script(f"accuracy/{benchmark}").claims(document["measured"])
-    return [(claim.where, claim.verdict) for claim in claims]
+    return [(each.claims[0].where, each.verdict) for each in sentences(claims)]
 
 
 def verdicts(claims: list[tuple[str, str]] | None, where: Sequence[str]) -> str:
@@ -103,7 +101,7 @@ def verdicts(claims: list[tuple[str, str]] | None, where: Sequence[str]) -> str:
     if claims is None:
         return "not measured"
     own = [verdict for place, verdict in claims if place in where]
-    counts = [f"{word} {own.count(word)}" for word in WORDS if word in own]
+    counts = [f"{word} {own.count(word)}" for word in VERDICTS if word in own]
     return ", ".join(counts) or "an illustration"
 
 

@@ -119,26 +119,28 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
         ),
         *(
             Claim(
-                f"With privacy more terms do not necessarily reduce the error (MP {form}).",
+                "With privacy more terms do not necessarily reduce the error.",
                 curves(measured["terms"], form, ends_above_its_least, laws=laws),
                 where="figures 3 and 13 (s)",
+                form=f"MP {form}",
             )
             for form in noisy
         ),
         *(
             Claim(
-                f"With privacy a larger dictionary does not necessarily reduce the error (MP "
-                f"{form}).",
+                "With privacy a larger dictionary does not necessarily reduce the error.",
                 curves(measured["atoms"], form, ends_above_its_least, laws=laws),
                 where="figures 3 and 14 (m)",
+                form=f"MP {form}",
             )
             for form in noisy
         ),
         *(
             Claim(
-                f"With privacy more people consistently reduce the error (MP {form}).",
+                "With privacy more people consistently reduce the error.",
                 falling(measured["people"], form, laws=laws),
                 where="figures 3 and 15 (n)",
+                form=f"MP {form}",
             )
             for form in noisy
         ),

@@ -144,17 +144,19 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
         ),
     ]
     for kind, aq in AQ.items():
-        told = f"(AQ with {kind} noise)"
+        form = f"AQ with {kind} noise"
         found += [
             Claim(
-                f"Histogram queries consistently perform worst {told}.",
+                "Histogram queries consistently perform worst.",
                 worst(rows, HQ, [aq, PP, PRINTED]),
                 where="figure 19",
+                form=form,
             ),
             Claim(
-                f"Where the distribution jumps AQ is closer than histograms and PP {told}.",
+                "Where the distribution jumps AQ is closer than histograms and PP.",
                 below(rows, aq, [HQ, PP]),
                 where="figure 19",
+                form=form,
             ),
         ]
     return [

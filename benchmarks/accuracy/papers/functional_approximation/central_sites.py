@@ -174,34 +174,38 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
     few = ", KS, W1 and energy each a cell"
     found = []
     for kind, aq in AQ.items():
-        told = f"(AQ with {kind} noise)"
+        form = f"AQ with {kind} noise"
         for name, ours in (("PP", PP), ("MP", MP)):
             found += [
                 Claim(
-                    f"Sites: at small ε {name} is in general better than HQ and AQ {told}.",
+                    f"Sites: at small ε {name} is in general better than HQ and AQ.",
                     below(at(sites, 0.1), ours, [HQ, aq]),
                     f"ε = 0.1{few}.",
                     most=True,
                     where="figures 6, 20 and 21 (sites)",
+                    form=form,
                 ),
                 Claim(
-                    f"Sites: at large ε {name} is in general competitive with HQ and AQ {told}.",
+                    f"Sites: at large ε {name} is in general competitive with HQ and AQ.",
                     below(at(sites, 1), ours, [HQ, aq], factor=COMPETITIVE),
                     f"ε = 1, within a factor of {COMPETITIVE:g} of both{few}.",
                     most=True,
                     where="figures 6, 20 and 21 (sites)",
+                    form=form,
                 ),
                 Claim(
-                    f"Rounds: {name} is consistently better than HQ and AQ, at every ε {told}.",
+                    f"Rounds: {name} is consistently better than HQ and AQ, at every ε.",
                     below(rounds, ours, [HQ, aq]),
                     where="figures 7, 22 and 23 (rounds)",
+                    form=form,
                 ),
             ]
         found.append(
             Claim(
-                f"Rounds: under the same conditions MP is better than AQ {told}.",
+                "Rounds: under the same conditions MP is better than AQ.",
                 below(rounds, MP, [aq]),
                 where="figures 7, 22 and 23 (rounds)",
+                form=form,
             )
         )
     return [

@@ -142,7 +142,7 @@ def dictionaries(
         summary = column.summarized(size, seed=[number(title, column.name)])
         truth = column.cdf(summary)
         for ax, name in zip(line, THREE, strict=True):
-            methods = forms(terms, **DICTIONARIES[name](column.domain.left.size))
+            methods = forms(terms, **DICTIONARIES[name])
             _draw(ax, truth, color=TRUE, label="true")
             for place, form in enumerate(("as printed*", "repaired")):
                 one = number(title, column.name, name, form)

@@ -142,12 +142,13 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
             if own and wanted in own[0]["methods"]:
                 found.append(
                     Claim(
-                        f"{text} ({reading}).",
+                        f"{text}.",
                         [below(row, key, wanted, row["methods"]) for row in own],
                         f"Least at {_least_at(own, key)}. It has at most "
                         f"{max(_loss(row, key, wanted) for row in own):.2f} times the least.",
                         most=most,
                         where="figure 7",
+                        form=reading,
                     )
                 )
     near = {id(row): _near(row) for row in rows}

@@ -311,11 +311,12 @@ def _order_claims(name: str, rows: Sequence[Row]) -> list[Claim]:
         return []
     return [
         Claim(
-            f"R-B and B-R are very similar ({label} with {name}).",
+            "R-B and B-R are very similar.",
             [both([below(row, key, a, [b], factor=SIMILAR) for a, b in PAIRS]) for row in rows],
             f"Similar: neither has {SIMILAR:g} times the error of the other. R-B over B-R: "
             f"{over(rows, key, FIRST, LAST)}.",
             where="section 5.4",
+            form=f"{label} with {name}",
         )
         for key, label in (("w1", "W1"), ("ks", "KS"))
     ]

@@ -126,28 +126,32 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
     for form in measured_forms(rows):
         found += [
             Claim(
-                f"SW-EM improves on bins ({form}).",
+                "SW-EM improves on bins.",
                 [below(row, "w1", form, CATEGORICAL) for row in rows],
                 "Against each number of bins.",
                 where="figure 5",
+                form=form,
             ),
             Claim(
-                f"The wavelet is better than SW-EM at every h ({form}).",
+                "The wavelet is better than SW-EM at every h.",
                 [below(row, "w1", WAVELET, [form]) for row in rows],
                 by_column(rows, "w1", WAVELET, form),
                 where="figure 5",
+                form=form,
             ),
             Claim(
-                f"With h = 1/16 it significantly outperforms existing methods ({form}).",
+                "With h = 1/16 it significantly outperforms existing methods.",
                 [below(row, "w1", WAVELET, [form, *OTHERS]) for row in narrow],
                 wins(narrow, "w1", form) if narrow else "",
                 where="figure 5",
+                form=form,
             ),
             Claim(
-                f"The narrower the blocks, the greater its relative advantage ({form}).",
+                "The narrower the blocks, the greater its relative advantage.",
                 [gains(rows, a, b, WAVELET, form) for a, b in itertools.pairwise(columns)],
                 "From each h to the next, by those ratios.",
                 where="figure 5",
+                form=form,
             ),
         ]
     return found

@@ -141,8 +141,8 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
             found += _ranges(rows, figure, where, form)
     for form in measured_forms(rows):
         cells = [below(row, f, WAVELET, [form, *OTHERS]) for row in rows for f in JUDGES]
-        text = f"For all data sets and metrics the wavelet is better in most cases ({form})."
-        found.append(Claim(text, cells, most=True, where="section 6.5"))
+        text = "For all data sets and metrics the wavelet is better in most cases."
+        found.append(Claim(text, cells, most=True, where="section 6.5", form=form))
     return found
 
 
@@ -177,10 +177,12 @@ def _baselines(rows: Rows) -> list[Claim]:
     for name in (HH, *measured_forms(rows)):
         found.append(
             Claim(
-                f"{name} significantly improves on categorical oracles with bins.",
+                f"{HH if name == HH else 'SW-EM'} significantly improves on categorical oracles "
+                "with bins.",
                 [below(row, "w1", name, CATEGORICAL) for row in rows],
                 "Against each number of bins.",
                 where="figure 2",
+                form="" if name == HH else name,
             )
         )
     found.append(
@@ -198,10 +200,11 @@ def _distance(rows: Rows, figure: str, where: str, form: str) -> list[Claim]:
     spiky = [row for row in rows if row["column"] in SPIKY]
     found = [
         Claim(
-            f"The wavelet performs consistently better than the competitors ({form}).",
+            "The wavelet performs consistently better than the competitors.",
             [below(row, figure, WAVELET, [form, *OTHERS]) for row in rows],
             f"{wins(rows, figure, form)} {by_column(rows, figure, WAVELET, form)}",
             where=where,
+            form=form,
         )
     ]
     if figure == "w1":
@@ -209,19 +212,21 @@ def _distance(rows: Rows, figure: str, where: str, form: str) -> list[Claim]:
         text = "The advantage is especially obvious on non-smooth columns with a large ε"
         found.append(
             Claim(
-                f"{text} ({form}).",
+                f"{text}.",
                 [below(row, figure, WAVELET, [form]) for row in large],
                 "From half of the largest ε on.",
                 where=where,
+                form=form,
             )
         )
     else:
         text = "With spikes in the distribution the wavelet performs significantly better"
         found.append(
             Claim(
-                f"{text} ({form}).",
+                f"{text}.",
                 [below(row, figure, WAVELET, [form, *OTHERS]) for row in spiky],
                 where=where,
+                form=form,
             )
         )
     return found
@@ -250,10 +255,11 @@ def _convergence(rows: Rows) -> list[Claim]:
         shown = (names[-1], WAVELET)
         found.append(
             Claim(
-                f"On non-smooth columns KS does not converge to zero ({text}).",
+                "On non-smooth columns KS does not converge to zero.",
                 [stays(rows, column, "ks", name) for column in spiky for name in names],
                 left_told(rows, spiky, "ks", shown, scale=1e3) if spiky else "",
                 where="figure 3",
+                form=text,
             )
         )
     return found
@@ -264,22 +270,25 @@ def _ranges(rows: Rows, figure: str, where: str, form: str) -> list[Claim]:
     spiky = [row for row in rows if row["column"] in SPIKY]
     return [
         Claim(
-            f"The wavelet performs best in most cases ({form}).",
+            "The wavelet performs best in most cases.",
             [below(row, figure, WAVELET, [form, *OTHERS]) for row in rows],
             f"{wins(rows, figure, form)} {by_column(rows, figure, WAVELET, form)}",
             most=True,
             where=where,
+            form=form,
         ),
         Claim(
-            f"On smooth columns SW-EM is similar ({form}).",
+            "On smooth columns SW-EM is similar.",
             [alike(row, figure, WAVELET, form) for row in smooth],
             f"Within a factor of {ALIKE:g}, either way.",
             where=where,
+            form=form,
         ),
         Claim(
-            f"On columns with spikes the wavelet performs significantly better ({form}).",
+            "On columns with spikes the wavelet performs significantly better.",
             [below(row, figure, WAVELET, [form]) for row in spiky],
             where=where,
+            form=form,
         ),
     ]
 

@@ -227,7 +227,7 @@ def _bound_claims(measured: dict[str, Any], name: str) -> list[Claim]:
     told = [f"J = {_best(row)} for {_bound(row, name)} ({_at(row)})" for row in others]
     return [
         Claim(
-            f"The empirical results are all lower than the theoretical bounds ({name}).",
+            "The empirical results are all lower than the theoretical bounds.",
             [
                 less(one["exact"]["values"], [[row["bounds"][name][order]] * _repeats(row)])
                 for row in orders
@@ -235,24 +235,28 @@ def _bound_claims(measured: dict[str, Any], name: str) -> list[Claim]:
             ],
             f"The exact W1 over the bound: {_over(orders, name)}.",
             where="figure 4",
+            form=name,
         ),
         Claim(
-            f"Except on the taxi column the best J is the bound's or very close to it ({name}).",
+            "Except on the taxi column the best J is the bound's or very close to it.",
             [_near(row, _bound(row, name) - 1, _bound(row, name) + 1) for row in others],
             f"Counted where they differ by at most 1. Least W1 at {'; '.join(told)}.",
             where="figure 4",
+            form=name,
         ),
         Claim(
-            f"On the taxi column the theoretical J is 8 ({name}).",
+            "On the taxi column the theoretical J is 8.",
             [certain(PRINTED["theory"] in scan) for scan in _scans(measured, name)],
             f"At any ε up to 2, for figure 4 does not give its own. {_when(measured, name)}",
             where="figure 4",
+            form=name,
         ),
         Claim(
-            f"On the taxi column the best J is significantly smaller than the bound's ({name}).",
+            "On the taxi column the best J is significantly smaller than the bound's.",
             [_near(row, 0, _bound(row, name) - 2) for row in taxi],
             "By 2 at least.",
             where="figure 4",
+            form=name,
         ),
     ]
 
