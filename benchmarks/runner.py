@@ -94,6 +94,7 @@ BENCHMARKS = {
     "speed/large_summary": "memory of summarizing a billion rows of Parquet",
     "service/uploads": "uploads over HTTP: CPU, rates, groups",
     "service/delays": "delays of uploads while results are decoded",
+    "service/hostile": "delays and memory beside hostile clients",
     "service/memory": "memory of a collector that counts 100 million reports",
     "service/javascript_reports": "reports of the JavaScript client (needs Node)",
     "service/first_picture": "the analyst's page: first picture (needs Chromium)",

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from lapwing.service import serving
@@ -19,9 +20,11 @@ async def answer(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body"})
 
 
-async def exchange(*pieces: bytes, pause: float = 0.0) -> bytes:
+async def exchange(
+    *pieces: bytes, pause: float = 0.0, application: Any = answer, unread: float = 0.0
+) -> bytes:
     """Send pieces, and return what came until the connection was closed."""
-    config = uvicorn.Config(answer, http=Connection, lifespan="off", log_config=None)
+    config = uvicorn.Config(application, http=Connection, lifespan="off", log_config=None)
     config.load()
     state = ServerState()
     loop = asyncio.get_running_loop()
@@ -33,11 +36,14 @@ async def exchange(*pieces: bytes, pause: float = 0.0) -> bytes:
         for piece in pieces:
             writer.write(piece)
             await asyncio.sleep(pause)
+        if unread:
+            reader._transport.pause_reading()  # type: ignore[attr-defined]
+            await asyncio.sleep(unread)
+            reader._transport.resume_reading()  # type: ignore[attr-defined]
         async with asyncio.timeout(60):
             return await reader.read()
     finally:
-        writer.close()
-        await writer.wait_closed()
+        writer.transport.abort()
         server.close()
         await server.wait_closed()
 
@@ -70,3 +76,99 @@ def test_a_second_request_that_does_not_come_is_not_waited_for_either() -> None:
 def test_a_request_in_pieces_is_answered() -> None:
     pieces = (b"GET / HTTP/1.1\r\nHo", b"st: x\r\nConnection: close\r\n\r\n")
     assert asyncio.run(exchange(*pieces, pause=0.01)).startswith(b"HTTP/1.1 204")
+
+
+HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
+
+
+def lines(number: int, size: int) -> bytes:
+    return b"".join(b"x-%d: %s\r\n" % (n, b"v" * size) for n in range(number))
+
+
+@pytest.fixture
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "LINGER_SECONDS", 0.2)
+
+
+@pytest.mark.usefixtures("brief")
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        (HEAD, lines(99, 200)),
+        (HEAD + lines(99, 200) + b"\r\n",),
+        (HEAD + lines(100, 1) + b"\r\n",),
+        (HEAD, *[lines(50, 1)] * 3),
+        (HEAD + b"x: ", *[b"v" * 4096] * 6),
+        (b"GET /", *[b"v" * 4096] * 6),
+        (b"GET /" + b"v" * 17000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",),
+        (*[b"\r\n" * 2048] * 6,),
+    ],
+    ids=[
+        "bytes",
+        "at once",
+        "lines",
+        "lines in pieces",
+        "a line",
+        "a path",
+        "path at once",
+        "blank",
+    ],
+)
+def test_headers_that_are_too_long_are_refused(pieces: tuple[bytes, ...]) -> None:
+    got = asyncio.run(exchange(*pieces, pause=0.02))
+    assert got.startswith(b"HTTP/1.1 431 ") and b"urn:lapwing:problem:headers-too-large" in got
+    assert got.count(b"HTTP/1.1") == 1
+
+
+def test_long_headers_within_the_limit_are_answered() -> None:
+    asked = HEAD + lines(97, 150) + b"Connection: close\r\n\r\n"
+    assert asyncio.run(exchange(asked)).startswith(b"HTTP/1.1 204")
+
+
+@pytest.mark.usefixtures("brief")
+def test_lines_behind_a_body_in_chunks_count_as_headers() -> None:
+    body = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n"
+    for behind in ([lines(200, 1)], [b"x: ", *[b"v" * 4096] * 6]):
+        got = asyncio.run(exchange(body, *behind, pause=0.02))
+        assert b" 204 " in got and got.count(b"HTTP/1.1") <= 2
+
+
+def test_some_requests_may_wait_behind_another() -> None:
+    asked = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 10
+    asked += b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    assert asyncio.run(exchange(asked)).count(b"HTTP/1.1 204") == 11
+
+
+def test_a_connection_with_too_many_waiting_requests_is_cut() -> None:
+    got = asyncio.run(ended(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 1000))
+    assert got.count(b"HTTP/1.1 204") <= serving.WAITING_REQUESTS + 1
+
+
+def test_a_client_that_reads_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "WRITE_SECONDS", 0.2)
+    asked = HEAD + b"Connection: close\r\n\r\n"
+    got = asyncio.run(ended(asked, application=flood, unread=1.0))
+    assert len(got) < 2**25 < len(asyncio.run(ended(asked, application=flood)))
+
+
+async def ended(*pieces: bytes, **options: Any) -> bytes:
+    """Return what came until the connection was closed or cut."""
+    try:
+        return await exchange(*pieces, **options)
+    except ConnectionResetError:
+        return b""
+
+
+async def flood(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    for _ in range(64):
+        await send({"type": "http.response.body", "body": bytes(2**20), "more_body": True})
+    await send({"type": "http.response.body"})
+
+
+def test_nothing_private_of_the_server_is_overridden() -> None:
+    """What begins with an underscore may change in any version of uvicorn."""
+    own = {name for name in vars(Connection) if name.startswith("_") and name[1] != "_"}
+    assert not own & {name for name in dir(HttpToolsProtocol)}
+    documented = {name for name in vars(Connection) if not name.startswith("_")}
+    assert documented <= {name for name in dir(HttpToolsProtocol)}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lapwing.errors import StoreError, StoreFullError
-from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, MEDIA_TYPE
+from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, MEDIA_TYPE, Batch
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.problem_answers import ProblemError
 from lapwing.service.receiving import ClientGoneError, Receiving
@@ -99,7 +99,7 @@ def test_a_malformed_batch_is_refused_and_not_counted(tmp_path: Path) -> None:
         "no hex": b'{"survey": "%s", "reports": ["0x"]}',
         "upper case": b'{"survey": "%s", "reports": ["0A"]}',
         "two widths": b'{"survey": "%s", "reports": ["01", "0101"]}',
-        "deep": b"[" * 100_000,
+        "deep": b"[" * 10_000,
         "not UTF-8": b'{"survey": "\xff"}',
     }
 
@@ -115,6 +115,12 @@ def test_a_malformed_batch_is_refused_and_not_counted(tmp_path: Path) -> None:
                     text, survey=SURVEY.fingerprint, media_type=JSON_MEDIA_TYPE
                 )
                 assert (answer.status_code, problem(answer)) == (400, "malformed-batch"), name
+            many = Batch(SURVEY.fingerprint, 0, bytes(5000), 5000)
+            answer = await here.send(
+                many.to_json(), survey=SURVEY.fingerprint, media_type=JSON_MEDIA_TYPE
+            )
+            assert (answer.status_code, problem(answer)) == (413, "too-large")
+            assert "16,384 bytes as application/vnd.lapwing.batch" in answer.json()["detail"]
             two = b'{"survey": "%s", "reports": ["01", "zz", 3]}'
             answer = await here.send(
                 two.replace(b"%s", SURVEY.fingerprint.encode()),
@@ -228,16 +234,13 @@ def test_a_large_batch_is_read_beside_small_ones(tmp_path: Path) -> None:
         async with site(tmp_path) as here:
             await here.publish(SURVEY)
             large = batch_of(SURVEY, *[5] * 65_536)
-            text = large.to_json()
-            assert len(text) > READ_AT_ONCE
-            sent = here.send(
-                text, survey=SURVEY.fingerprint, id="aa" * 16, media_type=JSON_MEDIA_TYPE
-            )
+            packed = large.to_bytes()
+            assert len(packed) > READ_AT_ONCE
+            sent = here.send(packed, survey=SURVEY.fingerprint, id="aa" * 16)
             answers = await asyncio.gather(sent, here.send(batch_of(SURVEY, 1)))
             assert [answer.status_code for answer in answers] == [201, 201]
             assert (await here.send(large, id="aa" * 16)).status_code == 200
-            damaged = text[:-1]
-            answer = await here.send(damaged, survey=SURVEY.fingerprint, media_type=JSON_MEDIA_TYPE)
+            answer = await here.send(packed[:-1], survey=SURVEY.fingerprint)
             assert (answer.status_code, problem(answer)) == (400, "malformed-batch")
             assert here.counts(SURVEY) == [0, 1, 0, 0, 0, 65_536, 0, 0]
 

@@ -92,6 +92,7 @@ class Receiving:
         headers: Iterable[tuple[bytes, bytes]],
         *,
         largest: int | None = None,
+        advice: str = "send several smaller ones",
     ) -> bytes:
         """Return a body that has arrived whole.
 
@@ -102,6 +103,8 @@ class Receiving:
         headers : iterable of (bytes, bytes)
         largest : int, optional
             Bytes, where less than of any is allowed.
+        advice : str
+            What to do with a larger one.
 
         Raises
         ------
@@ -113,17 +116,17 @@ class Receiving:
         limit = self._largest if largest is None else min(largest, self._largest)
         stated = next((value for name, value in headers if name == b"content-length"), None)
         if stated is not None and (not stated.isdigit() or int(stated) > limit):
-            raise self._too_large(limit)
+            raise _too_large(limit, advice)
         first = Begun(receive())
         if first.message is not None and not first.message.get("more_body", False):
-            return self._part(first.message, limit)
+            return _part(first.message, limit, advice)
         try:
             async with asyncio.timeout(self._seconds):
                 message = await first
-                body = self._part(message, limit)
+                body = _part(message, limit, advice)
                 if not message.get("more_body", False):
                     return body
-                return await self._rest(receive, body, limit)
+                return await self._rest(receive, body, limit, advice)
         except TimeoutError:
             raise ProblemError(
                 Problem.NOT_READY,
@@ -133,22 +136,14 @@ class Receiving:
                 headers=_CLOSE,
             ) from None
 
-    def _part(self, message: Message, limit: int) -> bytes:
-        if message["type"] != "http.request":
-            raise ClientGoneError
-        body: bytes = message.get("body", b"")
-        if len(body) > limit:
-            raise self._too_large(limit)
-        return body
-
-    async def _rest(self, receive: Receive, first: bytes, limit: int) -> bytes:
+    async def _rest(self, receive: Receive, first: bytes, limit: int, advice: str) -> bytes:
         parts = [first]
         size = held = len(first)
         self.held += held
         try:
             while True:
                 if size > limit:
-                    raise self._too_large(limit)
+                    raise _too_large(limit, advice)
                 if self.held > self._together:
                     raise ProblemError(
                         Problem.BUSY,
@@ -167,14 +162,24 @@ class Receiving:
                 held += len(part)
                 if not message.get("more_body", False):
                     if size > limit:
-                        raise self._too_large(limit)
+                        raise _too_large(limit, advice)
                     return b"".join(parts)
         finally:
             self.held -= held
 
-    def _too_large(self, limit: int) -> ProblemError:
-        return ProblemError(
-            Problem.TOO_LARGE,
-            f"a body here may have {limit} bytes; send several smaller ones",
-            headers=_CLOSE,
-        )
+
+def _part(message: Message, limit: int, advice: str) -> bytes:
+    if message["type"] != "http.request":
+        raise ClientGoneError
+    body: bytes = message.get("body", b"")
+    if len(body) > limit:
+        raise _too_large(limit, advice)
+    return body
+
+
+def _too_large(limit: int, advice: str) -> ProblemError:
+    return ProblemError(
+        Problem.TOO_LARGE,
+        f"a body here may have {limit} bytes; {advice}",
+        headers=_CLOSE,
+    )

@@ -17,9 +17,11 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from lapwing.protocol.messages.problems import Problem
 from lapwing.service.app import make_application
 from lapwing.service.collector import Collector
 from lapwing.service.logs import server_lines_in, standard_log
+from lapwing.service.problem_answers import ProblemError
 from lapwing.service.security import ROLE_PREFIX, hash_of, new_token
 from lapwing.service.settings import Secrets, Settings
 from lapwing.service.storage.opening import open_store
@@ -28,51 +30,146 @@ from lapwing.service.storage.store import AccessToken
 HEADER_SECONDS = 20.0
 """From the first byte of a request to the end of its headers, and from connecting to that byte."""
 
+WRITE_SECONDS = 60.0
+"""How long a client may leave an answer unread before its connection is cut."""
+
+HEADER_BYTES = 2**14
+"""Of all header lines of a request together; also of anything else that is no body."""
+
+HEADER_LINES = 100
+
+WAITING_REQUESTS = 16
+"""Requests of one connection that wait behind the one that is being answered."""
+
+LINGER_SECONDS = 1.0
+"""How long what still comes is thrown away after a refusal, so that the client can read it."""
+
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's own, with two timers that a request which comes in one piece never starts."""
+    """uvicorn's own, with limits of time and memory for those who have no token.
+
+    uvicorn limits neither the header lines of a request nor the requests that wait behind an
+    unread answer. Only callbacks of asyncio and httptools are overridden here, none that is
+    private to uvicorn; as the class itself may change, the version has an upper bound.
+    """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._in_headers = False
-        self._header_timer: TimerHandle | None = None
+        self._timer: TimerHandle | None = None
+        self._write_timer: TimerHandle | None = None
+        self._header_bytes = 0
+        self._quiet_bytes = 0
+        self._progress = False
+        self._refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, and wait for a first byte no longer than for a further request."""
         super().connection_made(transport)
-        self.timeout_keep_alive_task = self.loop.call_later(
-            HEADER_SECONDS, self.timeout_keep_alive_handler
-        )
+        self._timer = self.loop.call_later(HEADER_SECONDS, self._close)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End, and stop both timers."""
         self._stop_timer()
-        self._unset_keepalive_if_required()
+        self._stop_write_timer()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Stop answering until the client reads, which it does soon or is cut off."""
+        super().pause_writing()
+        if self._write_timer is None:
+            self._write_timer = self.loop.call_later(WRITE_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Answer again."""
+        self._stop_write_timer()
+        super().resume_writing()
 
     def on_message_begin(self) -> None:
         """Begin a request."""
-        self._in_headers = True
+        self._in_headers = self._progress = True
+        self._header_bytes = 0
         super().on_message_begin()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header line, or a line behind a body in chunks, while there are not too many."""
+        self._header_bytes += len(name) + len(value) + 4
+        if self._header_bytes > HEADER_BYTES or len(self.headers) >= HEADER_LINES:
+            self._refused = True
+        if not self._refused:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
-        """Begin to answer."""
+        """Begin to answer, unless it was too much or too many wait already."""
         self._in_headers = False
-        super().on_headers_complete()
+        self._progress = True
+        if len(self.url) > HEADER_BYTES:
+            self._refused = True
+        if len(self.pipeline) >= WAITING_REQUESTS:
+            self._refused = True
+        if not self._refused:
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Take a piece of a body."""
+        self._progress = True
+        if not self._refused:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """End a request."""
+        self._progress = True
+        if not self._refused:
+            super().on_message_complete()
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes; the timer runs while they end within the headers of a request."""
+        """Take bytes; a timer runs while they end within the headers of a request."""
+        if self._refused:
+            return
+        self._progress = False
         super().data_received(data)
-        if self._in_headers:
-            if self._header_timer is None:
-                self._header_timer = self.loop.call_later(HEADER_SECONDS, self._close)
-        elif self._header_timer is not None:
-            self._stop_timer()
+        # A line without an end, which the parser keeps: no callback says how long it is.
+        self._quiet_bytes = 0 if self._progress else self._quiet_bytes + len(data)
+        if self._refused or self._quiet_bytes > HEADER_BYTES:
+            self._refuse()
+        elif self._progress and not self._in_headers:
+            if self._timer is not None:
+                self._stop_timer()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(HEADER_SECONDS, self._close)
+
+    def _refuse(self) -> None:
+        """Say that the headers are too long, unless an answer is under way; then cut it off."""
+        self._refused = True
+        self._stop_timer()
+        answering = self.cycle is not None and not self.cycle.response_complete
+        if answering or self.transport.is_closing():
+            self.transport.abort()
+            return
+        problem = ProblemError(
+            Problem.HEADERS_TOO_LARGE,
+            f"a request may have {HEADER_LINES} header lines of {HEADER_BYTES} bytes together",
+        )
+        body = problem.body()
+        lines = [
+            *problem.headers(),
+            (b"content-length", str(len(body)).encode()),
+            (b"connection", b"close"),
+        ]
+        head = b"".join(name + b": " + value + b"\r\n" for name, value in lines)
+        self.transport.write(b"HTTP/1.1 431 Request Header Fields Too Large\r\n" + head + b"\r\n")
+        self.transport.write(body)
+        self._timer = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
 
     def _stop_timer(self) -> None:
-        if self._header_timer is not None:
-            self._header_timer.cancel()
-            self._header_timer = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _stop_write_timer(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
 
     def _close(self) -> None:
         if not self.transport.is_closing():

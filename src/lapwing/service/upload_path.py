@@ -15,7 +15,7 @@ from functools import partial
 from typing import NamedTuple
 
 from lapwing.errors import BatchError, NotStoredError, StoreError
-from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, MEDIA_TYPE, Batch
+from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, LARGEST_JSON, MEDIA_TYPE, Batch
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.catalog import Catalog, KeptSurvey
 from lapwing.service.counters import Counters
@@ -122,7 +122,7 @@ OPEN_TO_ALL = (b"access-control-allow-origin", b"*")
 """A survey may be answered from any page; nothing of a visitor is sent along (no credentials)."""
 
 READ_AT_ONCE = 2**16
-"""Bytes of a body that are read in less than a millisecond; JSON of more takes a while."""
+"""Bytes of a packed batch that are read in less than a millisecond."""
 
 _SHOWN_TO_PAGES = (b"access-control-expose-headers", b"retry-after")
 """Without it, a script of another page could not see when to come again."""
@@ -212,6 +212,7 @@ class UploadPath:
         self._log = log
         self._retry = retry_seconds
         self._look = look
+        self._json_turn = asyncio.Lock()
         self._now: Callable[[], float] = time.perf_counter
 
     async def answer(self, address: Address, scope: Scope, receive: Receive, send: Send) -> None:
@@ -278,10 +279,18 @@ class UploadPath:
                     Problem.MEDIA_TYPE, f"a batch must be {MEDIA_TYPE} or {JSON_MEDIA_TYPE}"
                 )
         token_hash = _invited(token) if kept.invited_only else None
-        body = await self._receiving.body(receive, headers)
+        if packed:
+            body = await self._receiving.body(receive, headers)
+        else:
+            advice = f"send a batch of more than {LARGEST_JSON:,} bytes as {MEDIA_TYPE}"
+            body = await self._receiving.body(receive, headers, largest=LARGEST_JSON, advice=advice)
         started = self._now()
         read = partial(_read, body, kept, packed=packed, survey=address.survey)
-        if len(body) <= READ_AT_ONCE:
+        if not packed:
+            async with self._json_turn:
+                await asyncio.sleep(0)  # one in each round of the loop, so that others go between
+                batch = read()
+        elif len(body) <= READ_AT_ONCE:
             batch = read()
         else:
             batch = await asyncio.get_running_loop().run_in_executor(self._pool, read)

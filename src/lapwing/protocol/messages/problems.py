@@ -61,6 +61,8 @@ class Problem(StrEnum):
     NOT_READY = "not-ready", 503, "The collector cannot store now; send the same bytes again later"
     FULL = "disk-full", 507, "The collector's disk is full; send the same bytes again later"
 
+    HEADERS_TOO_LARGE = "headers-too-large", 431, "The request has too many or too long headers"
+
     # What only analysts, admins and passers-by meet.
     MALFORMED_REQUEST = "malformed-request", 400, "The request cannot be read"
     TOKEN_NEEDED = "token-needed", 401, "This needs a bearer token of a role"

@@ -106,12 +106,11 @@ async def sent_form(request: Request, *, largest: int | None = None) -> bytes:
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise ProblemError(Problem.NOT_ALLOWED, "another site sent this form; open this page")
     try:
-        body = await collector_of(request).receiving.body(request.receive, request.scope["headers"])
+        return await collector_of(request).receiving.body(
+            request.receive, request.scope["headers"], largest=largest
+        )
     except ClientGoneError:
         raise malformed("the body did not end") from None
-    if largest is not None and len(body) > largest:
-        raise malformed("the form is too long")
-    return body
 
 
 async def _fields(request: Request) -> dict[str, str]:
