@@ -368,6 +368,7 @@ TINY: dict[str, dict[str, Any]] = {
         "repeats": 2,
         "columns": ["normal"],
         "curves": ["normal"],
+        "draws": 2,
         "epsilons": [1],
         "seed": 0,
     },

@@ -50,17 +50,21 @@ class People:
         None: a law.
     bins : int
         Of the domain; the 366 days of an Airbnb year are their own symbols.
+    spread : bool
+        Whether whole numbers are mapped so that the first is -1 and the last 1; else each is in
+        the middle of its part of [-1, 1].
     """
 
     name: str
     law: Law | None
     column: Column | None
     bins: int = SYMBOLS
+    spread: bool = False
 
     @cached_property
     def domain(self) -> Domain:
         """The domain, as a curator uses it."""
-        if self.column is None:
+        if self.column is None or self.spread:
             return Interval(-1, 1, bins=self.bins, outside="clip").for_curator()
         if self.column.values is not None and self.column.values.dtype.kind == "i":
             return Integers(int(self.column.low), int(self.column.high) - 1).for_curator()
@@ -73,7 +77,7 @@ class People:
         """Rows of a real column that a figure uses: the paper's number, or all there are."""
         if self.column is None:
             return None
-        return min(DRAWN.get(self.name, self.column.kept), self.column.kept)
+        return min(DRAWN.get(self.name.partition(",")[0], self.column.kept), self.column.kept)
 
     @property
     def told(self) -> str:
@@ -98,7 +102,10 @@ class People:
         if self.law is not None:
             return self.law.draw(people, rng)
         assert self.column is not None and self.column.values is not None
-        return rng.choice(self.column.values, people, replace=False)
+        drawn = rng.choice(self.column.values, people, replace=False)
+        if not self.spread:
+            return drawn
+        return 2 * (drawn - self.column.low) / (self.column.high - 1 - self.column.low) - 1
 
     def summarized(self, people: int, *, seed: Sequence[int]) -> ExactCounts:
         """Return the summary of so many people."""
@@ -114,6 +121,21 @@ class People:
             return empirical(summary)
         step = SYMBOLS // self.bins
         return self.law.cdf[step - 1 :: step]
+
+
+ENDS = ", first and last at the ends"
+"""Follows the name of a column of whole numbers that is mapped so."""
+
+
+def both_mappings(columns: Sequence[People]) -> list[People]:
+    """Return columns, those of whole numbers in both ways of mapping them to [-1, 1]."""
+    found = []
+    for one in columns:
+        found.append(one)
+        values = None if one.column is None else one.column.values
+        if values is not None and values.dtype.kind == "i":
+            found.append(replace(one, name=one.name + ENDS, spread=True))
+    return found
 
 
 def people_of(names: Sequence[str], *, bins: int = SYMBOLS) -> list[People]:

@@ -29,8 +29,8 @@ from benchmarks.accuracy.papers.functional_approximation.central_sweeps import (
     side_by_side,
 )
 from benchmarks.markdown import listed, table
-from benchmarks.summaries import ratio_of_means
-from benchmarks.verdicts import Claim
+from benchmarks.summaries import geometric, ratio_of_means
+from benchmarks.verdicts import Claim, both
 
 TITLE = "The functional-approximation paper: four methods (figures 5, 18)"
 FULL: dict[str, Any] = {"repeats": 50, "people": 10_000, "epsilons": [0.1, 0.5, 1], "seed": 0}
@@ -112,7 +112,16 @@ def method_claims(rows: Sequence[Any], ours: dict[str, str], where: str) -> list
             ),
             Claim(
                 "At ε = 1 AQ is slightly better than PP.",
-                below(loose, aq, [pp]),
+                [
+                    both(cells)
+                    for cells in zip(
+                        below(loose, aq, [pp]),
+                        below(loose, pp, [aq], factor=COMPARABLE),
+                        strict=True,
+                    )
+                ],
+                f"Slightly: PP has at most {COMPARABLE:g} times its distance. In the geometric "
+                f"mean it has {_over(loose, pp, aq)} times.",
                 where=where,
                 form=form,
             ),
@@ -153,6 +162,16 @@ def _gains(cells: Sequence[Any]) -> list[dict[str, Any]]:
 
 def _asked(cell: dict[str, Any]) -> float | None:
     return (ASKED_SPIKY if cell["column"] == "spiky" else ASKED_SMOOTH).get(cell["epsilon"])
+
+
+def _over(rows: Sequence[Any], ours: str, theirs: str) -> str:
+    """Return one method's distance over another's, all distances together."""
+    ratios = [
+        row["methods"][ours][key]["mean"] / row["methods"][theirs][key]["mean"]
+        for row in rows
+        for key in KEYS
+    ]
+    return f"{geometric(ratios):.1f} ({min(ratios):.1f} to {max(ratios):.1f})" if ratios else "–"
 
 
 def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
