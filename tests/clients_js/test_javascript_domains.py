@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import sys
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import DomainError
+from lapwing.protocol.domains import label_text
 from tests.clients_js.programs import ask, node
 
 pytestmark = pytest.mark.service
@@ -41,6 +44,32 @@ def test_values_on_edges_lie_in_the_bin_that_is_closed_there() -> None:
     answers = ask(*(("symbols", c["domain"], [v for v, _ in c["inputs"]]) for c in listed))
     for case, symbols in zip(listed, answers, strict=True):
         assert symbols == [symbol for _, symbol in case["inputs"]], case["why"]
+
+
+def test_labels_are_compared_in_one_unicode_form() -> None:
+    listed = _load("unicode_labels.json")
+    tasks: list[tuple[Any, ...]] = [
+        ("symbols", case["domain"], [value for value, _ in case["inputs"]])
+        for case in listed["labels"]
+    ]
+    domain = {"class": "categories", "missing": "refuse"}
+    tasks += [("symbols", domain | {"labels": case["labels"]}, []) for case in listed["refused"]]
+    answers = ask(*tasks)
+    for case, symbols in zip(listed["labels"], answers, strict=False):
+        assert symbols == [symbol for _, symbol in case["inputs"]], case["why"]
+    for case, refused in zip(listed["refused"], answers[len(listed["labels"]) :], strict=True):
+        assert "labels must all be different" in str(refused), case["why"]
+
+
+def test_both_packages_have_the_same_table_of_unicode() -> None:
+    module = Path(__file__).parents[2] / "clients" / "js" / "lapwing" / "labels.mjs"
+    table = module.read_text().split("`")[1]
+    assert table.split() == label_text._UNASSIGNED.split()
+    if unicodedata.unidata_version == "14.0.0":
+        unassigned = label_text._unassigned()
+        for point in range(sys.maxunicode + 1):
+            told = unicodedata.category(chr(point)) == "Cn"
+            assert bool(unassigned.match(chr(point))) == told, hex(point)
 
 
 ODD = [

@@ -47,6 +47,7 @@ from tests.vectors.bad_answers import bad_answers
 from tests.vectors.batch_vectors import batches
 from tests.vectors.closed_sides import closed_sides
 from tests.vectors.edge_words import edges
+from tests.vectors.label_vectors import label_vectors
 
 FOLDER = Path(__file__).parent / "v1"
 
@@ -515,6 +516,7 @@ def vectors() -> dict[str, str]:
     files["edges.json"] = {"format": "lapwing-vectors", "version": 1, "edges": _edges()}
     files["closed.json"] = {"format": "lapwing-vectors", "version": 1, "intervals": closed_sides()}
     files["batches.json"] = {"format": "lapwing-vectors", "version": 1, **batches()}
+    files["unicode_labels.json"] = {"format": "lapwing-vectors", "version": 1, **label_vectors()}
     return {name: _written(document) for name, document in files.items()}
 
 

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import lapwing as lw
 from lapwing import Survey, errors
+from lapwing.errors import DomainError
 from lapwing.planning.registry import RANDOMIZERS
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.messages.reports import Reports
@@ -22,7 +24,7 @@ V1 = Path(__file__).parent / "v1"
 GOOD = sorted(
     path.name
     for path in V1.glob("*.json")
-    if not path.name.startswith(("bad_", "edges", "closed", "batches"))
+    if not path.name.startswith(("bad_", "edges", "closed", "batches", "unicode"))
 )
 every = pytest.mark.parametrize("name", GOOD)
 
@@ -149,6 +151,26 @@ def test_a_client_written_from_the_page_has_the_edges_of_the_vectors(case: dict[
     assert _apart(case, port._edges(case["domain"])) <= case["units"]
     for value, symbol in case["inputs"]:
         assert port.to_input({"randomizer": {"domain": case["domain"]}}, value) == symbol
+
+
+@pytest.mark.parametrize(
+    "case", _load("unicode_labels.json")["labels"], ids=lambda case: case["why"]
+)
+def test_labels_are_compared_in_one_form(case: dict[str, Any]) -> None:
+    domain = build_domain(case["domain"])
+    assert domain.to_document() == case["domain"]  # as typed
+    values = [value for value, _ in case["inputs"]]
+    symbols = [symbol for _, symbol in case["inputs"]]
+    assert domain.index(values).tolist() == symbols
+    assert domain.index(np.array(values)).tolist() == symbols
+
+
+@pytest.mark.parametrize(
+    "case", _load("unicode_labels.json")["refused"], ids=lambda case: case["why"]
+)
+def test_equal_labels_are_refused(case: dict[str, Any]) -> None:
+    with pytest.raises(DomainError, match="labels must all be different"):
+        lw.Categories(case["labels"])
 
 
 @pytest.mark.parametrize("case", _load("closed.json")["intervals"], ids=lambda case: case["why"])

@@ -5,6 +5,7 @@
 
 import { demand, isWhole, requireKeys } from "./documents.mjs";
 import { DomainError } from "./errors.mjs";
+import { comparedLabel, comparedText } from "./labels.mjs";
 import { sha256OfText } from "./sha256.mjs";
 
 const MOST_BINS = 2 ** 24;
@@ -79,7 +80,7 @@ class Categories extends Domain {
       demand(labels.length > 0, "there must be at least one label");
       const legal = (label) => typeof label === "string" || Number.isSafeInteger(label);
       demand(labels.every(legal), "every label must be a text or a whole number");
-      this.numbers = new Map(labels.map((label, number) => [label, number]));
+      this.numbers = new Map(labels.map((label, number) => [comparedLabel(label), number]));
       demand(this.numbers.size === labels.length, "labels must all be different");
       this.legal = labels.length;
     } else {
@@ -92,7 +93,7 @@ class Categories extends Domain {
   }
 
   #known(value) {
-    if (this.numbers) return this.numbers.get(value) ?? -1;
+    if (this.numbers) return this.numbers.get(comparedLabel(value)) ?? -1;
     return isWhole(value, 0, this.legal - 1) ? value + 0 : -1;
   }
 
@@ -116,7 +117,7 @@ class HashedStrings extends Domain {
     if (typeof value !== "string") {
       throw new DomainError(`a value must be a text, got a ${typeof value}`);
     }
-    const view = new DataView(sha256OfText(value).buffer);
+    const view = new DataView(sha256OfText(comparedText(value)).buffer);
     const first = view.getUint32(0) * 256 + view.getUint8(4); // 40 bits
     return Math.floor(first / 2 ** (40 - this.document.bits));
   }

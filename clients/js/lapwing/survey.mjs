@@ -10,6 +10,7 @@ import {
   UnsupportedError,
 } from "./errors.mjs";
 import { Odds, amount, epsilonIn } from "./exact.mjs";
+import { comparedLabel } from "./labels.mjs";
 import { ELSEWHERE, RANDOMIZERS } from "./registry.mjs";
 import { hexadecimal, sha256OfText } from "./sha256.mjs";
 import { GivenWords, SecureWords } from "./words.mjs";
@@ -93,7 +94,7 @@ export class Survey {
 
   /** Return the number of a segment in batches: 0 for "other" and for one that is not declared. */
   segmentNumber(label) {
-    return this.segments.indexOf(label) + 1;
+    return this.segments.map(comparedLabel).indexOf(comparedLabel(label)) + 1;
   }
 }
 
@@ -165,7 +166,7 @@ function requireSegments(document) {
   const labels = Array.isArray(segments) ? segments : [];
   const legal = labels.every((label) => isPrintable(label) && label !== "other");
   demand(
-    legal && isWhole(labels.length, 1, 1000) && new Set(labels).size === labels.length,
+    legal && isWhole(labels.length, 1, 1000) && new Set(labels.map(comparedLabel)).size === labels.length,
     'segments must be 1 to 1000 different printable labels, none of them "other"',
   );
   demand(isWhole(minimum, 1, 10 ** 12), "segment_minimum must be in 1..10^12");

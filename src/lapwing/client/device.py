@@ -27,6 +27,7 @@ from lapwing.errors import ArgumentError, FormatError, MismatchError, PrivacyErr
 from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Ledger
+from lapwing.protocol.domains.label_text import compared_text
 from lapwing.protocol.messages.batch import NO_SEGMENT, Batch, check_epoch_name
 from lapwing.protocol.messages.reports import Reports
 from lapwing.randomizers.categorical.rappor import Rappor
@@ -431,8 +432,10 @@ def segment_number(survey: Survey, segment: str | None) -> int:
     """Return the number of a segment in batches; that of none for a label that is not listed."""
     if not isinstance(segment, str | None):
         raise ArgumentError("a segment must be a string, or left out")
-    listed = survey.segments
-    return listed.index(segment) + 1 if segment in listed else NO_SEGMENT
+    if segment is None:
+        return NO_SEGMENT
+    listed, form = [compared_text(label) for label in survey.segments], compared_text(segment)
+    return listed.index(form) + 1 if form in listed else NO_SEGMENT
 
 
 def _checked_token(token: Any) -> str | None:

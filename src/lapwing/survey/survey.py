@@ -37,6 +37,7 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.domains.domain import MAXIMUM_BINS
 from lapwing.protocol.domains.domain_documents import build
+from lapwing.protocol.domains.label_text import compared_text
 from lapwing.protocol.domains.row_counts import (
     RowCounts,
     are_many,
@@ -675,7 +676,7 @@ def _checked_segments(segments: Any) -> tuple[str, ...]:
                 "every segment must be a text of 1 to 200 printable characters, and not "
                 f"{OTHER!r}, which is for people in none of them; number {number} is not"
             )
-    if len(set(segments)) != len(segments):
+    if len(set(map(compared_text, segments))) != len(segments):
         raise ArgumentError("every segment must be named once, one is named twice")
     return tuple(segments)
 

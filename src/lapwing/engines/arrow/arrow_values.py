@@ -19,7 +19,13 @@ from numpy.typing import NDArray
 from lapwing.engines.arrow.text_columns import NULL_TEXTS, numbers_in_texts, unchecked_texts
 from lapwing.errors import ArgumentError, DomainError, LapwingWarning
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.label_columns import UNKNOWN, CodedLabels, coded_labels
+from lapwing.protocol.domains.label_columns import (
+    UNKNOWN,
+    CodedLabels,
+    coded_labels,
+    places_of,
+)
+from lapwing.protocol.domains.label_text import compared_text
 from lapwing.protocol.domains.row_counts import RowCounts
 from lapwing.protocol.domains.text_values import (
     EXAMPLES,
@@ -63,6 +69,10 @@ def labels_of(array: Any, *, column: str) -> list[str | None]:
     column : str
         Its name, for messages.
 
+    Notes
+    -----
+    Texts are in the form in which they are compared, so two forms of a label are one group.
+
     Raises
     ------
     ArgumentError
@@ -71,6 +81,7 @@ def labels_of(array: Any, *, column: str) -> list[str | None]:
         With the position of the first text that is not UTF-8.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
@@ -82,8 +93,11 @@ def labels_of(array: Any, *, column: str) -> list[str | None]:
         )
     if _kind(array.type) == "texts":
         array = _valid_texts(array, refuse=True)
-    labels: list[str | None] = array.cast(pa.large_string()).to_pylist()
-    return labels
+    texts = array.cast(pa.large_string())
+    labels: list[str | None] = texts.to_pylist()
+    if pc.all(pc.string_is_ascii(texts)).as_py() is not False:
+        return labels
+    return [None if label is None else compared_text(label) for label in labels]
 
 
 def unit_names(array: Any, *, column: str, typed: bool) -> Any:
@@ -372,7 +386,6 @@ def _texts(array: Any, domain: Any, *, column: str) -> Any:
 
 def _labels(array: Any, domain: Any, *, column: str) -> Any:
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     kind = _kind(array.type)
     if kind not in ("texts", "numbers", "true and false"):
@@ -381,7 +394,7 @@ def _labels(array: Any, domain: Any, *, column: str) -> Any:
         return _counted(array, kind)
     listed = list(domain.listed)
     texts = [str(label) for label in listed]
-    if len(set(texts)) != len(texts):
+    if len(set(map(compared_text, texts))) != len(texts):
         raise DomainError(
             "the labels of this survey must differ as texts, some differ only in type; randomize "
             "through the library"
@@ -390,8 +403,7 @@ def _labels(array: Any, domain: Any, *, column: str) -> Any:
     if kind == "numbers":
         array = _whole_as_texts(array)
     value_set = pa.array(texts, pa.large_string())
-    places = pc.index_in(array.cast(pa.large_string()), value_set=value_set)
-    codes = places.fill_null(len(listed)).to_numpy(zero_copy_only=False).astype(np.int64)
+    codes = places_of(array.cast(pa.large_string()), value_set)
     return CodedLabels(np.where(missing, -1, codes), [*listed, UNKNOWN])
 
 

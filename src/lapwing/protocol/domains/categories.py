@@ -14,6 +14,7 @@ from lapwing.linear.arrays import Values, declared_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.domain import LARGEST_INTEGER, MAXIMUM_BINS, check_choice, check_list
+from lapwing.protocol.domains.label_text import compared_label, compared_text
 from lapwing.protocol.domains.units import check_some, one_dimensional
 from lapwing.protocol.domains.unordered import Unordered
 
@@ -28,7 +29,8 @@ class Categories(Unordered):
     ----------
     labels : sequence of str or int, or int
         The labels, all different; or their number, in 1..2^40, which stands for 0..number-1
-        without ever listing them.
+        without ever listing them. Texts are compared in one Unicode form: "é" is the same label
+        as one character and as two.
     missing : {"refuse", "category"}
         What becomes of None and NaN. The missing category is the last symbol.
     other : str or int, optional
@@ -70,7 +72,7 @@ class Categories(Unordered):
             return
         if isinstance(self.other, np.integer):
             object.__setattr__(self, "other", int(self.other))
-        if type(self.other) not in (str, int) or self.other not in self.listed:
+        if type(self.other) not in (str, int) or not self._is_listed(self.other):
             raise DomainError("other must be one of the labels; add the label that it names")
 
     def _check_labels(self) -> None:
@@ -95,17 +97,23 @@ class Categories(Unordered):
             raise DomainError("every text label must be valid Unicode, one has a lone surrogate")
         if not labels:
             raise DomainError("there must be at least one label")
-        if len(set(labels)) != len(labels):
-            first = next(place for place, label in enumerate(labels) if label in labels[:place])
+        forms = [compared_label(label) for label in labels]
+        if len(set(forms)) != len(forms):
+            first = next(place for place, one in enumerate(forms) if one in forms[:place])
+            place = forms.index(forms[first])
+            equal = "are equal" if labels[place] == labels[first] else "differ in Unicode form only"
             raise DomainError(
-                f"labels must all be different, those at positions {labels.index(labels[first])} "
-                f"and {first} are equal; drop one"
+                f"labels must all be different, those at positions {place} and {first} {equal}; "
+                "drop one"
             )
         object.__setattr__(self, "labels", labels)
 
     @cached_property
     def _numbers(self) -> dict[str | int, int]:
-        return {label: number for number, label in enumerate(self.listed)}
+        return {compared_label(label): number for number, label in enumerate(self.listed)}
+
+    def _is_listed(self, label: str | int) -> bool:
+        return label in self.listed or compared_label(label) in self._numbers
 
     @property
     def listed(self) -> Sequence[str | int]:
@@ -139,12 +147,18 @@ class Categories(Unordered):
             known = type(value) is int and 0 <= value < self.labels
             return int(value) if known else self._unknown(position)
         symbol = self._numbers.get(value) if type(value) in (str, int) else None
+        if symbol is None and type(value) is str and not value.isascii():
+            symbol = self._numbers.get(compared_text(value))
         return self._unknown(position) if symbol is None else symbol
 
     def _unknown(self, position: int) -> int:
         """Return the symbol of what is no label; DomainError where there is none."""
         if self.other is not None:
-            return int(self.other) if isinstance(self.labels, int) else self._numbers[self.other]
+            return (
+                int(self.other)
+                if isinstance(self.labels, int)
+                else self._numbers[compared_label(self.other)]
+            )
         raise DomainError(
             f"every value must be one of the domain's labels, the one at position {position} is "
             "not; add the label, or name a label for all such values: other='...' in the domain "

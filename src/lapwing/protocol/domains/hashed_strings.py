@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, NoReturn
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.protocol.domains.domain import check_choice
+from lapwing.protocol.domains.label_text import compared_text
 from lapwing.protocol.domains.unordered import Unordered
 
 MOST_BITS = 40
@@ -32,8 +33,9 @@ class HashedStrings(Unordered):
     Notes
     -----
     The symbol is the number that the first `bits` bits of the SHA-256 of the text's UTF-8 bytes
-    make, the most significant bit first. Texts are taken as they are: no case is folded, nothing is
-    trimmed or normalized.
+    make, the most significant bit first. The text is in Unicode's NFC form where Unicode 14 assigns
+    all its code points, so a word is one word however it was typed; another text is taken as it is.
+    No case is folded, and nothing is trimmed.
 
     Examples
     --------
@@ -58,7 +60,9 @@ class HashedStrings(Unordered):
 
     def _symbol(self, value: Any, position: int) -> int:
         try:
-            text = value.encode() if type(value) is str else None
+            text = None
+            if type(value) is str:
+                text = (value if value.isascii() else compared_text(value)).encode()
         except UnicodeEncodeError:
             text = None
         if text is None:

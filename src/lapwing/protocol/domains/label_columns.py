@@ -24,6 +24,51 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.protocol.domains.label_text import compared_text
+
+
+def places_of(column: Any, value_set: Any) -> NDArray[np.int64]:
+    """Return the place of each text or number in a list, the length of the list where it has none.
+
+    A text in another Unicode form has the place of the label that it is compared with.
+
+    Parameters
+    ----------
+    column, value_set : pyarrow.Array or ChunkedArray
+        Of one type.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = pc.fill_null(pc.index_in(column, value_set=value_set), len(value_set))
+    places: NDArray[np.int64] = found.to_numpy(zero_copy_only=False).astype(np.int64)
+    texts = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    if not texts or places.max(initial=0) < len(value_set) or _is_ascii(column):
+        return places
+    # Only what is in the list in no form costs anything here, and of that no ASCII.
+    odd = pc.and_(pc.equal(found, len(value_set)), pc.invert(pc.string_is_ascii(column)))
+    rows = np.flatnonzero(pc.fill_null(odd, False).to_numpy(zero_copy_only=False))
+    if rows.size:
+        forms = {compared_text(one): number for number, one in enumerate(value_set.to_pylist())}
+        texts = column.take(pa.array(rows)).to_pylist()
+        places[rows] = [forms.get(compared_text(text), len(value_set)) for text in texts]
+    return places
+
+
+def _is_ascii(column: Any) -> bool:
+    """Return whether no byte of a column of texts is beyond ASCII: a pass over its bytes."""
+    for part in getattr(column, "chunks", [column]):
+        _, ends, content = part.buffers()
+        if content is None or not len(part):
+            continue
+        width = np.int32 if str(part.type) == "string" else np.int64
+        places = np.frombuffer(ends, dtype=width)[[part.offset, part.offset + len(part)]]
+        first, last = places.tolist()
+        if np.frombuffer(content, dtype=np.int8)[first:last].min(initial=0) < 0:
+            return False
+    return True
+
+
 UNKNOWN: Any = type("Unknown", (), {})()
 """Stands among the distinct values for one that is no label, so that a domain refuses it."""
 
@@ -140,7 +185,6 @@ def _coded(column: Any, labels: Sequence[str | int]) -> CodedLabels | None:
         value_set = pa.array(listed, column.type if texts else pa.int64())
         if not texts:
             column = column.cast(pa.int64())
-        found = pc.index_in(column, value_set=value_set)
-        known = pc.fill_null(found, len(listed)).to_numpy().astype(np.int64)
+        known = places_of(column, value_set)
     missing = pc.is_null(column).to_numpy()
     return CodedLabels(np.where(missing, -1, known), [*listed, UNKNOWN])

@@ -14,6 +14,7 @@ from lapwing.linear.arrays import declared_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import MAXIMUM_BINS, Domain
+from lapwing.protocol.domains.label_text import compared_label, compared_text
 from lapwing.protocol.domains.units import to_text
 from lapwing.protocol.domains.unordered import Unordered
 
@@ -87,12 +88,13 @@ class Segmented(Unordered):
     @cached_property
     def _cells(self) -> dict[str | int, int]:
         # Of two cells of one name neither is meant.
-        names = Counter(self.listed)
-        return {name: cell for cell, name in enumerate(self.listed) if names[name] == 1}
+        forms = [compared_label(name) for name in self.listed]
+        names = Counter(forms)
+        return {name: cell for cell, name in enumerate(forms) if names[name] == 1}
 
     def _symbol(self, value: Any, position: int) -> int:
         """Return the cell of a name, to ask for its share."""
-        cell = self._cells.get(value) if isinstance(value, str) else None
+        cell = self._cells.get(compared_text(value)) if isinstance(value, str) else None
         if cell is None:
             raise DomainError(
                 "a cell is named by its segment and symbol, as 'north / yes'; a curator counts "

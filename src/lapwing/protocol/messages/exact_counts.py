@@ -39,7 +39,11 @@ def counts_of(
     Each value counts once, by itself: what cannot be read is missing, and no values are counts of
     zero. `rows` gets how many are missing, unreadable and outside.
     """
-    return np.bincount(symbols_of(values, domain, texts=texts, rows=rows), minlength=domain.size)
+    symbols = domain.index_or_missing(values, texts=texts, rows=rows)
+    counts = np.bincount(symbols, minlength=domain.size)
+    if rows is not None:
+        rows.add_symbols(counts, domain)
+    return counts
 
 
 def symbols_of(
@@ -64,7 +68,11 @@ def counts_by_segment(
 
     For the parameters and errors see :func:`cells_of`.
     """
-    return np.bincount(cells_of(values, by, domain, texts=texts, rows=rows), minlength=domain.size)
+    cells, _ = _cells(values, by, domain, texts, rows)
+    counts = np.bincount(cells, minlength=domain.size)
+    if rows is not None:
+        rows.add_symbols(counts.reshape(-1, domain.domain.size).sum(axis=0), domain.domain)
+    return counts
 
 
 def cells_of(
@@ -85,15 +93,23 @@ def cells_of(
     ArgumentError
         When there are not as many segments as values.
     """
+    cells, symbols = _cells(values, by, domain, texts, rows)
+    if rows is not None:
+        rows.add_symbols(np.bincount(symbols, minlength=domain.domain.size), domain.domain)
+    return cells
+
+
+def _cells(
+    values: Values, by: Values, domain: Segmented, texts: Texts, rows: RowCounts | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the cell of each row, and the symbol of its value."""
     symbols = domain.domain.index_or_missing(values, texts=texts, rows=rows)
     segments = domain.segmentation.index_or_missing(by)
     if symbols.size != segments.size:
         raise ArgumentError(
             f"there must be a segment for each value, got {segments.size} and {symbols.size}"
         )
-    if rows is not None:
-        rows.add_symbols(np.bincount(symbols, minlength=domain.domain.size), domain.domain)
-    return segments * domain.domain.size + symbols
+    return segments * domain.domain.size + symbols, symbols
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -217,19 +233,25 @@ class ExactCounts(Summed):
     ) -> ExactCounts:
         unit = unit_named(units, most)
         rows = RowCounts()
-        within = curated
-        if isinstance(curated, Segmented) and by is not None:
-            within = curated.domain
-            symbols = cells_of(values, by, curated, texts=texts, rows=rows)
-        else:
-            symbols = symbols_of(values, curated, texts=texts, rows=rows)
+        table = curated if isinstance(curated, Segmented) and by is not None else None
+        read: dict[str, Any] = {"texts": texts, "rows": rows}
         if unit is None or units is None:
-            counts = np.bincount(symbols, minlength=curated.size)
+            counts = (
+                counts_of(values, curated, **read)
+                if table is None or by is None
+                else counts_by_segment(values, by, table, **read)
+            )
         else:
+            symbols = (
+                symbols_of(values, curated, **read)
+                if table is None or by is None
+                else cells_of(values, by, table, **read)
+            )
             kept = UnitRows(unit.most, source_of(rng))
             kept.add(units, symbols)
             counts = kept.counts(curated.size)
             rows.left_out += kept.left_out
+        within = curated if table is None else table.domain
         warn_of_rows(rows, within, stacklevel=stacklevel + 1)
         return cls(curated, counts, unit)
 

@@ -16,6 +16,7 @@ import numpy as np
 from lapwing.documents import Stored, require, require_format
 from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError, TallyError
 from lapwing.privacy.exact_numbers import check_whole
+from lapwing.protocol.domains.label_text import compared_text
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Tally
 
@@ -117,7 +118,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         """Return the tally of a segment."""
         if self.rest is not None and name == self.rest_name:
             return self.rest
-        return self.segments[name]
+        return self.segments[name if name in self.segments else compared_text(name)]
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the segments, that of the rest last."""
@@ -257,4 +258,4 @@ def check_groups(groups: Mapping[Any, Any]) -> None:
 def _name(label: Any) -> str | None:
     if label is None or label != label:
         return None
-    return str(label).strip() or None
+    return compared_text(str(label).strip()) or None

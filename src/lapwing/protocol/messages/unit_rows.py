@@ -19,6 +19,7 @@ from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import MOST_ROWS, PrivacyUnit
 from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.domains.label_columns import CodedLabels, coded_labels
+from lapwing.protocol.domains.label_text import compared_text
 from lapwing.protocol.domains.units import is_missing, one_dimensional
 
 _LONG = 300
@@ -63,7 +64,7 @@ def unit_text(cell: Any) -> str | None:
     if isinstance(cell, np.generic | np.ndarray) and cell.ndim == 0:
         cell = cell.item() if not isinstance(cell, np.datetime64) else str(cell)
     if isinstance(cell, str):
-        return None if cell in ("", "NaT") else str.__str__(cell)
+        return None if cell in ("", "NaT") else compared_text(str.__str__(cell))
     if is_missing(cell):
         return None
     if isinstance(cell, bool):
