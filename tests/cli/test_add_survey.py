@@ -129,3 +129,31 @@ def test_the_token_may_come_from_a_file(
     said = done("collector", "add-survey", "birds.json", here.address, "--epoch", "spring")
     assert f"{here.address}/surveys/{other.fingerprint}" in said.out
     assert surveys(here)["birds"] == [("spring", "open")]
+
+
+def test_tokens_are_listed_and_revoked(
+    here: ServedCollector, done: Program, lapwing: Program
+) -> None:
+    made = httpx.post(
+        f"{here.address}/v1/tokens",
+        json={"role": "analyst", "label": "Ann"},
+        headers=as_role(ADMIN),
+        timeout=60,
+    ).json()["token"]
+    listed = done("collector", "tokens", here.address, "--json").document["tokens"]
+    (row,) = [row for row in listed if row["label"] == "Ann"]
+    assert (row["role"], row["last_use"], row["revocable"]) == ("analyst", None, True)
+    shown = done("collector", "tokens", here.address).out
+    assert row["id"] in shown and "never" in shown and made not in shown
+    revoke = ("collector", "revoke")
+    done(*revoke, row["id"], here.address)
+    answer = httpx.get(f"{here.address}/v1/surveys", headers=as_role(made), timeout=60)
+    assert answer.status_code == 401
+    (own,) = [row["id"] for row in listed if row["label"] == "admin_token"]
+    for id, words in (
+        (row["id"], "no token has this id"),
+        (own, "change it there and start the collector again"),
+        (made, "12 hex digits"),
+    ):
+        refused = lapwing(*revoke, id, here.address)
+        assert refused.code == 2 and words in refused.complaint and made not in refused.err

@@ -47,7 +47,7 @@ GROUPS = MappingProxyType(
         },
         "The collector": {
             "serve": "The collector: reports over HTTP, and pages of answers.",
-            "collector": "A collector's surveys: add, export, import and back up.",
+            "collector": "A collector's surveys and tokens: add, export, revoke.",
         },
     }
 )
@@ -68,6 +68,8 @@ PARTS = MappingProxyType(
             "export": "One survey of a collector with all its reports, as a file.",
             "import": "A survey that another collector exported, all or nothing.",
             "backup": "A copy of a collector's database, made while it runs.",
+            "tokens": "The tokens of analysts and admins, with their last use.",
+            "revoke": "Revoke a token of an analyst or admin, at once.",
         }
     }
 )
@@ -101,6 +103,8 @@ EXAMPLES = MappingProxyType(
         "-o survey.lwx",
         "collector import": "lapwing collector import survey.lwx --database other.sqlite",
         "collector backup": "lapwing collector backup --database collector.sqlite -o copy.sqlite",
+        "collector tokens": "lapwing collector tokens http://127.0.0.1:8080",
+        "collector revoke": "lapwing collector revoke 0123456789ab http://127.0.0.1:8080",
     }
 )
 """One call of each command, for its help."""

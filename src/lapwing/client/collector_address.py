@@ -47,6 +47,8 @@ FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
 _ADMIN_TOKEN = re.compile(r"lwa_[A-Za-z0-9_-]{43}")
 
+_TOKEN_ID = re.compile(r"[0-9a-f]{12}")
+
 _WORD = re.compile(r"[a-z][a-z-]{0,63}")
 
 _LATER = {408, 425, 429}
@@ -73,6 +75,29 @@ class Epoch:
     opens: str | None = None
     closes: str | None = None
     grace_until: str | None = None
+
+
+@dataclass(frozen=True)
+class TokenEntry:
+    """A token of an analyst or admin, without the token.
+
+    Parameters
+    ----------
+    id : str
+        12 hex digits of its hash.
+    role : str
+    label : str
+    last_use : str, optional
+        The day of its last use in UTC, such as "2026-12-06"; None: never.
+    revocable : bool
+        False where it is in the collector's settings.
+    """
+
+    id: str
+    role: str
+    label: str
+    last_use: str | None
+    revocable: bool
 
 
 @dataclass(frozen=True)
@@ -251,8 +276,6 @@ class CollectorAddress:
         ArgumentError
             When the collector refuses it: the token, the name of the epoch, other terms.
         """
-        if not _ADMIN_TOKEN.fullmatch(token):
-            raise ArgumentError("the token of an admin must be lwa_ and 43 more characters")
         terms = {} if minimum is None else {"minimum": minimum}
         document = {
             "survey": survey.to_document(),
@@ -260,7 +283,53 @@ class CollectorAddress:
             "epoch": {"name": epoch, "closes": closes},
         }
         with self.connected() as connection:
-            connection.change(f"/v1/surveys/{survey.fingerprint}", document, token=token)
+            path = f"/v1/surveys/{survey.fingerprint}"
+            answer = connection.ask_admin("PUT", path, document, token=token)
+        if answer.get("survey") != survey.fingerprint:
+            raise CollectorError(f"{self.url} does not answer as a collector")
+
+    def role_tokens(self, *, token: str) -> list[TokenEntry]:
+        """Return the tokens of analysts and admins, without the tokens themselves.
+
+        Parameters
+        ----------
+        token : str
+            Of an admin.
+
+        Raises
+        ------
+        CollectorError, ArgumentError
+            As :meth:`add_survey`.
+        """
+        with self.connected() as connection:
+            answer = connection.ask_admin("GET", "/v1/tokens", token=token)
+        try:
+            rows = [TokenEntry(**row) for row in answer["tokens"]]
+        except (KeyError, TypeError):
+            raise CollectorError(f"{self.url} does not list tokens as a collector does") from None
+        return [_checked(row, self.url) for row in rows]
+
+    def revoke(self, id: str, *, token: str) -> None:
+        """Revoke a token of an analyst or admin: it opens nothing any more, at once.
+
+        Parameters
+        ----------
+        id : str
+            12 hex digits, as :meth:`role_tokens` lists it.
+        token : str
+            Of an admin.
+
+        Raises
+        ------
+        CollectorError, ArgumentError
+            As :meth:`add_survey`; also when it is the last token of an admin.
+        """
+        if not isinstance(id, str) or not _TOKEN_ID.fullmatch(id):
+            raise ArgumentError(
+                "the id of a token must be 12 hex digits, as `lapwing collector tokens` lists it"
+            )
+        with self.connected() as connection:
+            connection.ask_admin("DELETE", f"/v1/tokens/{id}", token=token)
 
 
 class Connection:
@@ -312,21 +381,26 @@ class Connection:
             return Delivery("refused", said)
         return Delivery("later", said, pause, everywhere=status in (429, 502, 503, 504, 507))
 
-    def change(self, path: str, document: dict[str, Any], *, token: str) -> None:
-        """Put a document as an admin; an error says what the collector says."""
+    def ask_admin(
+        self, method: str, path: str, document: dict[str, Any] | None = None, *, token: str
+    ) -> dict[str, Any]:
+        """Return what a collector answers to an admin; an error says what the collector says."""
         import httpx
 
+        if not _ADMIN_TOKEN.fullmatch(token):
+            raise ArgumentError("the token of an admin must be lwa_ and 43 more characters")
         headers = {"content-type": "application/json", "authorization": f"Bearer {token}"}
+        sent = None if document is None else json.dumps(document)
         try:
             with self._client.stream(
-                "PUT", self._url + path, content=json.dumps(document), headers=headers
+                method, self._url + path, content=sent, headers=headers
             ) as answer:
                 content = _read(answer, _LARGEST_ANSWER) or b""
         except httpx.HTTPError as error:
             raise CollectorError(_unreachable(self._url, error)) from None
         problem = _problem(content)
-        if answer.status_code in (200, 201) and path.endswith(f"/{problem.get('survey')}"):
-            return
+        if answer.status_code in (200, 201, 204):
+            return problem
         if answer.status_code == 401:
             raise ArgumentError(f"{self._url} does not know this token; use the token of an admin")
         if answer.status_code == 403:
@@ -398,6 +472,15 @@ def _pause(header: str | None) -> float | None:
     except (ValueError, TypeError):
         return None
     return min(max(left, 0.0), LONGEST_PAUSE)
+
+
+def _checked(row: TokenEntry, url: str) -> TokenEntry:
+    """Return a row whose texts may be printed."""
+    texts = [row.id, row.role, row.label, row.last_use or ""]
+    printable = all(isinstance(text, str) and text.isprintable() for text in texts)
+    if not printable or not isinstance(row.revocable, bool) or max(map(len, texts)) > 100:
+        raise CollectorError(f"{url} does not list tokens as a collector does")
+    return row
 
 
 def _epoch(row: Any) -> Epoch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, TypedDict
 
 from msgspec import Meta
@@ -11,7 +12,7 @@ from starlette.responses import Response
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.problem_answers import malformed
 from lapwing.service.requests import AnswerSchema, collector_of, endpoint, json_answer, json_of
-from lapwing.service.security import ROLE_PREFIX, Role, hash_of, new_token
+from lapwing.service.security import DAY, ROLE_PREFIX, Role, hash_of, new_token, short_name
 from lapwing.service.storage.store import AccessToken
 from lapwing.service.survey_life import (
     MOST_TOKENS,
@@ -179,6 +180,10 @@ async def make_upload_tokens(request: Request, sent: NewUploadTokens) -> Respons
     return json_answer(UploadTokenList(tokens=tokens), status=201)
 
 
+TokenId = Annotated[str, Meta(pattern="^[0-9a-f]{12}$")]
+Day = Annotated[str, Meta(extra_json_schema={"format": "date"})]
+
+
 class NewToken(Body):
     """Whom a token is for."""
 
@@ -203,11 +208,78 @@ class RoleToken(TypedDict):
 )
 async def make_token(request: Request, sent: NewToken) -> Response:
     """Return a token of a role, which is shown this once."""
+    token = await make_role_token(request, sent)
+    return json_answer(RoleToken(token=token, role=sent.role), status=201)
+
+
+async def make_role_token(request: Request, sent: NewToken) -> str:
+    """Return a new token, whose hash is kept."""
     if not sent.label.isprintable():
         raise malformed("label must be a text of printable characters")
     token = new_token(ROLE_PREFIX)
     await collector_of(request).add_token(AccessToken(hash_of(token), sent.role, sent.label))
-    return json_answer(RoleToken(token=token, role=sent.role), status=201)
+    return token
+
+
+class TokenRow(TypedDict):
+    """A token of a role, without the token."""
+
+    id: TokenId
+    role: Role
+    label: str
+    last_use: Annotated[Day | None, Meta(description="In UTC; null: never.")]
+    revocable: Annotated[bool, Meta(description="false: it is in the collector's settings.")]
+
+
+class TokenList(TypedDict):
+    """The tokens of roles."""
+
+    tokens: list[TokenRow]
+
+
+@endpoint(
+    "GET",
+    "/v1/tokens",
+    "All tokens of roles",
+    role="admin",
+    answers={200: json_of("A row each.", TokenList)},
+)
+async def list_tokens(request: Request) -> Response:
+    """Return the tokens of roles, with the day of their last use."""
+    return json_answer(TokenList(tokens=await token_rows(request)))
+
+
+async def token_rows(request: Request) -> list[TokenRow]:
+    """Return what is told of each token."""
+    return [
+        TokenRow(
+            id=short_name(token.digest),
+            role=token.role,
+            label=token.label,
+            last_use=None if token.last_use is None else _date(token.last_use),
+            revocable=revocable,
+        )
+        for token, revocable in await collector_of(request).tokens()
+    ]
+
+
+@endpoint(
+    "DELETE",
+    "/v1/tokens/{token}",
+    "Revoke a token",
+    *(Problem.UNKNOWN_TOKEN, Problem.TOKEN_STAYS),
+    role="admin",
+    parts={"token": ("Its id in the list, not the token.", TokenId)},
+    answers={204: AnswerSchema("It opens nothing any more.")},
+)
+async def revoke_token(request: Request) -> Response:
+    """Let a token open nothing any more, at once."""
+    await collector_of(request).revoke(request.path_params["token"])
+    return Response(status_code=204)
+
+
+def _date(day: int) -> str:
+    return datetime.fromtimestamp(day * DAY, UTC).date().isoformat()
 
 
 def _survey_answer(request: Request, *, status: int = 200) -> Response:

@@ -32,8 +32,9 @@ from lapwing.service.requests import (
     json_of,
     require_analyst,
     routes_of,
+    shows_known_token,
 )
-from lapwing.service.upload_path import address_of
+from lapwing.service.upload_path import address_of, send_problem
 
 _UPLOADED = {"PUT", "POST"}
 
@@ -76,7 +77,11 @@ class Application:
             await send(message)
 
         try:
+            if self.collector.shared and shows_known_token(scope, self.collector):
+                await self.collector.look_at_tokens()
             await self._framed(scope, receive, counted)
+        except ProblemError as problem:  # the store cannot say whether the token still holds
+            await send_problem(counted, problem, bodiless=scope["method"] == "HEAD")
         except Exception as error:
             # It has been answered with a problem; only its place is written down.
             self.collector.log.defect(error)

@@ -10,14 +10,15 @@ from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
-from lapwing.errors import LapwingError, NotStoredError, StoreError
+from lapwing.errors import ArgumentError, LapwingError, NotStoredError, StoreError
+from lapwing.protocol.messages.problems import Problem
 from lapwing.service.catalog import Catalog
 from lapwing.service.counters import Counters
 from lapwing.service.logs import Log
 from lapwing.service.problem_answers import ProblemError, problem_of
 from lapwing.service.receiving import Receiving
 from lapwing.service.results import Results
-from lapwing.service.security import Role, Roles, check_token, hash_of
+from lapwing.service.security import Role, Roles, check_token, hash_of, short_name
 from lapwing.service.settings import Secrets, Settings
 from lapwing.service.storage.sql_store import Store
 from lapwing.service.storage.store import AccessToken
@@ -70,7 +71,10 @@ class Collector:
         self.counters = Counters()
         self.catalog = Catalog(store)
         self.catalog.load()
-        self.roles = _roles(store, secrets or Secrets())
+        self._given = _given_tokens(secrets or Secrets())
+        self.roles = Roles(clock=clock)
+        self._load_tokens()
+        self._noted_uses: dict[bytes, int] = {}
         self.refusals = Refusals()
         self.receiving = Receiving(
             largest=settings.largest_body,
@@ -82,7 +86,7 @@ class Collector:
         self.readers = ThreadPoolExecutor(READERS, thread_name_prefix="lapwing-reader")
         self.life = SurveyLife(store, self.catalog, log=log, clock=clock, pool=self.readers)
         # An SQLite file has one collector.
-        self._shared = settings.database.startswith("postgres")
+        self.shared = settings.database.startswith("postgres")
         self.results = Results(store, pool=self.readers, settings=settings, counters=self.counters)
         self.uploads = UploadPath(
             self.catalog,
@@ -93,7 +97,7 @@ class Collector:
             counters=self.counters,
             log=log,
             retry_seconds=settings.retry_seconds,
-            look=SecondLook(partial(self.ask_store, self.catalog.load)) if self._shared else None,
+            look=SecondLook(partial(self.ask_store, self.catalog.load)) if self.shared else None,
         )
         self._beside: asyncio.Task[None] | None = None
         self._trouble: str | None = None
@@ -126,16 +130,32 @@ class Collector:
         """Do what is due: the clock's changes of epochs, refusals to the disk, the hour's log."""
         self.log.tick()
         self._ticks += 1
-        if self._shared and self._ticks % TICKS_APART == 0:
+        if self.shared and self._ticks % TICKS_APART == 0:
             await self.ask_store(self._look_again)
         await self.life.tick()
         await self.ask_store(partial(self.refusals.store, self.store))
+        await self._note_uses()
 
     def _look_again(self) -> None:
         """Read what another collector of the same database may have changed."""
         self.catalog.load()
-        for token in self.store.access_tokens():
-            self.roles.add(token.digest, token.role)
+        self._load_tokens()
+
+    def _load_tokens(self) -> None:
+        stored = [(each.digest, each.role) for each in self.store.access_tokens()]
+        self.roles.replace([*stored, *((each.digest, each.role) for each in self._given)])
+
+    async def look_at_tokens(self) -> None:
+        """Read which tokens there are: another collector may have revoked one a moment ago."""
+        await self.ask_store(self._load_tokens)
+
+    async def _note_uses(self) -> None:
+        """Keep the days of tokens, once a day for each: not at every request."""
+        uses = dict(self.roles.last_use)
+        if uses != self._noted_uses:
+            new = uses.items() - self._noted_uses.items()
+            await self.ask_store(partial(self.store.note_token_uses, new))
+            self._noted_uses = uses
 
     async def _go_on(self) -> None:
         while True:
@@ -186,6 +206,50 @@ class Collector:
         self.roles.add(token.digest, token.role)
         self.log.write("token made", role=token.role)
 
+    async def tokens(self) -> list[tuple[AccessToken, bool]]:
+        """Return the tokens of roles, and of each whether it can be revoked."""
+        stored = await self.ask_store(self.store.access_tokens)
+        uses = self.roles.last_use
+        every = [*((each, True) for each in stored), *((each, False) for each in self._given)]
+        return [
+            (each._replace(last_use=uses.get(each.digest, each.last_use)), revocable)
+            for each, revocable in every
+        ]
+
+    async def revoke(self, name: str) -> None:
+        """Let a token open nothing any more, here and in all collectors of this database.
+
+        Parameters
+        ----------
+        name : str
+            As :func:`short_name` returns it.
+
+        Raises
+        ------
+        ProblemError
+            When there is none, it comes from a setting, or it is the last one of an admin.
+        """
+        named = [each for each in await self.tokens() if short_name(each[0].digest) == name]
+        if not named:
+            raise ProblemError(
+                Problem.UNKNOWN_TOKEN, "no token has this id; list the tokens to see their ids"
+            )
+        (token, revocable), *_ = named
+        if not revocable:
+            raise ProblemError(
+                Problem.TOKEN_STAYS,
+                f"this token is in the collector's settings ({token.label}); change it there and "
+                "start the collector again",
+            )
+        admins = sum(each.role == "admin" for each in self._given)
+        work = partial(self.store.delete_access_token, token.digest, other_admins=admins)
+        try:
+            await self.ask_store(work)
+        except ArgumentError as error:
+            raise ProblemError(Problem.TOKEN_STAYS, str(error)) from None
+        self.roles.remove(token.digest)
+        self.log.write("token revoked", role=token.role)
+
     def _watch(self) -> None:
         watch = self.counters.watch
         watch("lapwing_waiting_uploads", "gauge", "Uploads that wait for the disk.", self._waiting)
@@ -212,13 +276,14 @@ class Collector:
         return self.writer.waiting
 
 
-def _roles(store: Store, secrets: Secrets) -> Roles:
-    roles = Roles((each.digest, each.role) for each in store.access_tokens())
-    given: tuple[tuple[str | None, Role, str], ...] = (
+def _given_tokens(secrets: Secrets) -> list[AccessToken]:
+    """Return the tokens of the settings; no table holds them."""
+    every: tuple[tuple[str | None, Role, str], ...] = (
         (secrets.admin_token, "admin", "the admin token"),
         (secrets.analyst_token, "analyst", "the analyst token"),
     )
-    for token, role, name in given:
-        if token is not None:
-            roles.add(hash_of(check_token(token, name=name)), role)
-    return roles
+    return [
+        AccessToken(hash_of(check_token(token, name=name)), role, f"{role}_token")
+        for token, role, name in every
+        if token is not None
+    ]

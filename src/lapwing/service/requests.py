@@ -20,7 +20,7 @@ from lapwing.errors import FormatError
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.collector import Collector
 from lapwing.service.problem_answers import ProblemError, malformed
-from lapwing.service.receiving import ClientGoneError
+from lapwing.service.receiving import ClientGoneError, Scope
 from lapwing.service.security import COOKIE, ROLE_PREFIX, Role, bearer
 from lapwing.service.typed_bodies import Body, NoQuery, Query, read_body, read_query
 
@@ -197,11 +197,21 @@ def role_of(request: Request, *, cookie: bool) -> Role | None:
         Whether the pages' cookie counts: here only for what changes nothing, because a browser
         sends it along on its own.
     """
+    return collector_of(request).roles.role_of(_shown_token(request, cookie=cookie))
+
+
+def shows_known_token(scope: Scope, collector: Collector) -> bool:
+    """Return whether a request shows a token that opened a role a moment ago."""
+    request = Request(scope)
+    return collector.roles.role_of(_shown_token(request, cookie=True)) is not None
+
+
+def _shown_token(request: Request, *, cookie: bool) -> str | None:
     header = request.headers.get("authorization")
     token = bearer(None if header is None else header.encode("latin-1"), prefix=ROLE_PREFIX)
     if token is None and header is None and cookie:
         token = request.cookies.get(COOKIE)
-    return collector_of(request).roles.role_of(token)
+    return token
 
 
 def require_analyst(request: Request) -> Role:

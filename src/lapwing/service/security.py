@@ -6,7 +6,8 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from lapwing.errors import ArgumentError
@@ -22,6 +23,8 @@ COOKIE = "lapwing"
 _TOKEN = re.compile(r"lw[au]_[A-Za-z0-9_-]{43}")
 
 LONGEST_HEADER = 200
+
+DAY = 86_400
 
 
 def new_token(prefix: str) -> str:
@@ -61,21 +64,44 @@ def check_token(token: str, *, name: str) -> str:
     return token
 
 
+def short_name(digest: bytes) -> str:
+    """Return the name of a token for people: the first 12 digits of its hash, not of itself."""
+    return digest.hex()[:12]
+
+
 class Roles:
-    """Which hashes open which role.
+    """Which hashes open which role, and when they were last shown.
 
     Parameters
     ----------
     known : iterable of (bytes, Role)
         Hashes of tokens, and what they open.
+    clock : callable
+        Returns seconds since 1970.
+
+    Attributes
+    ----------
+    last_use : dict of int
+        Days since 1970, by hash: of the tokens that were shown since the start.
     """
 
-    def __init__(self, known: Iterable[tuple[bytes, Role]] = ()) -> None:
+    def __init__(
+        self,
+        known: Iterable[tuple[bytes, Role]] = (),
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._known = dict(known)
+        self._clock = clock
+        self.last_use: dict[bytes, int] = {}
 
     def add(self, token_hash: bytes, role: Role) -> None:
         """Let a token open a role."""
         self._known[token_hash] = role
+
+    def replace(self, known: Iterable[tuple[bytes, Role]]) -> None:
+        """Let these tokens open roles, and no others any more."""
+        self._known = dict(known)
 
     def remove(self, token_hash: bytes) -> None:
         """Let a token open nothing any more."""
@@ -90,12 +116,15 @@ class Roles:
 
         All hashes are compared, each in constant time, so how long it takes says nothing.
         """
-        found: Role | None = None
+        digest: bytes | None = None
         given = hash_of(token or "")
-        for known, role in self._known.items():
+        for known in self._known:
             if hmac.compare_digest(known, given):
-                found = role
-        return found
+                digest = known
+        if digest is None:
+            return None
+        self.last_use[digest] = int(self._clock() // DAY)
+        return self._known[digest]
 
 
 def bearer(header: bytes | None, *, prefix: str) -> str | None:

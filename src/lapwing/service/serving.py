@@ -38,11 +38,11 @@ HEADER_BYTES = 2**14
 
 HEADER_LINES = 100
 
-WAITING_REQUESTS = 16
+WAITING_REQUESTS = 8
 """Requests of one connection that wait behind the one that is being answered."""
 
 LINGER_SECONDS = 1.0
-"""How long what still comes is thrown away after a refusal, so that the client can read it."""
+"""From a refusal to the end of its connection, so that the client can read it."""
 
 
 class Connection(HttpToolsProtocol):
@@ -95,32 +95,38 @@ class Connection(HttpToolsProtocol):
         """Take a header line, or a line behind a body in chunks, while there are not too many."""
         self._header_bytes += len(name) + len(value) + 4
         if self._header_bytes > HEADER_BYTES or len(self.headers) >= HEADER_LINES:
-            self._refused = True
-        if not self._refused:
-            super().on_header(name, value)
+            self._stop_parsing()
+        super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Begin to answer, unless it was too much or too many wait already."""
         self._in_headers = False
         self._progress = True
-        if len(self.url) > HEADER_BYTES:
-            self._refused = True
-        if len(self.pipeline) >= WAITING_REQUESTS:
-            self._refused = True
-        if not self._refused:
-            super().on_headers_complete()
+        if len(self.url) > HEADER_BYTES or len(self.pipeline) >= WAITING_REQUESTS:
+            self._stop_parsing()
+        super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of a body."""
         self._progress = True
-        if not self._refused:
-            super().on_body(body)
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         """End a request."""
         self._progress = True
-        if not self._refused:
-            super().on_message_complete()
+        super().on_message_complete()
+
+    def _stop_parsing(self) -> None:
+        """End what is parsed now: the rest of it would take as long as it is made to."""
+        self._refused = True
+        raise ValueError("too many header lines, or requests that wait")
+
+    def send_400_response(self, msg: str) -> None:
+        """Say what is wrong with a request that cannot be parsed."""
+        if self._refused:
+            self._refuse()
+        else:
+            super().send_400_response(msg)
 
     def data_received(self, data: bytes) -> None:
         """Take bytes; a timer runs while they end within the headers of a request."""
@@ -128,9 +134,11 @@ class Connection(HttpToolsProtocol):
             return
         self._progress = False
         super().data_received(data)
+        if self._refused:
+            return
         # A line without an end, which the parser keeps: no callback says how long it is.
         self._quiet_bytes = 0 if self._progress else self._quiet_bytes + len(data)
-        if self._refused or self._quiet_bytes > HEADER_BYTES:
+        if self._quiet_bytes > HEADER_BYTES:
             self._refuse()
         elif self._progress and not self._in_headers:
             if self._timer is not None:
@@ -159,6 +167,7 @@ class Connection(HttpToolsProtocol):
         head = b"".join(name + b": " + value + b"\r\n" for name, value in lines)
         self.transport.write(b"HTTP/1.1 431 Request Header Fields Too Large\r\n" + head + b"\r\n")
         self.transport.write(body)
+        self.transport.pause_reading()
         self._timer = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
 
     def _stop_timer(self) -> None:

@@ -14,6 +14,9 @@ from concurrent.futures import Executor
 from functools import partial
 from typing import NamedTuple
 
+import msgspec
+from msgspec import Struct
+
 from lapwing.errors import BatchError, NotStoredError, StoreError
 from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, LARGEST_JSON, MEDIA_TYPE, Batch
 from lapwing.protocol.messages.problems import Problem
@@ -355,9 +358,37 @@ def _invited(header: bytes | None) -> bytes:
     return hash_of(token)
 
 
+class _JsonShape(Struct, forbid_unknown_fields=True):
+    """What a batch in JSON looks like; :meth:`Batch.from_json` reads it."""
+
+    survey: str
+    reports: list[str]
+    segment: str | None = None
+
+
+_SHAPE = msgspec.json.Decoder(_JsonShape)
+
+_EXPLAINED = 2**10
+"""Bytes of a body in JSON up to which it is said what exactly is wrong, which takes longer."""
+
+
+def _check_shape(body: bytes) -> None:
+    """Refuse what is no batch at all, in a tenth of the time that reading it would take."""
+    try:
+        _SHAPE.decode(body)
+    except (msgspec.MsgspecError, ValueError):
+        if len(body) > _EXPLAINED:
+            raise BatchError(
+                'a batch in JSON must be an object of "survey", "reports" (a list of texts of hex '
+                'digits) and "segment" (a text or null), it is not'
+            ) from None
+
+
 def _read(body: bytes, kept: KeptSurvey, *, packed: bool, survey: str) -> Batch:
     """Return the batch in a body; a ProblemError when it is none, or another survey's."""
     try:
+        if not packed:
+            _check_shape(body)
         read = Batch.from_bytes if packed else Batch.from_json
         batch = read(body, segments=kept.survey.segments)
     except BatchError as error:

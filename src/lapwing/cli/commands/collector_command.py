@@ -1,17 +1,18 @@
-"""`lapwing collector`: surveys of a collector, and its database as files."""
+"""`lapwing collector`: surveys and tokens of a collector, and its database as files."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from getpass import getpass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lapwing.cli.console import Output, check_output, facts, is_terminal, writing
+from lapwing.cli.console import Output, check_output, facts, grid, is_terminal, writing
 from lapwing.cli.reading.collector_store import StoreOptions
 from lapwing.cli.reading.options import Force, OutputFile
 from lapwing.cli.reading.stored import read_survey
@@ -82,6 +83,60 @@ def add_survey(
     }
     rows = {key.replace("_", " "): value for key, value in shown.items()}
     out.show({"command": "collector add-survey", **shown}, facts(rows))
+
+
+def tokens(
+    address: Annotated[
+        str,
+        typer.Argument(
+            metavar="ADDRESS", help="The collector's address, such as https://reports.example"
+        ),
+    ] = "http://127.0.0.1:8080",
+    *,
+    out: Output,
+) -> None:
+    """The tokens of analysts and admins, with their last use.
+
+    Shows the id, role, label and day of last use (UTC) of each, never the token itself. Revoke one
+    with `lapwing collector revoke ID`. The token of an admin comes from LAPWING_ADMIN_TOKEN, from
+    the file that LAPWING_ADMIN_TOKEN_FILE names, or from a question on the terminal.
+    """
+    rows = CollectorAddress(address).role_tokens(token=_admin_token())
+    body = []
+    for row in rows:
+        origin = "the database" if row.revocable else "the settings"
+        body.append([row.id, row.role, row.label, row.last_use or "never", origin])
+    out.show(
+        {"command": "collector tokens", "tokens": [asdict(row) for row in rows]},
+        grid("tokens", ["id", "role", "label", "last use", "from"], body),
+    )
+
+
+def revoke(
+    id: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID", help="The token's id, 12 hex digits from `lapwing collector tokens`."
+        ),
+    ],
+    address: Annotated[
+        str,
+        typer.Argument(
+            metavar="ADDRESS", help="The collector's address, such as https://reports.example"
+        ),
+    ] = "http://127.0.0.1:8080",
+    *,
+    out: Output,
+) -> None:
+    """Revoke a token of an analyst or admin, at once.
+
+    The last token of an admin is not revoked: make another one first, on the page of tokens or with
+    `POST /v1/tokens`. If all tokens of admins are lost, stop the collector, set LAPWING_ADMIN_TOKEN
+    and start it again.
+    """
+    collector = CollectorAddress(address)
+    collector.revoke(id, token=_admin_token())
+    out.show({"command": "collector revoke", "revoked": id}, facts({"revoked": id}))
 
 
 def _admin_token() -> str:

@@ -70,6 +70,8 @@ class Problem(StrEnum):
     TOO_FEW = "too-few-reports", 403, "There are too few reports to show this"
     UNKNOWN_SEGMENT = "unknown-segment", 404, "The survey has no such segment"
     NOTHING_HERE = "nothing-here", 404, "There is nothing at this address"
+    UNKNOWN_TOKEN = "unknown-token", 404, "There is no such token of a role"
+    TOKEN_STAYS = "token-stays", 409, "This token cannot be revoked now"
     METHOD = "wrong-method", 405, "This address does not know the method"
     STATE = "wrong-state", 409, "The state of the survey or epoch forbids this"
     EXISTS = "other-terms", 409, "The survey is here already, with other terms"

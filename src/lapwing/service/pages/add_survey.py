@@ -30,13 +30,13 @@ async def show(request: Request) -> Response:
     check_query(request, ("survey",))
     if collector_of(request).roles.role_of(request.cookies.get(COOKIE)) is None:
         return to_sign_in(request)
-    token = _admin_token(request)
+    token = admin_token(request)
     return _form(token, _kept(request, request.query_params.get("survey", "")), {})
 
 
 async def add(request: Request) -> Response:
     """Add what the form says and lead to its page, or show the form with what is wrong."""
-    token = _admin_token(request)
+    token = admin_token(request)
     sent = await _sent(request, token)
     fields = {key: value.decode("utf-8", "replace").strip() for key, value in sent.items()}
     kept = _kept(request, fields.get("survey", ""))
@@ -55,10 +55,16 @@ async def add(request: Request) -> Response:
 
 async def close_epoch(request: Request) -> Response:
     """Close an epoch and lead back to the page of its survey."""
-    sent = await _sent(request, _admin_token(request))
+    sent = await _sent(request, admin_token(request))
     survey, epoch = (sent.get(key, b"").decode("utf-8", "replace") for key in ("survey", "epoch"))
     await collector_of(request).life.close_epoch(survey, epoch)
     return RedirectResponse(f"/surveys/{survey}?epoch={epoch}", status_code=303, headers=HEADERS)
+
+
+async def sent_fields(request: Request, token: str) -> dict[str, str]:
+    """Return the fields of such a form as texts."""
+    sent = await _sent(request, token)
+    return {key: value.decode("utf-8", "replace") for key, value in sent.items()}
 
 
 async def _sent(request: Request, token: str) -> dict[str, bytes]:
@@ -69,7 +75,7 @@ async def _sent(request: Request, token: str) -> dict[str, bytes]:
     return sent
 
 
-def _admin_token(request: Request) -> str:
+def admin_token(request: Request) -> str:
     """Return the token of the admin who is signed in, or raise the problem of anybody else."""
     token = request.cookies.get(COOKIE, "")
     role = collector_of(request).roles.role_of(token)

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from lapwing.protocol.messages.problems import Problem
-from lapwing.service.pages import add_survey, sign_in, survey_pages, take_part
+from lapwing.service.pages import add_survey, sign_in, survey_pages, take_part, token_pages
 from lapwing.service.pages.page_answers import for_people
 from lapwing.service.problem_answers import ProblemError
 from lapwing.service.requests import at
@@ -105,6 +105,8 @@ def routes() -> list[BaseRoute]:
         "/sign-in": {"GET": sign_in.show, "POST": sign_in.sign_in},
         "/sign-out": {"POST": sign_in.sign_out},
         "/add-survey": {"GET": add_survey.show, "POST": add_survey.add},
+        "/tokens": {"GET": token_pages.show, "POST": token_pages.make},
+        "/revoke-token": {"POST": token_pages.revoke},
         "/close-epoch": {"POST": add_survey.close_epoch},
         survey: {"GET": survey_pages.show_survey},
         survey + "/result": {"GET": survey_pages.show_result},

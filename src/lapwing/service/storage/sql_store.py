@@ -628,18 +628,43 @@ class Store:
             transaction.run(
                 "INSERT INTO access_tokens (digest, role, label) VALUES (?1, ?2, ?3)"
                 " ON CONFLICT (digest) DO UPDATE SET role = excluded.role, label = excluded.label",
-                *token,
+                *(token.digest, token.role, token.label),
             )
 
     def access_tokens(self) -> list[AccessToken]:
         """Return the hashes of all analysts' and admins' tokens."""
         with self._driver.reading() as transaction:
-            rows = transaction.rows("SELECT digest, role, label FROM access_tokens ORDER BY digest")
-            return [AccessToken(bytes(digest), role, label) for digest, role, label in rows]
+            rows = transaction.rows(
+                "SELECT digest, role, label, last_use FROM access_tokens ORDER BY digest"
+            )
+            return [AccessToken(bytes(digest), *rest) for digest, *rest in rows]
 
-    def delete_access_token(self, digest: bytes) -> bool:
-        """Forget a token; return whether it was there."""
+    def note_token_uses(self, uses: Iterable[tuple[bytes, int]]) -> None:
+        """Keep the days on which tokens were used; an earlier day than the stored one is not."""
         with self._driver.writing() as transaction:
+            transaction.many(
+                "UPDATE access_tokens SET last_use = ?2 WHERE digest = ?1"
+                " AND (last_use IS NULL OR last_use < ?2)",
+                sorted(uses),
+            )
+
+    def delete_access_token(self, digest: bytes, *, other_admins: int = 1) -> bool:
+        """Forget a token; return whether it was there.
+
+        ArgumentError when it is of an admin and the last one; `other_admins` says how many
+        tokens there are that no table holds.
+        """
+        with self._driver.writing() as transaction:
+            # All admins' rows are locked, so that two collectors do not take two at once.
+            admins = transaction.rows(
+                "SELECT digest FROM access_tokens WHERE role = 'admin' ORDER BY digest"
+                + self._driver.alone
+            )
+            if [bytes(row[0]) for row in admins] == [digest] and not other_admins:
+                raise ArgumentError(
+                    "this is the last token of an admin; make another one first, sign in with it, "
+                    "then revoke this one"
+                )
             return transaction.run("DELETE FROM access_tokens WHERE digest = ?1", digest) > 0
 
     # What happens behind

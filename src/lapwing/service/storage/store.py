@@ -125,6 +125,8 @@ class AccessToken(NamedTuple):
     """SHA-256 of the token."""
     role: Role
     label: str
+    last_use: int | None = None
+    """The day of its last use, in days since 1970; None: never."""
 
 
 class UploadTokens(NamedTuple):
