@@ -29,8 +29,8 @@ _OPENINGS = {
         "and to what errors are measured. Figures are means over repeats ± their standard error; "
         "bars in pictures are two of them; all seeds are fixed. Each sentence of a paper stands "
         "with its verdict: a cell, mostly a column at one ε, *meets* or *fails* it where the mean "
-        "of the paired differences is beyond two standard errors (more where a cell holds several "
-        "comparisons)."
+        "of the paired differences is beyond two standard errors (more against a claim of several "
+        "comparisons; beyond two it *nearly fails*)."
     ),
     "speed": (
         "CPU seconds of one process with one thread, compiled kernels warm unless the line says "

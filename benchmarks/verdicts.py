@@ -186,16 +186,25 @@ class Claim:
         """Return `HOLDS`, `CONTRADICTED`, `UNDECIDED`, or `NOT_MEASURED` without cells."""
         if not self.cells:
             return NOT_MEASURED
+        met, failed, nearly = self.counts
+        if 2 * failed >= len(self.cells) if self.most else failed:
+            return CONTRADICTED
+        return HOLDS if not nearly and 2 * met > len(self.cells) else UNDECIDED
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Return how many cells meet it, fail it, and nearly fail it.
+
+        A cell fails a claim of every cell beyond the limit raised for all its comparisons, as the
+        verdict says; beyond that of the cell alone it nearly does.
+        """
         met = sum(cell.met for cell in self.cells)
         failed = sum(cell.failed for cell in self.cells)
         if self.most:
-            if 2 * failed >= len(self.cells):
-                return CONTRADICTED
-            return HOLDS if 2 * met > len(self.cells) else UNDECIDED
+            return met, failed, 0
         bound = _raised(sum(cell.comparisons for cell in self.cells))
-        if any(cell.toward < -bound for cell in self.cells):
-            return CONTRADICTED
-        return HOLDS if not failed and 2 * met > len(self.cells) else UNDECIDED
+        beyond = sum(cell.toward < -bound for cell in self.cells)
+        return met, beyond, failed - beyond
 
     @property
     def reading(self) -> str:
@@ -211,9 +220,9 @@ class Claim:
         form = f"({self.form}) " if self.form else ""
         if not self.cells:
             return f"{form}**Not measured.** {self.evidence}".rstrip()
-        met = sum(cell.met for cell in self.cells)
-        failed = sum(cell.failed for cell in self.cells)
+        met, failed, nearly = self.counts
         counts = f"met in {met} of {len(self.cells)} cells, failed in {failed}"
+        counts += f", nearly failed in {nearly}" if nearly else ""
         return f"{form}**{self.verdict.capitalize()}** ({counts}). {self.evidence}".rstrip()
 
 

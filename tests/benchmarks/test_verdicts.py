@@ -135,6 +135,15 @@ class TestClaim:
 
 
 class TestTogether:
+    def test_counts_and_verdict_have_one_limit(self):
+        # Of two cells at 2.1 standard errors each alone would fail; both together, by chance.
+        claim = Claim("It is less.", [Cell(-2.1), Cell(-2.1)])
+        assert claim.verdict == UNDECIDED and claim.counts == (0, 0, 2)
+        assert "failed in 0, nearly failed in 2)" in claim.line()
+        failed = Claim("It is less.", [Cell(-2.1), Cell(-2.5)])
+        assert failed.verdict == CONTRADICTED and failed.counts == (0, 1, 1)
+        assert Claim("It is less.", [Cell(-2.1)] * 2, most=True).counts == (0, 2, 0)
+
     def test_all_of_some_are_as_good_as_the_least(self):
         cell = verdicts.both([Cell(5.0, 2), Cell(-3.0)])
         assert cell.toward == -3 and cell.comparisons == 3
