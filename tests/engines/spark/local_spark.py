@@ -21,12 +21,17 @@ JAVA = "default-jre-headless"
 WARM = Path(__file__).parent / "workers" / "warm_daemon.py"
 
 
-def start(master: str = "local[2,2]", **settings: str) -> Any:
-    """Return a session; a task may fail once before its job does."""
+def java_or_skip() -> None:
+    """Find Java, or install it; skip the test where neither can be."""
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         install(JAVA)
         if shutil.which("java") is None:
             pytest.skip(f"Java is not here: install it (Debian, Ubuntu: apt-get install {JAVA})")
+
+
+def start(master: str = "local[2,2]", **settings: str) -> Any:
+    """Return a session; a task may fail once before its job does."""
+    java_or_skip()
     with warnings.catch_warnings(action="ignore"):
         from pyspark.sql import SparkSession
 

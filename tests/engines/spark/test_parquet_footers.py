@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from lapwing.engines.spark import spark_rows
-from lapwing.engines.spark.spark_rows import footers
+from lapwing.engines.spark.spark_rows import ParquetFooter, footers
 from lapwing.errors import FormatError
 
 
@@ -23,8 +23,8 @@ def test_of_files_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     paths = [tmp_path / "a b%.parquet", tmp_path / "wide.parquet"]
     assert paths[1].stat().st_size > 2 * spark_rows._TAIL
     named = [path.as_uri() for path in paths]
-    assert [found["whose"] for found in footers(None, named)] == [path.name for path in paths]
-    assert [found["whose"] for found in footers(None, named[::-1])] == [
+    assert [found.words["whose"] for found in footers(None, named)] == [path.name for path in paths]
+    assert [found.words["whose"] for found in footers(None, named[::-1])] == [
         "wide.parquet",
         paths[0].name,
     ]
@@ -35,6 +35,6 @@ def test_of_files_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for name in ("empty", "cut", "long"):
         with pytest.raises(FormatError, match=f"^{name}.parquet cannot be read as Parquet"):
             footers(None, [str(tmp_path / f"{name}.parquet")])
-    assert footers(None, [str(tmp_path / "closed.parquet")]) == [{}]
+    assert footers(None, [str(tmp_path / "closed.parquet")]) == [ParquetFooter({}, None)]
     with pytest.raises(FileNotFoundError, match=r"'none\.parquet'"):
         footers(None, [f"file:{tmp_path}/none.parquet"])

@@ -353,6 +353,70 @@ def test_work_that_is_left_is_stopped(session: Any, tmp_path: Path) -> None:
     thread.join()
 
 
+def test_a_join_of_two_surveys(session: Any, survey: Survey, tmp_path: Path) -> None:
+    """Whose reports a column holds is said by the files that it comes from, not by all others."""
+    weight = Survey("weight", survey.randomizer)
+    people = pa.table({"v": np.arange(40.0), "person": [f"p{row}" for row in range(40)]})
+    frames = []
+    for number, one in enumerate((survey, weight)):
+        out = tmp_path / f"{number}.parquet"
+        arrow.randomize(people, one, column="v", by="person", output=out)
+        frames.append(session.read.parquet(str(out)))
+    ours, theirs = (df.withColumnRenamed("report", f"r{n}") for n, df in enumerate(frames))
+    joined = ours.join(theirs, "person").where("person != 'p3'").orderBy("person")
+    assert engine.tally(joined, survey, column="r0").total == 39
+    assert engine.tally(joined.selectExpr("r1 AS report"), weight).total == 39
+    for df, column, one in (
+        (joined, "r0", weight),
+        (frames[0].union(frames[1]), "report", survey),
+        (frames[1].union(frames[0]), "report", weight),
+    ):
+        with pytest.raises(MismatchError, match="holds reports of survey"):
+            engine.tally(df, one, column=column)
+
+
+def test_flipped_bits_are_refused_or_change_nothing(
+    session: Any, survey: Survey, tmp_path: Path
+) -> None:
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    key = spark_rows._CHECKED
+    codes = survey.randomize(np.arange(2000) % 100, rng=lw.seeded(1)).data.ravel()
+    table = pa.table({"report": pa.array([bytes([code]) for code in codes], pa.binary(1))})
+    path = tmp_path / "a.parquet"
+    parquet.write_table(
+        table,
+        path,
+        use_dictionary=False,
+        write_page_checksum=True,
+        compression="none",
+        row_group_size=1000,
+        store_schema=False,
+    )
+    content = path.read_bytes()
+    whole = engine.tally(session.read.parquet(str(path)), survey, column="report").tally
+    assert session.conf.get(key) == "true"
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    # Among them: rows of a page, of a group and of the file, and where a group lies.
+    positions = [5, 20, *range(60, footer, 500), *range(footer, len(content) - 8, 60)]
+    refused = 0
+    for number, position in enumerate(positions):
+        damaged = bytearray(content)
+        damaged[position] ^= 1 << number % 8
+        other = tmp_path / f"{number}.parquet"
+        other.write_bytes(damaged)
+        try:
+            df = session.read.parquet(str(other))
+            assert engine.tally(df, survey, column="report").tally == whole, position
+        except (LapwingError, PySparkException, Py4JError):  # the last two from `read`
+            refused += 1
+    assert refused >= len(range(60, footer, 500))
+    unchecked = session.read.option(key, "false").parquet(str(path))
+    with pytest.raises(ArgumentError, match="damaged pages would be counted"):
+        engine.tally(unchecked, survey, column="report")
+
+
 def test_a_column_without_values_is_told_of_once(read: Callable[..., Any], tmp_path: Path) -> None:
     table = pa.table({"v": [*[None] * 90, *[3600.0] * 120, *[5.0] * 190]})
     domain = Interval(0, 60, bins=16, missing="bin")

@@ -15,8 +15,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import unquote
 
-from lapwing.engines.arrow.inputs import pyarrow_or_error, reading
-from lapwing.engines.arrow.table_reader import BATCH_ROWS, TABLES, Table, held_table, open_table
+from lapwing.engines.arrow.inputs import pyarrow_or_error, reading, without_causes
+from lapwing.engines.arrow.table_reader import (
+    BATCH_ROWS,
+    TABLES,
+    Table,
+    all_rows,
+    check_footer,
+    held_table,
+    open_table,
+)
 from lapwing.errors import ArgumentError, FormatError, kind_of
 from lapwing.protocol.domains.text_values import Decimal
 
@@ -82,6 +90,7 @@ def _files_in(
         yield path, {key: unquote(value) for key, sign, value in pairs if sign}
 
 
+@without_causes
 def tables_of(dataset: Any, *, header: bool = True, decimal: Decimal | None = None) -> list[Table]:
     """Return the tables that a data set stands for.
 
@@ -334,10 +343,13 @@ class _Scanned:
     def groups(self, columns: list[str], places: list[int] | None, rows: int) -> Iterator[Any]:
         """Yield the batches of some of its row groups."""
         part = self.scanned
+        chosen = list(part.row_groups)
         if places is not None:
-            chosen = [part.row_groups[place].id for place in places]
-            part = part.subset(row_group_ids=chosen, schema=self.schema)
-        yield from self._scan(part, columns, rows)
+            chosen = [chosen[place] for place in places]
+            part = part.subset(row_group_ids=[one.id for one in chosen], schema=self.schema)
+        number = sum(one.num_rows for one in chosen)
+        read = self._scan(part, columns, rows)
+        yield from all_rows(read, number) if columns else read
 
     def batches(self, columns: list[str]) -> Iterator[Any]:
         yield from self._scan(self.scanned, columns, BATCH_ROWS)
@@ -387,6 +399,8 @@ def _fragments(dataset: Any, decimal: Decimal | None) -> list[Table]:
         stored = isinstance(fragment, arrow_dataset.ParquetFileFragment)
         with reading(path):
             said = fragment.physical_schema.metadata
+            if stored:
+                check_footer(fragment.metadata)
             whole = not stored or len(fragment.row_groups) == fragment.metadata.num_row_groups
         local = isinstance(getattr(fragment, "filesystem", None), LocalFileSystem)
         held = _Scanned(dataset.schema.with_metadata(said), fragment, stored)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import io
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ParamSpec, TypeVar
 
-from lapwing.errors import FormatError, MissingExtraError
+from lapwing.errors import EngineError, FormatError, LapwingError, MissingExtraError
 from lapwing.protocol.domains.text_values import Decimal
 
 CSV_BLOCK = 4 * 2**20
@@ -69,6 +70,48 @@ def _reason(message: str, path: Path, *, header: bool) -> str:
     if " " in name and "." not in name:  # no file: "the table", "partition 3"
         return "cannot be read: the program that gives its rows failed"
     return f"cannot be read as {kind}: it is damaged, or something else"
+
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+def without_causes(work: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Return a function whose errors carry no other error: that may quote a person's value.
+
+    An error that is raised ``from None`` still has its context. So all of it is forgotten here, and
+    what readers of tables raise becomes an error that names its kind.
+    """
+
+    @wraps(work)
+    def run(*args: Arguments.args, **more: Arguments.kwargs) -> Result:
+        failure: Exception
+        try:
+            return work(*args, **more)
+        except LapwingError as error:
+            failure = error
+        except Exception as error:
+            package = type(error).__module__.partition(".")[0]
+            if package in ("py4j", "pyspark"):
+                failure = EngineError(
+                    f"Spark could not do the job ({type(error).__name__}), and nothing was counted "
+                    "or written; its log says more"
+                )
+            elif isinstance(error, UnicodeError) or package in _QUOTING:
+                failure = FormatError(
+                    f"the input cannot be read ({type(error).__name__}): it is damaged, or has "
+                    "columns of a kind that Arrow does not know"
+                )
+            else:
+                raise
+        failure.__cause__ = failure.__context__ = None
+        raise failure
+
+    return run
+
+
+_QUOTING = ("pyarrow", "polars", "pandas")
+"""Packages whose errors quote what they read."""
 
 
 STDIN = Path("-")

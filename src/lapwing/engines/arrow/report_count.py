@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.engines.arrow.arrow_values import labels_of
+from lapwing.engines.arrow.inputs import without_causes
 from lapwing.engines.arrow.text_columns import without_views
 from lapwing.errors import ArgumentError, MismatchError, ReportError, TallyError
 from lapwing.protocol.messages.group_tallies import MINIMUM, GroupTallies, check_groups
@@ -264,6 +265,7 @@ def count_from_document(document: Mapping[str, Any]) -> ReportCount:
     return ReportCount(groups, document["grouped"], document["refused"])
 
 
+@without_causes
 def count(
     batch: Any,
     survey: Survey,

@@ -17,7 +17,7 @@ from typing import Any
 from lapwing.documents import canonical, parse
 from lapwing.engines.arrow.column_values import at_rows
 from lapwing.engines.arrow.dataset_tables import COMPACT, files_of, tables_of, with_constants
-from lapwing.engines.arrow.inputs import STDIN, input_name, pyarrow_or_error
+from lapwing.engines.arrow.inputs import STDIN, input_name, pyarrow_or_error, without_causes
 from lapwing.engines.arrow.ordered_work import Advance, in_order, threads_or_all, unwatched
 from lapwing.engines.arrow.report_count import (
     FileCount,
@@ -213,6 +213,7 @@ def _of_table(table: Table, survey: Survey, column: str | None, by: str | None) 
     return ReportSource(table, survey, found, by)
 
 
+@without_causes
 def tally(
     dataset: Any,
     survey: Survey,

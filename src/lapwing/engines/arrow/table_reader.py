@@ -120,13 +120,40 @@ def parquet_file(path: Path) -> Any:
     from pyarrow import parquet
 
     # Without pre-buffering, a column of a row group is read in pieces and not as a whole.
-    return parquet.ParquetFile(
+    file = parquet.ParquetFile(
         str(path),
         pre_buffer=False,
         buffer_size=2**20,
         page_checksum_verification=True,
         coerce_int96_timestamp_unit="us",  # else far dates overflow
     )
+    check_footer(file.metadata)
+    return file
+
+
+def check_footer(about: Any) -> None:
+    """Raise pyarrow.ArrowInvalid when a footer, which has no checksum, contradicts itself.
+
+    Parameters
+    ----------
+    about : pyarrow.parquet.FileMetaData
+    """
+    # Nothing is asked of a column: some damage of that ends the process in Arrow.
+    rows = [about.row_group(place).num_rows for place in range(about.num_row_groups)]
+    if about.num_rows != sum(rows) or min(rows, default=0) < 0:
+        raise pyarrow_or_error().ArrowInvalid("the numbers of rows in the footer disagree")
+
+
+def all_rows(batches: Iterator[Any], number: int) -> Iterator[Any]:
+    """Yield batches; pyarrow.ArrowInvalid when they have another number of rows than they should.
+
+    The header of a page has no checksum, and says how many values the page holds.
+    """
+    for batch in batches:
+        number -= batch.num_rows
+        yield batch
+    if number:
+        raise pyarrow_or_error().ArrowInvalid("the pages hold another number of rows")
 
 
 BATCH_ROWS = 65_536
@@ -342,9 +369,11 @@ class Table:
 
     def _parquet(self, columns: list[str], groups: list[int] | None, rows: int) -> Iterator[Any]:
         # One thread: several files or parts are read beside each other by whoever asks for that.
-        yield from parquet_file(self.path).iter_batches(
-            rows, row_groups=groups, columns=columns, use_threads=False
-        )
+        file = parquet_file(self.path)
+        places = range(file.metadata.num_row_groups) if groups is None else groups
+        number = sum(file.metadata.row_group(place).num_rows for place in places)
+        read = file.iter_batches(rows, row_groups=groups, columns=columns, use_threads=False)
+        yield from all_rows(read, number) if columns else read
 
     def _csv(self, columns: Sequence[str]) -> Iterator[Any]:
         arrow = pyarrow_or_error()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lapwing.documents import check_absent, fingerprint, replacing
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.dataset_tables import tables_of
+from lapwing.engines.arrow.inputs import without_causes
 from lapwing.engines.arrow.ordered_work import Advance, threads_or_all, unwatched
 from lapwing.engines.arrow.report_folder import ReportFolder
 from lapwing.engines.arrow.report_tables import (
@@ -60,6 +61,7 @@ class Reading:
     decimal: Decimal | None = None
 
 
+@without_causes
 def randomize(
     dataset: Any,
     survey: Survey,
@@ -222,6 +224,7 @@ def _write_folder(
     return total
 
 
+@without_causes
 def summarize(
     dataset: Any,
     domain: Domain,

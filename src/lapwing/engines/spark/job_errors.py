@@ -67,6 +67,12 @@ def task(version: str, job: str, given: dict[str, Any]) -> Callable[[Batches], B
                 position=getattr(error, "position", None),
                 partition=worker_jobs.partition(),
             ) from None
+        except (ValueError, TypeError) as error:  # they may quote a value
+            raise fail(
+                kind="FormatError",
+                message=f"the rows of a partition cannot be read ({type(error).__name__})",
+                position=None,
+            ) from None
 
     return run
 
@@ -142,7 +148,7 @@ def _raise(error: Exception, rows: SparkRows, columns: list[str]) -> NoReturn:
     raise EngineError(
         f"Spark could not do the job ({condition or type(error).__name__}), and nothing was "
         "counted or written; its log says more"
-    ) from error
+    ) from None
 
 
 def _unfit(what: str) -> EngineError:

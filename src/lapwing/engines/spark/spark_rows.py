@@ -12,14 +12,14 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from lapwing.engines.arrow.inputs import PARQUET, pyarrow_or_error
 from lapwing.engines.arrow.report_tables import KEYS
-from lapwing.engines.arrow.table_reader import Table, words_in_footer
+from lapwing.engines.arrow.table_reader import Table, check_footer, words_in_footer
 from lapwing.errors import ArgumentError, EngineError, FormatError, kind_of
 
 
@@ -34,11 +34,14 @@ class SparkRows:
         Its names and types; it holds no rows.
     from_files : bool
         Whether it is nothing but files, which must say whose reports they hold.
+    stored_rows : list of int or None
+        What the footers say that were read so far; None where one is encrypted.
     """
 
     df: Any
     table: Table
     from_files: bool = False
+    stored_rows: list[int | None] = field(default_factory=list, init=False)
 
     @classmethod
     def of(cls, df: Any) -> SparkRows:
@@ -50,6 +53,10 @@ class SparkRows:
                 f"the input must be a DataFrame of pyspark.sql, got {kind_of(df)}; "
                 "lapwing.engines.arrow reads files and tables in memory"
             )
+        for relation in relations(df):
+            relation.check_reading()
+        if jvm_of(df.sparkSession) is None:
+            df.sparkSession.conf.set(_CHECKED, "true")
         return cls(df, typed_table(df, "the data frame"))
 
     def select(self, columns: Sequence[str]) -> Any:
@@ -58,21 +65,185 @@ class SparkRows:
         return self.df.selectExpr([quoted(name) for name in columns])
 
     def words(self, column: str) -> list[tuple[Path, Mapping[str, str]]]:
-        """Return what is said beside a column of reports, in the frame's schema and in each file.
+        """Return what is said beside a column of reports, in the frame's schema and in its files.
+
+        These are the files that the column comes from: others of a join may be of another survey.
 
         Cost: the end of each Parquet file is read once. A session of Spark Connect cannot read
         them, and says what the schema says.
         """
         found: list[tuple[Path, Mapping[str, str]]] = []
-        for field in self.df.schema.fields:
-            if field.name == column:
-                said = {str(key): str(word) for key, word in field.metadata.items()}
+        for one in self.df.schema.fields:
+            if one.name == column:
+                said = {str(key): str(word) for key, word in one.metadata.items()}
                 found.append((self.table.path, {key: said[key] for key in KEYS if key in said}))
         if jvm_of(self.df.sparkSession) is not None:
-            files = [name for name in self.df.inputFiles() if name.lower().endswith(PARQUET)]
+            files = [
+                name for name in files_behind(self.df, column) if name.lower().endswith(PARQUET)
+            ]
             names = (Path(file_name(name)) for name in files)
-            found += zip(names, footers(self.df.sparkSession, files), strict=True)
+            ends = footers(self.df.sparkSession, files)
+            self.stored_rows[:] = [end.rows for end in ends]
+            found += zip(names, (end.words for end in ends), strict=True)
         return found
+
+    def check_all_rows(self, number: int) -> None:
+        """Raise FormatError when Spark read other rows than the files have that are all it reads.
+
+        A footer has no checksum, and Spark passes over a row group whose place in it is damaged.
+        """
+        if self.stored_rows and None not in self.stored_rows and _is_plain(self.df):
+            stored = sum(rows for rows in self.stored_rows if rows is not None)
+            if stored != number:
+                raise FormatError(
+                    f"the files say that they hold {stored:,} rows, Spark read {number:,}; a file "
+                    "is damaged, or was changed meanwhile; nothing was counted"
+                )
+
+
+_CHECKED = "parquet.page.verify-checksum.enabled"
+"""Spark's setting: whether the checksums of Parquet's pages are compared when they are read."""
+
+
+@dataclass(frozen=True)
+class _Relation:
+    """Files that a data frame reads.
+
+    Parameters
+    ----------
+    node : org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+        A leaf of its plan.
+    relation : org.apache.spark.sql.execution.datasources.HadoopFsRelation
+    """
+
+    node: Any
+    relation: Any
+
+    @property
+    def files(self) -> list[str]:
+        """Their addresses."""
+        return list(self.relation.location().inputFiles())
+
+    def check_reading(self) -> None:
+        """Have the checksums of pages compared; ArgumentError where a reader would log values.
+
+        The setting stays in the session: another job of it may be at work at the same time.
+        """
+        options = {
+            str(key).lower(): str(word).lower()
+            for key, word in (_pair(one) for one in _items(self.relation.options().toSeq()))
+        }
+        if options.get("mode") == "failfast":
+            raise ArgumentError(
+                f"{self._name} is read in the mode FAILFAST of Spark, which writes what it cannot "
+                "parse into its logs; read it in the mode PERMISSIVE: such values are missing, and "
+                "where the survey refuses missing values, the error says the file and the row"
+            )
+        session = self.relation.sparkSession()
+        session.conf().set(_CHECKED, "true")
+        state = session.sessionState()
+        said = state.newHadoopConfWithOptions(self.relation.options()).get(_CHECKED)
+        if said != "true":
+            raise ArgumentError(
+                f"{self._name} is read with {_CHECKED}={said}, so damaged pages would be counted; "
+                "read it without that option"
+            )
+
+    @property
+    def _name(self) -> str:
+        return file_name(next(iter(self.files), "the input"))
+
+
+def relations(df: Any) -> list[_Relation]:
+    """Return the files that a data frame reads; none of a session of Spark Connect."""
+    if jvm_of(df.sparkSession) is None:
+        return []
+    leaves = _items(df._jdf.queryExecution().analyzed().collectLeaves())
+    return [one for one in map(_relation, leaves) if one is not None]
+
+
+def _relation(node: Any) -> _Relation | None:
+    if not node.getClass().getSimpleName().startswith("LogicalRelation"):
+        return None
+    relation = node.relation()
+    files = relation.getClass().getSimpleName() == "HadoopFsRelation"
+    return _Relation(node, relation) if files else None
+
+
+def _items(sequence: Any) -> list[Any]:
+    """Return the elements of a Seq of Scala."""
+    return [sequence.apply(place) for place in range(sequence.size())]
+
+
+def _pair(two: Any) -> tuple[Any, Any]:
+    return two._1(), two._2()
+
+
+def files_behind(df: Any, column: str) -> list[str]:
+    """Return the files from which a column of a data frame comes: all of them where none can tell.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        Of a classic session.
+    column : str
+    """
+    plan = df._jdf.queryExecution().analyzed()
+    found = [one for one in _items(plan.output()) if one.name() == column]
+    files: list[str] | None = [] if found else None
+    for attribute in found:
+        behind = _behind(plan, attribute)
+        files = None if files is None or behind is None else files + behind
+    return list(df.inputFiles()) if files is None else sorted(set(files))
+
+
+def _is_plain(df: Any) -> bool:
+    """Return whether a data frame has all rows of some files of Parquet, and no others."""
+    node = df._jdf.queryExecution().analyzed()
+    while node.getClass().getSimpleName() in (
+        "Project",
+        "SubqueryAlias",
+        "RepartitionByExpression",
+    ):
+        node = node.children().apply(0)
+    relation = _relation(node)
+    return relation is not None and all(name.lower().endswith(PARQUET) for name in relation.files)
+
+
+_BY_PLACE = ("Union", "Intersect", "Except")
+"""Steps whose columns are those of all their inputs, one under the other."""
+
+
+def _behind(node: Any, attribute: Any) -> list[str] | None:
+    """Return the files behind a column of a step of a plan; None where nobody can tell."""
+    children = _items(node.children())
+    if not children:
+        relation = _relation(node)
+        return None if relation is None else relation.files
+    if node.getClass().getSimpleName() in _BY_PLACE:
+        names = [one.exprId() for one in _items(node.output())]
+        place = names.index(attribute.exprId())
+        asked = [(child, child.output().apply(place)) for child in children]
+    else:
+        asked = [(child, attribute) for child in children if child.outputSet().contains(attribute)]
+        if not asked:
+            for made in _items(node.expressions()):
+                if (
+                    made.getClass().getSimpleName() != "Alias"
+                    or made.exprId() != attribute.exprId()
+                ):
+                    continue
+                for used in _items(made.references().toSeq()):
+                    asked += [(one, used) for one in children if one.outputSet().contains(used)]
+    if not asked:
+        return None
+    files: list[str] = []
+    for child, used in asked:
+        behind = _behind(child, used)
+        if behind is None:
+            return None
+        files += behind
+    return files
 
 
 def quoted(name: str) -> str:
@@ -127,8 +298,24 @@ def file_name(uri: str) -> str:
     return Path(unquote(urlsplit(uri).path)).name
 
 
-def footers(session: Any, uris: list[str]) -> list[dict[str, str]]:
-    """Return what the footer of each file says beside its columns.
+@dataclass(frozen=True)
+class ParquetFooter:
+    """What the end of a file says.
+
+    Parameters
+    ----------
+    words : mapping
+        Beside its columns.
+    rows : int or None
+        In the file; None where the footer is encrypted.
+    """
+
+    words: Mapping[str, str]
+    rows: int | None
+
+
+def footers(session: Any, uris: list[str]) -> list[ParquetFooter]:
+    """Return what the footer of each file says.
 
     Parameters
     ----------
@@ -153,7 +340,7 @@ def footers(session: Any, uris: list[str]) -> list[dict[str, str]]:
             found = pool.map(lambda place: _tail_of_remote(jvm, conf, uris[place]), elsewhere)
             for place, tail in zip(elsewhere, found, strict=True):
                 tails[place] = tail
-    return [_words(tail, uri) for tail, uri in zip(tails, uris, strict=True)]
+    return [_footer(tail, uri) for tail, uri in zip(tails, uris, strict=True)]
 
 
 def _tail_of_local(uri: str) -> bytes:
@@ -197,21 +384,24 @@ def _whole_footer(read: Any) -> bytes:
     return read(needed) if tail.endswith(_MAGIC) and needed > len(tail) else tail
 
 
-def _words(tail: bytes, uri: str) -> dict[str, str]:
+def _footer(tail: bytes, uri: str) -> ParquetFooter:
     import pyarrow as pa
     from pyarrow import parquet
 
     if tail.endswith(_ENCRYPTED):
-        return {}  # lapwing writes none such; Spark may know the key
+        return ParquetFooter({}, None)  # lapwing writes none such; Spark may know the key
     try:
-        said = parquet.read_metadata(pa.BufferReader(tail)).metadata or {}
+        about = parquet.read_metadata(pa.BufferReader(tail))
+        check_footer(about)
     except (pa.ArrowException, OSError):
         raise FormatError(
             f"{file_name(uri)} cannot be read as Parquet; it is damaged, or of another kind"
         ) from None
-    return words_in_footer(
-        {key.decode(errors="replace"): word.decode(errors="replace") for key, word in said.items()}
-    )
+    said = {
+        key.decode(errors="replace"): word.decode(errors="replace")
+        for key, word in (about.metadata or {}).items()
+    }
+    return ParquetFooter(words_in_footer(said), about.num_rows)
 
 
 def jvm_of(session: Any) -> Any:

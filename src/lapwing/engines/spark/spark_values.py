@@ -31,6 +31,7 @@ import numpy as np
 
 from lapwing.engines.arrow.arrow_values import labels_of
 from lapwing.engines.arrow.column_values import ColumnValues
+from lapwing.engines.arrow.inputs import without_causes
 from lapwing.engines.arrow.report_count import ReportCount, check_report_type
 from lapwing.engines.arrow.report_tables import (
     check_label_column,
@@ -63,6 +64,7 @@ MERGING_TASKS = 8
 """Most tasks that add up the counts of all others, where those are large."""
 
 
+@without_causes
 def tally(
     df: Any,
     survey: Survey,
@@ -135,6 +137,7 @@ def tally(
     table = answered(rows, columns, counts.toArrow)
     total = ReportCount({}, bool(labels)) + added(table.to_batches(), survey)
     check_number(total, most_groups)
+    rows.check_all_rows(total.total + total.refused)
     return total
 
 
@@ -175,6 +178,7 @@ PARTIAL = "task int, content binary"
 """The schema of a partition's counts."""
 
 
+@without_causes
 def randomize(
     df: Any,
     survey: Survey,
@@ -283,6 +287,7 @@ def _reading(values: ColumnValues) -> dict[str, Any]:
     }
 
 
+@without_causes
 def summarize(
     df: Any,
     domain: Domain,
