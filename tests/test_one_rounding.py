@@ -19,7 +19,7 @@ SCREENS = [
     *(SOURCE / "results").glob("*.py"),
     *(SOURCE / "service" / "pages").glob("*.py"),
     SOURCE / "service" / "results.py",
-    SOURCE / "service" / "shown_counts.py",
+    SOURCE / "service" / "survey_states.py",
 ]
 """What people read is written here."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import secrets
 import signal
@@ -125,9 +126,13 @@ class Site:
 
 @asynccontextmanager
 async def site(
-    folder: Path, *, settings: Settings | None = None, beside: bool = False
+    folder: Path,
+    *,
+    settings: Settings | None = None,
+    beside: bool = False,
+    database: str | None = None,
 ) -> AsyncIterator[Site]:
-    """A collector over an SQLite file.
+    """A collector over an SQLite file, or over the database of an address.
 
     Parameters
     ----------
@@ -135,9 +140,10 @@ async def site(
     settings : Settings, optional
     beside : bool
         Whether what goes on beside requests goes on: else a test lets the clock tick itself.
+    database : str, optional
     """
     clock, log = Clock(), io.StringIO()
-    store = open_store(str(folder / "collector.sqlite"))
+    store = open_store(database or str(folder / "collector.sqlite"))
     try:
         collector = Collector(
             store,
@@ -156,7 +162,7 @@ async def site(
         finally:
             await collector.stop()
     finally:
-        store.close()
+        await asyncio.to_thread(store.close)  # that of PostgreSQL has a loop of its own
 
 
 def problem(answer: httpx.Response) -> str:

@@ -97,10 +97,11 @@ def test_a_result_is_what_the_library_decodes(tmp_path: Path) -> None:
             assert alarm["sounds"] is told.sounds and alarm["sentence"] == told.sentence
             assert alarm["p_value"] == pytest.approx(told.p_value)
 
-            # Reports that come later are in the next answer.
-            await fill(here, NUMBERS, VALUES[:500])
-            later = strict(await here.done("GET", f"{path}/results/e"))
-            assert later["reports"] == 3500
+            # Reports that come later are in the next look.
+            for reports in (3000, 4000):
+                await fill(here, NUMBERS, VALUES[:500])
+                later = strict(await here.done("GET", f"{path}/results/e"))
+                assert later["reports"] == later["look"]["reports"] == reports
 
     asyncio.run(run())
 
@@ -220,7 +221,12 @@ def test_nothing_is_shown_of_too_few(tmp_path: Path) -> None:
             await here.done("GET", f"{path}/tallies/e")
             await here.done("GET", f"{path}/tallies/e?segment=north")
             await fill(here, LABELS, [1] * 30, segment=2)
-            # All, less the north, would be the thirty of the south.
+            # All, less the north, would be the thirty of the south: the look stays.
+            for segment in ("", "?segment=north"):
+                tally = (await here.done("GET", f"{path}/tallies/e{segment}")).json()
+                assert tally["reports"] == [100]
+            await here.done("POST", f"{path}/epochs/e/close")
+            await here.done("POST", f"{path}/epochs/e/close")
             for segment in ("north", "south"):
                 answer = await here.ask("GET", f"{path}/tallies/e?segment={segment}")
                 assert (answer.status_code, problem(answer)) == (403, "too-few-reports")
@@ -242,15 +248,15 @@ def test_what_became_too_few_between_two_looks_is_not_shown(
             await fill(here, survey, [1] * 9, segment=1)
             before = list(store.export(survey.fingerprint))
             await fill(here, survey, [1], segment=1)
-            look = store.totals
+            look = store.look
 
-            def looked(fingerprint: str) -> Any:
-                found = look(fingerprint)
+            def looked(fingerprint: str, epoch: str, *, now: float) -> Any:
+                found = look(fingerprint, epoch, now=now)
                 store.delete_survey(fingerprint)
                 store.import_(before)
                 return found
 
-            monkeypatch.setattr(store, "totals", looked)
+            monkeypatch.setattr(store, "look", looked)
             answer = await here.ask("GET", f"{path}/{where}{segment}")
             assert (answer.status_code, problem(answer)) == (403, "too-few-reports")
             monkeypatch.undo()

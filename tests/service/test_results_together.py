@@ -55,7 +55,9 @@ def test_two_surveys_give_the_answer_of_the_library(tmp_path: Path) -> None:
                 both = meant()
                 np.testing.assert_allclose(found["curve"]["columns"]["share"], both.mass)
                 assert found["reports"] == both.reports == 900 + added
-                assert found["together"] == [{"survey": SECOND.fingerprint, "epoch": "f"}]
+                (other,) = found["together"]
+                assert (other["survey"], other["epoch"]) == (SECOND.fingerprint, "f")
+                assert other["look"]["reports"] == 600 + added
                 assert found["guarantee_text"] == str(both.guarantee)
                 assert len(found["provenance"]["together"]) == 2
             again = (await here.done("GET", f"{path}/results/e")).json()

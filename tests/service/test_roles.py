@@ -92,6 +92,41 @@ def test_counters_are_for_a_role_unless_they_are_open(tmp_path: Path) -> None:
             await here.send(batch_of(SURVEY, 1, 2))
             assert counted in (await here.done("GET", "/metrics", token=None)).text
 
+
+def test_counters_of_fewer_reports_than_the_minimum_are_for_an_admin(tmp_path: Path) -> None:
+    def of_uploads(text: str) -> list[str]:
+        names = ("uploads", "reports", "groups", "grouped", "storing")
+        starts = tuple(f"lapwing_{name}_" for name in names)
+        return [line for line in text.splitlines() if line.startswith(starts)]
+
+    async def run() -> None:
+        async with site(tmp_path, settings=Settings(open_counters=True)) as here:
+            await here.publish(SURVEY, minimum=5)
+            seen = []
+            for reports in (4, 1, 1, 3, 1):
+                await here.send(batch_of(SURVEY, *[1] * reports))
+                live = (await here.done("GET", "/metrics")).text
+                told = [
+                    (await here.done("GET", "/metrics", token=token)).text
+                    for token in (ANALYST, None)
+                ]
+                assert of_uploads(told[0]) == of_uploads(told[1])
+                counts = [
+                    line.split()[1]
+                    for text in (live, told[0])
+                    for line in text.splitlines()
+                    if line.startswith("lapwing_reports_total")
+                ]
+                seen.append((*counts, of_uploads(told[0])))
+            assert [row[:2] for row in seen] == [
+                ("4", "0"),
+                ("5", "5"),
+                ("6", "5"),
+                ("9", "5"),
+                ("10", "10"),
+            ]
+            assert seen[1][2] == seen[2][2] == seen[3][2] and len(seen[0][2]) > 10
+
     asyncio.run(run())
 
 

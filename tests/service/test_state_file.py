@@ -138,6 +138,41 @@ def test_a_log_is_the_same_elsewhere(store: Store, target: Store) -> None:
     assert codes(target, HASHED) == codes(store, HASHED) == [5, 5, 5, 6, 6, 6, 7]
 
 
+@pytest.mark.parametrize("survey", [SEGMENTED, HASHED])
+def test_the_look_that_is_shown_goes_along(store: Store, target: Store, survey: lw.Survey) -> None:
+    publish(store, survey)
+    fingerprint = survey.fingerprint
+    store.store([upload([3] * 1000, survey, segment=1 if survey.segments else 0)])
+    look = store.look(fingerprint, "w1", now=7200)
+    assert look is not None and look.total == 1000 and look.hour == 7200
+    store.store([upload([4] * 999, survey)])
+    assert store.look(fingerprint, "w1", now=7200) == look
+    for folded in range(2):
+        written = [json.loads(line) for line in store.export(fingerprint)][:-1]
+        target.import_(sealed(written))
+        again = target.look(fingerprint, "w1", now=99_999)
+        assert again is not None and again._replace(epoch=look.epoch) == look
+        for shown in (True, False):
+            tally = store.tally(fingerprint, "w1", shown=shown)
+            assert target.tally(fingerprint, "w1", shown=shown) == tally
+            assert tally.total == (1000 if shown else 1999)
+        target.delete_survey(fingerprint)
+        fold(target)
+        while folded == 0 and store.fold(everything=True):
+            pass
+        with target._driver.writing() as transaction:
+            for table in ("looks", "look_segments", "folded", "deltas"):
+                assert not transaction.rows(f"SELECT * FROM {table}")
+            transaction.run("DELETE FROM ended")
+    (line,) = (line for line in written if "look" in line)
+    for changed, match in (
+        ([one for one in written if "look" not in one], "rows of a look must come after it"),
+        ([*written[:3], line, *written[3:]], "a look must come once, first"),
+        ([one for one in written if not one.get("rows", {}).get("look")], "as many reports as"),
+    ):
+        refused(target, changed, match)
+
+
 def test_what_comes_while_it_is_written_is_not_in_it(store: Store, target: Store) -> None:
     publish(store, SEGMENTED)
     store.store([upload([1], SEGMENTED)])

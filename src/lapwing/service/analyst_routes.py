@@ -31,8 +31,9 @@ from lapwing.service.requests import (
     endpoint,
     json_answer,
     json_of,
+    role_of,
 )
-from lapwing.service.results import Question
+from lapwing.service.results import LookDocument, Question
 from lapwing.service.survey_states import (
     AnswersKind,
     StateDocument,
@@ -119,6 +120,7 @@ class JoinedEpoch(TypedDict):
 
     survey: Fingerprint
     epoch: EpochName
+    look: LookDocument
 
 
 class ResultHead(TypedDict):
@@ -128,10 +130,12 @@ class ResultHead(TypedDict):
     name: str
     epoch: EpochName
     segment: str | None
+    look: LookDocument
     warnings: list[str]
     answers: NotRequired[AnswersKind]
     against: NotRequired[EpochName]
     against_segment: NotRequired[str | None]
+    against_look: NotRequired[LookDocument]
     together: NotRequired[list[JoinedEpoch]]
 
 
@@ -174,7 +178,8 @@ async def list_surveys(request: Request) -> Response:
 async def show_state(request: Request) -> Response:
     """Return how many reports there are, by epoch and segment, and how many were refused."""
     collector, kept = _found(request)
-    return json_answer(await state_document(collector, kept))
+    admin = role_of(request, cookie=True) == "admin"
+    return json_answer(await state_document(collector, kept, admin=admin))
 
 
 @endpoint(
@@ -182,6 +187,7 @@ async def show_state(request: Request) -> Response:
     _SURVEY + "/tallies/{epoch}",
     "The tally, for every decoder",
     *_SHOWN,
+    Problem.NO_RESULT,
     role="analyst",
     query=SegmentQuery,
     answers={200: json_of("A tally's document.", {"type": "object"})},

@@ -87,7 +87,9 @@ class Collector:
         self.life = SurveyLife(store, self.catalog, log=log, clock=clock, pool=self.readers)
         # An SQLite file has one collector.
         self.shared = settings.database.startswith("postgres")
-        self.results = Results(store, pool=self.readers, settings=settings, counters=self.counters)
+        self.results = Results(
+            store, pool=self.readers, settings=settings, counters=self.counters, clock=clock
+        )
         self.uploads = UploadPath(
             self.catalog,
             writer=self.writer,

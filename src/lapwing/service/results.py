@@ -12,7 +12,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import partial
+from typing import Annotated, Any, TypedDict, TypeVar
+
+from msgspec import Meta
 
 from lapwing.errors import NotStoredError, StoreError
 from lapwing.protocol.messages.problems import Problem
@@ -34,12 +37,21 @@ from lapwing.service.decoding_orders import (
     Wanted,
 )
 from lapwing.service.decoding_process import DecodingFailedError, DecodingProcess
-from lapwing.service.problem_answers import ProblemError, malformed, problem_of
+from lapwing.service.problem_answers import Count, ProblemError, malformed, problem_of
 from lapwing.service.settings import Settings
-from lapwing.service.shown_counts import shown_segments
+from lapwing.service.storage.looks import last_look, rests
 from lapwing.service.storage.sql_store import Store
+from lapwing.service.storage.store import Look
+from lapwing.service.survey_life import to_text
+from lapwing.service.typed_bodies import Moment
 
 Found = TypeVar("Found")
+
+Looks = dict[tuple[str, str], Look]
+"""By survey and epoch."""
+
+_ATTEMPTS = 5
+"""To read what a look showed, before another one is taken."""
 
 _LARGEST_KEPT = 2**22
 """Bytes of a picture or a table that is kept."""
@@ -90,6 +102,10 @@ class Question:
         return self.against is not None or self.against_segment is not None
 
 
+class _MovedError(Exception):
+    """A new look was taken while the last one was to be read."""
+
+
 class Results:
     """Decodes what is asked for, in processes of their own.
 
@@ -100,12 +116,21 @@ class Results:
         Where the store is asked.
     settings : Settings
     counters : Counters
+    clock : callable
+        Returns seconds since 1970.
     """
 
     def __init__(
-        self, store: Store, *, pool: Executor, settings: Settings, counters: Counters
+        self,
+        store: Store,
+        *,
+        pool: Executor,
+        settings: Settings,
+        counters: Counters,
+        clock: Callable[[], float],
     ) -> None:
         self._store = store
+        self._clock = clock
         self._pool = pool
         self._counters = counters
         self._retry = settings.retry_seconds
@@ -137,7 +162,8 @@ class Results:
             When too few reported, or there is no such epoch or segment; when the reports cannot
             say it; when decoding takes too long.
         """
-        order, made = await self._made(kept, question, "json")
+        looks: Looks = {}
+        order, made = await self._made(kept, question, "json", looks)
         head: dict[str, Any] = {
             "survey": order.key.survey,
             "name": kept.survey.name,
@@ -145,16 +171,37 @@ class Results:
             "segment": order.key.segment,
             "answers": kept.survey.answers,
         }
+        head["look"] = self._told(kept, order.key, looks)
         if order.against is not None:
-            head |= {"against": order.against.epoch, "against_segment": order.against.segment}
+            head |= {
+                "against": order.against.epoch,
+                "against_segment": order.against.segment,
+                "against_look": self._told(kept, order.against, looks),
+            }
         if order.together:
-            others = [{"survey": each.survey, "epoch": each.epoch} for each in order.together]
-            head["together"] = others
+            surveys = {other.stored.fingerprint: other for other, _ in question.together}
+            head["together"] = [
+                {
+                    "survey": each.survey,
+                    "epoch": each.epoch,
+                    "look": self._told(surveys[each.survey], each, looks),
+                }
+                for each in order.together
+            ]
         return {**head, **made.content, "warnings": list(made.warnings)}
+
+    def _told(self, kept: KeptSurvey, key: Key, looks: Looks) -> LookDocument:
+        look = looks[key.survey, key.epoch]
+        return look_document(look, kept, key.epoch, now=self._clock())
+
+    async def look(self, kept: KeptSurvey, epoch: str) -> Look | None:
+        """Return what is shown of an epoch; None while nothing is."""
+        fingerprint = kept.stored.fingerprint
+        return await self._apart(lambda: self._store.look(fingerprint, epoch, now=self._clock()))
 
     async def content(self, kept: KeptSurvey, question: Question, form: Form) -> bytes:
         """Return the same as a table ("csv") or a picture ("svg", "png")."""
-        _, made = await self._made(kept, question, form)
+        _, made = await self._made(kept, question, form, {})
         content: str | bytes = made.content
         return content.encode() if isinstance(content, str) else content
 
@@ -167,27 +214,31 @@ class Results:
             As of :meth:`document`; also of a randomizer whose reports cannot be told from forged
             ones ("cannot-be-said").
         """
-        _, made = await self._made(kept, Question(epoch=epoch, segment=segment), "alarm")
+        _, made = await self._made(kept, Question(epoch=epoch, segment=segment), "alarm", {})
         found: dict[str, Any] = made.content
         return found
 
     async def tally(self, kept: KeptSurvey, epoch: str, segment: str | None) -> Tally:
         """Return the tally of an epoch or a segment, where enough reported."""
-        return await self._read(kept, await self._key(kept, epoch, segment))
+        for _ in range(_ATTEMPTS):
+            tally = await self._read(await self._key(kept, epoch, segment, {}))
+            if tally is not None:
+                return tally
+        raise self._moved()
 
-    async def _read(self, kept: KeptSurvey, key: Key) -> Tally:
-        """Return the tally of a key that may be shown.
-
-        It is read after it was found large enough, and may have been deleted between and imported
-        again with fewer reports: so it is weighed once more.
-        """
+    async def _read(self, key: Key) -> Tally | None:
+        """Return the tally of a key that may be shown; None when a new look was taken meanwhile."""
         tally = await self._apart(
-            lambda: self._store.tally(key.survey, key.epoch, segment=key.segment)
+            lambda: self._store.tally(key.survey, key.epoch, segment=key.segment, shown=True)
         )
-        least = _least(kept, key.segment)
-        if tally.total < least:
-            raise _too_few(least)
-        return tally
+        return tally if tally.total == key.reports else None
+
+    def _moved(self) -> ProblemError:
+        return ProblemError(
+            Problem.NO_RESULT,
+            "new looks are taken all the time; ask again",
+            retry_after=self._retry,
+        )
 
     async def _apart(self, work: Callable[[], Found]) -> Found:
         try:
@@ -196,22 +247,29 @@ class Results:
             raise problem_of(error, retry_seconds=self._retry) from None
 
     async def _made(
-        self, kept: KeptSurvey, question: Question, form: Wanted
+        self, kept: KeptSurvey, question: Question, form: Wanted, looks: Looks
     ) -> tuple[Order, DecodingAnswer]:
-        order = await self._order(kept, question, form)
-        made = self._kept.get(order)
-        if made is not None:
-            self._kept.move_to_end(order)
-            return order, made
-        task = self._asked.get(order)
-        if task is None:
-            surveys = [kept, *(other for other, _ in question.together)]
-            by_print = {one.stored.fingerprint: one for one in surveys}
-            task = asyncio.create_task(self._decoded(by_print, order))
-            self._asked[order] = task
-            task.add_done_callback(lambda done: self._finished(order, done))
-        # One who goes away does not end it for the others.
-        return order, await asyncio.shield(task)
+        """Return an order and its answer, all of it from the same looks, which `looks` then has."""
+        for _ in range(_ATTEMPTS):
+            looks.clear()
+            order = await self._order(kept, question, form, looks)
+            made = self._kept.get(order)
+            if made is not None:
+                self._kept.move_to_end(order)
+                return order, made
+            task = self._asked.get(order)
+            if task is None:
+                surveys = [kept, *(other for other, _ in question.together)]
+                documents = {one.stored.fingerprint: one.stored.document for one in surveys}
+                task = asyncio.create_task(self._decoded(documents, order))
+                self._asked[order] = task
+                task.add_done_callback(partial(self._finished, order))
+            try:
+                # One who goes away does not end it for the others.
+                return order, await asyncio.shield(task)
+            except _MovedError:
+                continue
+        raise self._moved()
 
     def _finished(self, order: Order, task: asyncio.Task[DecodingAnswer]) -> None:
         self._asked.pop(order, None)
@@ -223,20 +281,22 @@ class Results:
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
 
-    async def _order(self, kept: KeptSurvey, question: Question, form: Wanted) -> Order:
+    async def _order(
+        self, kept: KeptSurvey, question: Question, form: Wanted, looks: Looks
+    ) -> Order:
         if question.together and (question.compares or question.segment is not None):
             raise malformed(
                 "surveys decoded together have no segment and no comparison; leave out both"
             )
-        key = await self._key(kept, question.epoch, question.segment)
-        together = await self._together(key, question)
+        key = await self._key(kept, question.epoch, question.segment, looks)
+        together = await self._together(key, question, looks)
         against, people = None, "same"
         if question.compares:
             epoch = question.against or question.epoch
             segment = question.against_segment
             if segment is None and question.against_segment is None:
                 segment = question.segment
-            against = await self._key(kept, epoch, segment)
+            against = await self._key(kept, epoch, segment, looks)
             if against == key:
                 raise malformed("compare with another epoch or another segment")
             if epoch != question.epoch and kept.survey.answers != "fresh":
@@ -264,14 +324,14 @@ class Results:
             question.start,
         )
 
-    async def _together(self, key: Key, question: Question) -> tuple[Key, ...]:
+    async def _together(self, key: Key, question: Question, looks: Looks) -> tuple[Key, ...]:
         """Return the keys of the tallies that are decoded with one, each of which may be shown."""
-        found = [await self._key(other, epoch, None) for other, epoch in question.together]
+        found = [await self._key(other, epoch, None, looks) for other, epoch in question.together]
         if len({key, *found}) <= len(found):
             raise malformed("an epoch of a survey is decoded together only once")
         return tuple(found)
 
-    async def _key(self, kept: KeptSurvey, epoch: str, segment: str | None) -> Key:
+    async def _key(self, kept: KeptSurvey, epoch: str, segment: str | None, looks: Looks) -> Key:
         """Return the key of a tally, or raise the problem that it may not be shown."""
         if epoch not in kept.epochs:
             raise ProblemError(Problem.UNKNOWN_EPOCH, "the survey has no epoch of this name")
@@ -279,24 +339,26 @@ class Results:
             raise ProblemError(
                 Problem.UNKNOWN_SEGMENT, "the survey declares no segment of this name"
             )
-        fingerprint = kept.stored.fingerprint
-        # Before the reports are counted: what is counted after an epoch was made anew must not be
-        # kept for it under the number of the one before.
-        number = await self._apart(lambda: self._store.epoch_number(fingerprint, epoch))
-        totals = await self._apart(lambda: self._store.totals(fingerprint))
-        counts = {each.segment: each.reports for each in totals if each.epoch == epoch}
-        together, minimum = sum(counts.values()), kept.stored.minimum
-        if together < minimum:
+        fingerprint, minimum = kept.stored.fingerprint, kept.stored.minimum
+        look = looks.get((fingerprint, epoch)) or await self.look(kept, epoch)
+        if look is None and rests(kept.epochs[epoch], self._clock()):
+            raise ProblemError(
+                Problem.TOO_FEW,
+                "no first look is taken before the epoch has opened, in the last tenth of its time "
+                "and in its grace; its results come when it has closed",
+                more={"minimum": minimum},
+            )
+        if look is None or look.total < minimum:
             raise _too_few(minimum)
+        looks[fingerprint, epoch] = look
         if segment is None:
-            return Key(fingerprint, epoch, None, together, number)
-        least = _least(kept, segment)
-        by_segment = {name: counts.get(name, 0) for name in kept.segments}
-        if segment not in shown_segments(by_segment, minimum=least):
-            raise _too_few(least) if by_segment[segment] < least else _beside_few(least)
-        return Key(fingerprint, epoch, segment, by_segment[segment], number)
+            return Key(fingerprint, epoch, None, look.total, look.epoch)
+        if segment not in look.visible:
+            least = max(minimum, kept.survey.segment_minimum)
+            raise _too_few(least) if look.reports[segment] < least else _beside_few(least)
+        return Key(fingerprint, epoch, segment, look.reports[segment], look.epoch)
 
-    async def _decoded(self, surveys: Mapping[str, KeptSurvey], order: Order) -> DecodingAnswer:
+    async def _decoded(self, documents: Mapping[str, bytes], order: Order) -> DecodingAnswer:
         started = time.perf_counter()
         loop = asyncio.get_running_loop()
         materials: dict[Key, Material] = {}
@@ -318,9 +380,10 @@ class Results:
                 # Twice, where what it kept of one went while the other was read.
                 case Missing(wanted) if set(wanted) <= set(order.keys) - set(materials):
                     for key in wanted:
-                        kept = surveys[key.survey]
-                        tally = await self._read(kept, key)
-                        materials[key] = Material(kept.stored.document, tally)
+                        tally = await self._read(key)
+                        if tally is None:
+                            raise _MovedError
+                        materials[key] = Material(documents[key.survey], tally)
                 case RefusedOrder(reason):
                     raise ProblemError(Problem.CANNOT_BE_SAID, reason)
                 case Defect(kind, place):
@@ -329,10 +392,52 @@ class Results:
                     raise RuntimeError("the decoding process asks for what it was given")
 
 
-def _least(kept: KeptSurvey, segment: str | None) -> int:
-    """Return the reports below which nothing is shown."""
-    minimum = kept.stored.minimum
-    return minimum if segment is None else max(minimum, kept.survey.segment_minimum)
+class LookDocument(TypedDict):
+    """As of when an epoch is shown, all of it."""
+
+    reports: Count
+    hour: Annotated[
+        Moment | None,
+        Meta(description="In the hour from then it was taken; null: final."),
+    ]
+    final: bool
+    next: Annotated[
+        str | None, Meta(description="When the next one is taken, in words; null: final.")
+    ]
+
+
+def look_document(look: Look, kept: KeptSurvey, epoch: str, *, now: float) -> LookDocument:
+    """Return as of when an epoch is shown, and when it is shown anew, as JSON values.
+
+    Parameters
+    ----------
+    look : Look
+    kept : KeptSurvey
+    epoch : str
+    now : float
+        Seconds since 1970.
+    """
+    return {
+        "reports": look.total,
+        "hour": to_text(look.hour),
+        "final": look.final,
+        "next": None if look.final else _next(kept, epoch, now),
+    }
+
+
+def _next(kept: KeptSurvey, epoch: str, now: float) -> str:
+    """Return when the next look is taken, by the terms of the survey and the epoch alone."""
+    stored, minimum = kept.epochs[epoch], kept.stored.minimum
+    closed = "when the epoch has closed"
+    if rests(stored, now):
+        return closed
+    more = f"with {count_text(minimum)} more reports"
+    if kept.segments:
+        least = max(minimum, kept.survey.segment_minimum)
+        more += f", if every segment has {count_text(least)} more or none, or if they have doubled"
+    end = last_look(stored)
+    until = "" if end is None else f" before {to_text(end)}"
+    return f"{more}{until}; else {closed}"
 
 
 def _too_few(minimum: int) -> ProblemError:
@@ -346,8 +451,8 @@ def _too_few(minimum: int) -> ProblemError:
 def _beside_few(minimum: int) -> ProblemError:
     return ProblemError(
         Problem.TOO_FEW,
-        f"this segment is hidden, though {count_text(minimum)} reports or more came, because the "
-        "number of another, of which too few came, would follow from it and the sum",
+        f"this segment is hidden, though {count_text(minimum)} reports or more came, because too "
+        "few of a segment would follow from it, the sum and the last look",
         more={"minimum": minimum},
     )
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from functools import partial
 from typing import Annotated, Any, NotRequired, TypedDict, cast
 
 from msgspec import Meta
 
+from lapwing.results.rounding import count_text
 from lapwing.service.catalog import Catalog, KeptSurvey
 from lapwing.service.collector import Collector
 from lapwing.service.problem_answers import Count
-from lapwing.service.shown_counts import CountDocument, count_document, shown_segments
+from lapwing.service.results import LookDocument, look_document
+from lapwing.service.storage.looks import rests
 from lapwing.service.storage.store import (
+    Look,
     StoredEpoch,
     StoredSurvey,
     SurveyState,
     UploadRule,
-    UploadTokens,
 )
 from lapwing.service.survey_life import EpochDocument, epoch_document
 from lapwing.service.typed_bodies import Fingerprint
@@ -57,24 +58,40 @@ class SurveyRow(SurveyHead):
     epochs: list[EpochDocument]
 
 
+class CountDocument(TypedDict):
+    """A number of reports."""
+
+    reports: Annotated[int | None, Meta(description="null: too few to be shown.")]
+    text: str
+
+
 class SegmentCount(CountDocument):
     """The reports of one segment."""
 
     segment: str
 
 
-class CountedEpoch(EpochDocument, CountDocument):
-    """An epoch with its reports, and the uploads that were refused, by the reason."""
+Reasons = Annotated[
+    dict[str, Count] | None, Meta(description="Refused uploads by reason; null: an admin is told.")
+]
 
-    refused: dict[str, Count]
+
+class CountedEpoch(EpochDocument, CountDocument):
+    """An epoch with its reports, all of them as of one look."""
+
+    look: LookDocument | None
+    received: Annotated[
+        Count | None, Meta(description="Reports so far, shown or not; null: an admin is told.")
+    ]
+    refused: Reasons
     segments: NotRequired[list[SegmentCount]]
 
 
 class TokenCounts(TypedDict):
-    """Upload tokens; null while the number would tell how many reported."""
+    """Upload tokens of a survey that needs them; an admin is told."""
 
-    unused: Count | None
-    used: Count | None
+    unused: Count
+    used: Count
 
 
 class StateDocument(SurveyHead):
@@ -82,7 +99,7 @@ class StateDocument(SurveyHead):
 
     upload_tokens: TokenCounts | None
     epochs: list[CountedEpoch]
-    refused: dict[str, Count]
+    refused: Reasons
 
 
 def survey_rows(catalog: Catalog) -> list[SurveyRow]:
@@ -121,74 +138,93 @@ def _head(kept: KeptSurvey) -> SurveyHead:
     }
 
 
-async def state_document(collector: Collector, kept: KeptSurvey) -> StateDocument:
+async def state_document(collector: Collector, kept: KeptSurvey, *, admin: bool) -> StateDocument:
     """Return how many reports a survey has; those of too few people only as such.
+
+    Counts of reports are those of the last looks. What has come since, what was refused and how
+    many upload tokens are used is for an admin: it would tell when a single person reported.
 
     Parameters
     ----------
     collector : Collector
     kept : KeptSurvey
+    admin : bool
+        Whether an admin asks.
     """
+    epochs = []
+    for epoch in kept.epochs.values():
+        look = await collector.results.look(kept, epoch.name)
+        epochs.append(_epoch(epoch, kept, look, now=collector.clock()))
+    document: StateDocument = {
+        **_head(kept),
+        "upload_tokens": None,
+        "epochs": epochs,
+        "refused": None,
+    }
+    if not admin:
+        return document
     fingerprint, store = kept.stored.fingerprint, collector.store
     # What was refused a moment ago is part of it.
     await collector.ask_store(partial(collector.refusals.store, store))
-    totals = await collector.ask_store(partial(store.totals, fingerprint))
-    refused = await collector.ask_store(partial(store.refused, fingerprint))
-    tokens = None
+    reasons: dict[str, dict[str, int]] = {"": {}}
+    for one in await collector.ask_store(partial(store.refused, fingerprint)):
+        reasons.setdefault(one.epoch, {})[one.reason] = one.number
+    received: Counter[str] = Counter()
+    for each in await collector.ask_store(partial(store.totals, fingerprint)):
+        received[each.epoch] += each.reports
+    for shown in epochs:
+        shown["received"] = received[shown["name"]]
+        shown["refused"] = reasons.get(shown["name"], {})
     if kept.invited_only:
         tokens = await collector.ask_store(partial(store.upload_tokens, fingerprint))
+        document["upload_tokens"] = {"unused": tokens.unused, "used": tokens.used}
+    document["refused"] = reasons[""]
+    return document
+
+
+def _epoch(epoch: StoredEpoch, kept: KeptSurvey, look: Look | None, *, now: float) -> CountedEpoch:
     minimum = kept.stored.minimum
-    counts: dict[str, Counter[str]] = {}
-    for each in totals:
-        counts.setdefault(each.epoch, Counter())[each.segment] += each.reports
-    reasons: dict[str, dict[str, int]] = {}
-    for one in refused:
-        reasons.setdefault(one.epoch, {})[one.reason] = one.number
-    return {
-        **_head(kept),
-        "upload_tokens": None if tokens is None else _tokens(tokens, counts.values(), minimum),
-        "epochs": [
-            _epoch(epoch, kept, counts.get(epoch.name, Counter()), reasons.get(epoch.name, {}))
-            for epoch in kept.epochs.values()
-        ],
-        "refused": reasons.get("", {}),
-    }
-
-
-def _tokens(tokens: UploadTokens, epochs: Iterable[Counter[str]], minimum: int) -> TokenCounts:
-    """Return how many tokens there are; hidden while they would tell a number of reports that is.
-
-    A used token is one report, so those used less the reports that are shown are the others: in
-    epochs of too few, or deleted.
-    """
-    together = (epoch.total() for epoch in epochs)
-    hidden = tokens.used - sum(reports for reports in together if reports >= minimum)
-    if 0 < hidden < minimum:
-        return {"unused": None, "used": None}
-    return {"unused": tokens.unused, "used": tokens.used}
-
-
-def _epoch(
-    epoch: StoredEpoch, kept: KeptSurvey, counts: Counter[str], refused: dict[str, int]
-) -> CountedEpoch:
-    minimum = kept.stored.minimum
-    together = counts.total()
-    enough = together >= minimum
+    total = 0 if look is None else look.total
+    enough = total >= minimum
+    shown = look_document(look, kept, epoch.name, now=now) if look is not None and enough else None
     counts_and_times = {
         **epoch_document(epoch),
-        **count_document(together, minimum=minimum, shown=enough),
-        "refused": refused,
+        **count_document(total, minimum=minimum, shown=enough),
+        "look": shown,
+        "received": None,
+        "refused": None,
     }
     document = cast(CountedEpoch, counts_and_times)
+    if look is None and rests(epoch, now) and epoch.state != "planned":
+        document["text"] = "shown when it has closed"
     if kept.segments:
         least = max(minimum, kept.survey.segment_minimum)
-        by_segment = {name: counts[name] for name in kept.segments}
-        shown = shown_segments(by_segment, minimum=least) if enough else set()
+        counts = dict.fromkeys(kept.segments, 0) if look is None else look.reports
         document["segments"] = [
             {
                 "segment": name,
-                **count_document(reports, minimum=least, shown=name in shown),
+                **count_document(
+                    counts[name],
+                    minimum=least,
+                    shown=look is not None and enough and name in look.visible,
+                ),
             }
-            for name, reports in by_segment.items()
+            for name in kept.segments
         ]
     return document
+
+
+def count_document(reports: int, *, minimum: int, shown: bool) -> CountDocument:
+    """Return a count as it may be told.
+
+    Examples
+    --------
+    >>> count_document(999, minimum=1000, shown=False)
+    {'reports': None, 'text': 'fewer than 1,000'}
+    """
+    if shown:
+        return {"reports": reports, "text": count_text(reports)}
+    return {
+        "reports": None,
+        "text": f"fewer than {count_text(minimum)}" if reports < minimum else "hidden",
+    }

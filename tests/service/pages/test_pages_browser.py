@@ -350,6 +350,7 @@ def test_the_table_of_reports_needs_no_scrolling_on_a_telephone(place: Place) ->
             "Reports",
             *INCOME.segments,
             "other",
+            "So far",
             "Refused",
         ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -43,6 +44,30 @@ STATES = {
     "grace": "closing: late reports still arrive",
     "closed": "closed",
 }
+
+
+def look_in_words(look: Mapping[str, Any]) -> str:
+    """Return as of when a result is, and when there will be a later one.
+
+    Examples
+    --------
+    >>> look = {"reports": 2000, "final": False, "hour": "2027-01-15T08:00:00Z"}
+    >>> for sentence in look_in_words({**look, "next": "when it has closed"}).split(". "):
+    ...     print(sentence)
+    As of 2,000 reports, between 2027-01-15 08:00 and 09:00 UTC
+    Later reports are not in it
+    The next look: when it has closed.
+    >>> look_in_words({"reports": 2001, "final": True, "hour": None, "next": None})
+    'Final: all 2,001 reports of the epoch, which has closed.'
+    """
+    reports = count_text(look["reports"])
+    if look["final"]:
+        return f"Final: all {reports} reports of the epoch, which has closed."
+    day, hour = look["hour"][:10], int(look["hour"][11:13])
+    return (
+        f"As of {reports} reports, between {day} {hour:02}:00 and {hour + 1:02}:00 UTC. "
+        f"Later reports are not in it. The next look: {look['next']}."
+    )
 
 
 def asked_in_words(domain: Domain) -> str:

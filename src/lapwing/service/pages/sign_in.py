@@ -50,6 +50,11 @@ def analyst_here(request: Request) -> bool:
     return role_of(request, cookie=True) is not None
 
 
+def admin_here(request: Request) -> bool:
+    """Return whether an admin asks."""
+    return role_of(request, cookie=True) == "admin"
+
+
 def admin_proof(request: Request) -> str:
     """Return the proof for the forms of a page that an admin opens; "" for anybody else."""
     token = request.cookies.get(COOKIE, "")

@@ -21,10 +21,11 @@ from lapwing.service.pages.plain_words import (
     asked_in_words,
     guarantee_in_words,
     learned_at_most,
+    look_in_words,
     predicted,
 )
 from lapwing.service.pages.result_views import difference_view, result_view
-from lapwing.service.pages.sign_in import admin_proof, analyst_here, to_sign_in
+from lapwing.service.pages.sign_in import admin_here, admin_proof, analyst_here, to_sign_in
 from lapwing.service.problem_answers import ProblemError, malformed
 from lapwing.service.requests import check_query, collector_of
 from lapwing.service.results import Question
@@ -137,7 +138,7 @@ async def show_survey(request: Request) -> Response:
         return to_sign_in(request)
     check_query(request, QUERY)
     collector, kept = _found(request)
-    state = await state_document(collector, kept)
+    state = await state_document(collector, kept, admin=admin_here(request))
     wish = _wish(request, state)
     shown: dict[str, Any] = {"result": None, "waiting": False}
     if wish is not None:
@@ -150,6 +151,7 @@ async def show_survey(request: Request) -> Response:
         wish=wish,
         levels=LEVELS,
         proof=admin_proof(request),
+        admin=admin_here(request),
         signed_in=True,
         compared=_comparable(kept, state, wish),
         **shown,
@@ -162,7 +164,7 @@ async def show_result(request: Request) -> Response:
         raise _nobody()
     check_query(request, QUERY)
     collector, kept = _found(request)
-    state = await state_document(collector, kept)
+    state = await state_document(collector, kept, admin=admin_here(request))
     wish = _wish(request, state)
     if wish is None:
         raise malformed("the survey has no epoch yet")
@@ -258,6 +260,8 @@ async def _told(
         "range_problem": None,
         "difference": None,
         "difference_problem": None,
+        "look": None,
+        "difference_looks": [],
         "files": wish.files(fingerprint, wish.question()),
         "difference_files": None,
     }
@@ -265,14 +269,20 @@ async def _told(
         document = await _document(collector, kept, wish, told)
     except ProblemError as problem:
         return {**told, "problem": _said(problem)}
-    told["view"] = result_view(document)
+    told["view"], told["look"] = result_view(document), look_in_words(document["look"])
     told["planned"] = predicted(kept.survey, reports=document["reports"], error=_wanted(wish.error))
     told["error_problem"] = bool(wish.error) and _wanted(wish.error) is None
     compared = wish.comparison()
     if compared is not None:
         told["difference_files"] = wish.files(fingerprint, compared)
         try:
-            told["difference"] = difference_view(await _decoded(collector, kept, compared))
+            gap = await _decoded(collector, kept, compared)
+            told["difference"] = difference_view(gap)
+            if gap["against"] != gap["epoch"]:
+                told["difference_looks"] = [
+                    f"{gap[name]}: {look_in_words(gap[look])}"
+                    for name, look in (("epoch", "look"), ("against", "against_look"))
+                ]
         except ProblemError as problem:
             told["difference_problem"] = _said(problem)
     return told

@@ -169,6 +169,15 @@ class Counting:
         whole = CountTally(blocks, reports, self.randomizer, self.survey.fingerprint)
         return whole + self.tally(b"".join(waiting)) if waiting else whole
 
+    @property
+    def joined_below(self) -> int:
+        """Bytes of a folded row below which it is joined with others."""
+        return RUN_BYTES if self.is_log else 2**31 - 1
+
+    def least(self, minimum: int) -> int | None:
+        """Return the reports that a segment needs; None where the survey has no segments."""
+        return max(minimum, self.survey.segment_minimum) if self.segments else None
+
     def segment(self, label: str) -> int:
         """Return the number of a segment; ArgumentError when the survey has none of that name."""
         if label == OTHER:
@@ -246,9 +255,11 @@ def fold_group(
         + share,
         epoch,
     )
-    if not owner:
-        return False
-    counted = counting(owner[0][0])
+    return bool(owner) and fold_rows(transaction, epoch, segment, counting(owner[0][0]))
+
+
+def fold_rows(transaction: Transaction, epoch: int, segment: int, counted: Counting) -> bool:
+    """Fold rows of one group that nobody else folds; return whether more are there."""
     found = transaction.rows(
         "SELECT key, LENGTH(body) FROM deltas WHERE epoch = ?1 AND segment = ?2"
         " ORDER BY key LIMIT ?3",
@@ -281,16 +292,19 @@ def fold_group(
 def _open_part(
     transaction: Transaction, epoch: int, segment: int, *, is_log: bool
 ) -> tuple[int, list[Row]]:
-    """Return the number of the row that is written, and the row that it replaces, if any."""
+    """Return the number of the row that is written, and the row that it replaces, if any.
+
+    A row of the look that is shown stays as it is.
+    """
     latest = transaction.rows(
-        "SELECT part, reports, form, body FROM folded WHERE epoch = ?1 AND segment = ?2"
+        "SELECT part, reports, form, body, look FROM folded WHERE epoch = ?1 AND segment = ?2"
         " ORDER BY part DESC LIMIT 1",
         epoch,
         segment,
     )
     if not latest:
         return 0, []
-    part, reports, form, body = latest[0]
-    if is_log and len(body) >= RUN_BYTES:
+    part, reports, form, body, look = latest[0]
+    if look or (is_log and len(body) >= RUN_BYTES):
         return int(part) + 1, []
     return int(part), [Row(int(reports), int(form), bytes(body))]

@@ -7,32 +7,38 @@ token: a device that repeats a stored batch hears that it is stored, though the 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple, get_args
+from typing import get_args
 
 from lapwing.errors import (
     ArgumentError,
     FormatError,
     LapwingError,
     NotStoredError,
-    ReportError,
     StoreError,
 )
-from lapwing.protocol.messages.batch import NO_SEGMENT
 from lapwing.protocol.messages.problems import Problem
 from lapwing.protocol.messages.tally import Tally
 from lapwing.service.storage.counting import Counting, Row, fold_group
 from lapwing.service.storage.driver import ConflictError, Driver, Transaction
+from lapwing.service.storage.intake import Delta, Intake, Place
+from lapwing.service.storage.looks import (
+    kept_look,
+    kept_parts,
+    live_counts,
+    next_look,
+    rests,
+    shown_segments,
+    take_look,
+)
 from lapwing.service.storage.state_file import exported, imported
 from lapwing.service.storage.store import (
-    ALREADY,
-    STORED,
     AccessToken,
     EpochState,
     FormerNotice,
+    Look,
     Outcome,
     Refused,
     StoredEpoch,
@@ -41,7 +47,6 @@ from lapwing.service.storage.store import (
     Total,
     Upload,
     UploadTokens,
-    Verdict,
 )
 from lapwing.service.storage.survey_rows import (
     EPOCH_COLUMNS,
@@ -101,177 +106,6 @@ class Pending:
         """Note that a group could not be folded and waits still."""
         with self._lock:
             self._waiting.setdefault(key, (1, 0, 0))
-
-
-DIGEST_BYTES = 16
-"""Of the SHA-256 of a batch that are kept. Who finds two batches that share them, by 2^64 hashes,
-has one of the two counted, as with any two batches of one id."""
-
-_STORED = Outcome(STORED)
-
-
-class Place(NamedTuple):
-    """An epoch as an upload meets it."""
-
-    survey: int
-    epoch: int
-    fingerprint: str
-    survey_state: str
-    upload: str
-    epoch_state: str
-
-
-class Delta(NamedTuple):
-    """A row that a transaction adds, and the group that it belongs to."""
-
-    epoch: int
-    segment: int
-    row: Row
-    heavy: int
-    """Bytes that folding the group writes anew."""
-
-
-def refusal(place: Place) -> Problem | None:
-    """Return why a place takes no reports now; None when it does."""
-    if place.survey_state == "draft":
-        return Problem.UNKNOWN_SURVEY
-    if place.epoch_state == "closed" or place.survey_state == "retired":
-        return Problem.CLOSED
-    return Problem.NOT_OPEN if place.epoch_state == "planned" else None
-
-
-class Intake:
-    """The uploads of one transaction.
-
-    Parameters
-    ----------
-    uploads : sequence of Upload
-    places : mapping
-        Where they go, by fingerprint and name of the epoch: a Place, or why there is none.
-    known : callable
-        Returns the digests of those ids that an epoch has.
-    token : callable
-        Returns whether a token of a survey is used, None when it has none such.
-    counting : callable
-        Returns the Counting of a fingerprint.
-    """
-
-    def __init__(
-        self,
-        uploads: Sequence[Upload],
-        places: Mapping[tuple[str, str], Place | Problem],
-        *,
-        known: Callable[[int, list[bytes]], dict[bytes, bytes]],
-        token: Callable[[int, bytes], bool | None],
-        counting: Callable[[str], Counting],
-    ) -> None:
-        self.outcomes: list[Outcome] = [_STORED] * len(uploads)
-        self.ledger: list[tuple[int, bytes, bytes]] = []
-        """Epoch, id and digest of every new batch."""
-        self.deltas: list[Delta] = []
-        self.tokens: list[tuple[int, bytes]] = []
-        """Survey and digest of the tokens that are used up."""
-        self._uploads = uploads
-        self._token = token
-        groups: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for index, upload in enumerate(uploads):
-            groups[upload.survey, upload.epoch].append(index)
-        for key, indices in groups.items():
-            place = places[key]
-            verdict = place if isinstance(place, Problem) else refusal(place)
-            if verdict is not None:
-                for index in indices:
-                    self.outcomes[index] = Outcome(verdict)
-            elif isinstance(place, Place):
-                have = known(place.epoch, [uploads[index].id for index in indices])
-                counted = counting(place.fingerprint)
-                for wave in self._waves(indices, one_by_one=place.upload == "tokens"):
-                    self._take(wave, place, have, counted)
-
-    def _waves(self, indices: list[int], *, one_by_one: bool) -> list[list[int]]:
-        """Return uploads in parts, each to be judged when those before it have been counted.
-
-        An id stands in a part once: whether its second upload repeats the first depends on what
-        became of that. So it is with tokens.
-        """
-        if one_by_one:
-            return [[index] for index in indices]
-        if len({self._uploads[index].id for index in indices}) == len(indices):
-            return [indices]
-        waves: list[list[int]] = []
-        times: dict[bytes, int] = defaultdict(int)
-        for index in indices:
-            came = times[self._uploads[index].id]
-            times[self._uploads[index].id] += 1
-            if came == len(waves):
-                waves.append([])
-            waves[came].append(index)
-        return waves
-
-    def _take(
-        self, indices: list[int], place: Place, have: dict[bytes, bytes], counting: Counting
-    ) -> None:
-        """Judge some uploads of one place, and count those that are new."""
-        segments: dict[int, list[int]] = defaultdict(list)
-        known = len(counting.segments)
-        for index in indices:
-            verdict = self._judged(self._uploads[index], have, place)
-            if verdict is None:
-                segment = self._uploads[index].batch.segment
-                segments[segment if segment <= known else NO_SEGMENT].append(index)
-            else:
-                self.outcomes[index] = Outcome(verdict)
-        for segment, members in segments.items():
-            for index in self._counted(members, segment, place, counting):
-                upload = self._uploads[index]
-                digest = upload.batch.digest[:DIGEST_BYTES]
-                have[upload.id] = digest
-                self.ledger.append((place.epoch, upload.id, digest))
-                if place.upload == "tokens" and upload.token is not None:
-                    self.tokens.append((place.survey, upload.token))
-
-    def _judged(self, upload: Upload, have: dict[bytes, bytes], place: Place) -> Verdict | None:
-        """Return what is known about an upload without a look at its reports."""
-        digest = have.get(upload.id)
-        if digest is not None:
-            same = digest == upload.batch.digest[:DIGEST_BYTES]
-            return ALREADY if same else Problem.CHANGED
-        if place.upload == "tokens":
-            if upload.token is None:
-                return Problem.UPLOAD_TOKEN_NEEDED
-            if (place.survey, upload.token) in self.tokens:
-                return Problem.UPLOAD_TOKEN_USED
-            used = self._token(place.survey, upload.token)
-            if used is not False:
-                return Problem.UPLOAD_TOKEN_NEEDED if used is None else Problem.UPLOAD_TOKEN_USED
-        return None
-
-    def _counted(
-        self, members: list[int], segment: int, place: Place, counting: Counting
-    ) -> list[int]:
-        """Count the reports of one segment; return the uploads that were."""
-        batches = [self._uploads[index].batch for index in members]
-        records = b"".join([batch.records for batch in batches])
-        try:
-            if any(batch.width != counting.width for batch in batches):
-                raise ReportError("every report must have the width of its survey")
-            tally = counting.tally(records)
-        except ReportError:
-            # One of them at least is wrong: each by itself, once.
-            good = []
-            for index, batch in zip(members, batches, strict=True):
-                refused = counting.refused(batch.records, batch.reports)
-                if refused:
-                    self.outcomes[index] = Outcome(Problem.REFUSED, refused)
-                else:
-                    good.append(index)
-            members = good
-            records = b"".join([self._uploads[index].batch.records for index in members])
-            tally = counting.tally(records)
-        if members:
-            row = counting.row(tally, records)
-            self.deltas.append(Delta(place.epoch, segment, row, counting.counts_bytes))
-        return members
 
 
 _KEPT = 64
@@ -433,14 +267,6 @@ class Store:
             )
             return [StoredEpoch(*row) for row in rows]
 
-    def epoch_number(self, survey: str, epoch: str) -> int:
-        """Return a number that no other epoch has or will have.
-
-        One that was deleted and imported again has another.
-        """
-        with self._driver.reading() as transaction:
-            return self._place(transaction, survey, epoch).epoch
-
     def put_epoch(self, survey: str, epoch: StoredEpoch) -> bool:
         """Keep an epoch, or change its times; return whether it is new.
 
@@ -540,8 +366,18 @@ class Store:
         for epoch, segment, row, heavy in deltas:
             self._pending.add((epoch, segment), len(row.body), heavy=heavy)
 
-    def tally(self, survey: str, epoch: str, *, segment: str | None = None) -> Tally:
+    def tally(
+        self, survey: str, epoch: str, *, segment: str | None = None, shown: bool = False
+    ) -> Tally:
         """Return the tally of an epoch, or of one of its segments ("other": of none).
+
+        Parameters
+        ----------
+        survey, epoch : str
+        segment : str, optional
+        shown : bool
+            Whether it is that of the last look, where the epoch has not closed: else of all reports
+            that there are.
 
         Raises
         ------
@@ -555,14 +391,55 @@ class Store:
             if segment is not None:
                 where += " AND segment = ?2"
                 arguments.append(counting.segment(segment))
+            tables = [f"folded{where}", f"deltas{where}"]
+            if shown and place.epoch_state != "closed":
+                tables = [f"folded{where} AND look = 1"]
             rows = [
                 Row(reports, form, bytes(body))
-                for table in ("folded", "deltas")
+                for table in tables
                 for reports, form, body in transaction.rows(
-                    f"SELECT reports, form, body FROM {table}{where}", *arguments
+                    f"SELECT reports, form, body FROM {table}", *arguments
                 )
             ]
         return counting.total(rows)
+
+    def look(self, survey: str, epoch: str, *, now: float) -> Look | None:
+        """Return what is shown of an epoch; None while nothing is.
+
+        Of a closed epoch that is everything. Before, it is the last look: a new one is taken here
+        if there may be one. It is the same for all collectors of a database.
+        """
+        with self._driver.reading() as transaction:
+            place = self._place(transaction, survey, epoch)
+            counting = self._counting(transaction, survey)
+            minimum, stored = self._terms(transaction, place)
+            counts = live_counts(transaction, place.epoch, counting)
+            least = counting.least(minimum)
+            if stored.state == "closed":
+                enough = least is not None and sum(counts.values()) >= minimum
+                shown = shown_segments(counts, minimum=least or 0) if enough else ()
+                return Look(place.epoch, counts, frozenset(shown))
+            look = kept_look(transaction, place.epoch, counting)
+            before = kept_parts(transaction, place.epoch, counting)
+            due = next_look(before, counts, minimum=minimum, least=least) is not None
+        if not due or rests(stored, now):
+            return look
+        with self._driver.writing() as transaction:
+            # While this row is locked nobody adds to the epoch, folds it, or looks at it.
+            transaction.rows(
+                "SELECT key FROM epochs WHERE key = ?1" + self._driver.alone, place.epoch
+            )
+            if self._terms(transaction, place)[1].state == "open":
+                take_look(transaction, place.epoch, counting, minimum=minimum, now=now)
+            return kept_look(transaction, place.epoch, counting)
+
+    def _terms(self, transaction: Transaction, place: Place) -> tuple[int, StoredEpoch]:
+        """Return the minimum of an epoch's survey, and the epoch."""
+        ((minimum,),) = transaction.rows("SELECT minimum FROM surveys WHERE key = ?1", place.survey)
+        rows = transaction.rows(f"SELECT {EPOCH_COLUMNS} FROM epochs WHERE key = ?1", place.epoch)
+        if not rows:
+            raise NotStoredError("the survey has no epoch of this name; add it first")
+        return int(minimum), StoredEpoch(*rows[0])
 
     def totals(self, survey: str) -> list[Total]:
         """Return how many reports there are, by epoch and segment; those without any are absent."""

@@ -1,9 +1,9 @@
 """A survey's state as a file: what `export` writes and `import` reads.
 
-One JSON object a line: the survey, its epochs, the rows that are counted in them, their lists of
-batches while they take reports, what was refused, the hashes of upload tokens, the names of epochs
-that were deleted, what the survey said to people before; at the end, how many lines there were and
-the SHA-256 of them all. A file that ends early is refused whole.
+One JSON object a line: the survey, its epochs, the look that is shown of each, the rows that are
+counted in them, their lists of batches while they take reports, what was refused, the hashes of
+upload tokens, the names of epochs that were deleted, what the survey said to people before; at the
+end, how many lines there were and the SHA-256 of them all. A file that ends early is refused whole.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode, b64encode
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -20,9 +21,11 @@ from typing import Any
 from lapwing.documents import canonical, parse, require, require_format, require_plain
 from lapwing.errors import ArgumentError, FormatError, LapwingError, StoreError
 from lapwing.privacy.exact_numbers import check_whole
+from lapwing.protocol.messages.batch import NO_SEGMENT
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.service.storage.counting import COUNTS, UPSERT, Counting, Row
 from lapwing.service.storage.driver import Transaction
+from lapwing.service.storage.looks import SegmentLook, keep_look, kept_look, kept_parts
 from lapwing.service.storage.store import FormerNotice, StoredEpoch, StoredSurvey
 from lapwing.service.storage.survey_rows import (
     EPOCH_COLUMNS,
@@ -48,7 +51,7 @@ _LONGEST = 64 * 2**20
 """Bytes of a line: a row of counts or of a log, in base64, is far shorter."""
 
 _EPOCH_KEYS = EPOCH_COLUMNS.split(", ")
-_KINDS = ("epoch", "rows", "batches", "refused", "upload_tokens", "ended", "notices")
+_KINDS = ("epoch", "look", "rows", "batches", "refused", "upload_tokens", "ended", "notices")
 
 _REASON = re.compile(r"[a-z][a-z-]{0,99}")
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -86,7 +89,12 @@ def _documents(
     )
     for epoch, *values in epochs:
         yield {"epoch": dict(zip(_EPOCH_KEYS, values, strict=True))}
-        yield from _rows(transaction, epoch, counting)
+        look = None if values[1] == "closed" else kept_look(transaction, epoch, counting)
+        if look is not None:
+            parts = kept_parts(transaction, epoch, counting)
+            segments = {name: part._asdict() for name, part in parts.items()}
+            yield {"look": {"hour": look.hour, "segments": segments}}
+        yield from _rows(transaction, epoch, counting, looked=look is not None)
         if values[1] != "closed":
             yield from _batches(transaction, epoch)
     for name, reason, number in transaction.rows(
@@ -114,15 +122,17 @@ def _documents(
         yield {"notices": [one._asdict() for one in former]}
 
 
-def _rows(transaction: Transaction, epoch: int, counting: Counting) -> Iterator[dict[str, Any]]:
-    for table, order in (("folded", "part"), ("deltas", "key")):
+def _rows(
+    transaction: Transaction, epoch: int, counting: Counting, *, looked: bool
+) -> Iterator[dict[str, Any]]:
+    for table, order, in_look in (("folded", "part", "look"), ("deltas", "key", "0")):
         keys = transaction.rows(
             f"SELECT segment, {order} FROM {table} WHERE epoch = ?1 ORDER BY segment, {order}",
             epoch,
         )
         for segment, number in keys:
-            ((reports, form, body),) = transaction.rows(
-                f"SELECT reports, form, body FROM {table}"
+            ((reports, form, body, look),) = transaction.rows(
+                f"SELECT reports, form, body, {in_look} FROM {table}"
                 f" WHERE epoch = ?1 AND segment = ?2 AND {order} = ?3",
                 epoch,
                 segment,
@@ -134,6 +144,7 @@ def _rows(transaction: Transaction, epoch: int, counting: Counting) -> Iterator[
                     "reports": int(reports),
                     "form": "counts" if form == COUNTS else "records",
                     "body": _text(body),
+                    **({"look": True} if looked and look else {}),
                 }
             }
 
@@ -206,6 +217,8 @@ class _Filling:
     batches: int = 0
     last: bytes = b""
     """Id of the last batch; the ids ascend, so that none is there twice."""
+    look: Counter[str] | None = None
+    """Reports of each segment at the look that is shown, less those of the rows so far."""
 
 
 class _Import:
@@ -264,8 +277,28 @@ class _Import:
             raise FormatError("an epoch must come first")
         return self._epoch
 
+    def _take_look(self, said: Any) -> None:
+        require(said, {"hour", "segments"}, name="a look")
+        epoch, counting = self._filled(), self._counting
+        labels = {*counting.segments, counting.label(NO_SEGMENT)}
+        require(said["segments"], labels, name="the segments of a look")
+        if epoch.look is not None or epoch.rows or epoch.state not in ("open", "grace"):
+            raise FormatError("a look must come once, first, in an epoch that takes reports")
+        check_whole("hour", said["hour"], low=0, high=LATEST)
+        parts = {}
+        for name, one in said["segments"].items():
+            require(one, set(SegmentLook._fields), name="a segment of a look")
+            part = parts[name] = SegmentLook(**one)
+            check_whole("reports", part.reports, low=0, high=LATEST)
+            check_whole("last_shown", part.last_shown, low=0, high=part.reports)
+            if part.visible is not (part.visible and part.last_shown == part.reports):
+                raise FormatError("a segment that a look shows must be shown with its reports")
+        epoch.look = Counter({name: part.reports for name, part in parts.items()})
+        keep_look(self._transaction, epoch.key, counting, parts, said["hour"])
+
     def _take_rows(self, said: Any) -> None:
-        require(said, {"segment", "reports", "form", "body"}, name="rows of a survey's state")
+        keys = {"segment", "reports", "form", "body"}
+        require(said, keys, name="rows of a survey's state", optional=["look"])
         epoch, counting = self._filled(), self._counting
         if said["form"] not in ("counts", "records"):
             raise FormatError('the form of rows must be "counts" or "records"')
@@ -283,8 +316,19 @@ class _Import:
         epoch.reports += row.reports
         if epoch.reports > LATEST:
             raise FormatError(f"an epoch must have at most {LATEST} reports")
-        if counting.is_log:
-            self._transaction.run(UPSERT, epoch.key, segment, epoch.rows, *row)
+        looked = said.get("look", False)
+        if looked:
+            if looked is not True or epoch.look is None:
+                raise FormatError("rows of a look must come after it")
+            epoch.look[said["segment"]] -= row.reports
+        if counting.is_log or looked:
+            place = (epoch.key, segment, epoch.rows)
+            self._transaction.run(UPSERT, *place, *row)
+            self._transaction.run(
+                "UPDATE folded SET look = ?4 WHERE epoch = ?1 AND segment = ?2 AND part = ?3",
+                *place,
+                int(looked),
+            )
         else:
             self._transaction.run(
                 "INSERT INTO deltas (epoch, segment, reports, form, body)"
@@ -310,6 +354,8 @@ class _Import:
             raise FormatError(f"{where}it has not opened, so it can have no reports")
         if epoch.state == "closed" and epoch.batches:
             raise FormatError(f"{where}it is closed, so it has no list of batches")
+        if epoch.look is not None and any(epoch.look.values()):
+            raise FormatError(f"{where}its look must have as many reports as its rows")
         takes = epoch.state in ("open", "grace")
         if takes and not min(epoch.reports, 1) <= epoch.batches <= epoch.reports:
             raise FormatError(

@@ -110,6 +110,29 @@ class Total(NamedTuple):
     reports: int
 
 
+class Look(NamedTuple):
+    """What is shown of an epoch, all of it as of one time."""
+
+    epoch: int
+    """A number that no other epoch has or will have: one that is imported again has another."""
+    reports: Mapping[str, int]
+    """Of each segment, also of those that are hidden; "other": of none."""
+    visible: frozenset[str]
+    """The segments that may be shown; whether the whole may be, its minimum says."""
+    hour: int | None = None
+    """The hour in which the look was taken, in seconds since 1970; None: final, of all reports."""
+
+    @property
+    def total(self) -> int:
+        """Reports of all segments."""
+        return sum(self.reports.values())
+
+    @property
+    def final(self) -> bool:
+        """Whether the epoch has closed."""
+        return self.hour is None
+
+
 class Refused(NamedTuple):
     """Uploads of one epoch ("": of none that exists) that were refused for one reason."""
 

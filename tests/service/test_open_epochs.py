@@ -1,0 +1,276 @@
+"""Whoever looks at an open epoch twice learns nothing of the few who reported between the looks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lapwing as lw
+from lapwing.service.settings import Settings
+from tests.service.conftest import KINDS
+from tests.service.one_collector import (
+    ANALYST,
+    NOON,
+    Site,
+    batch_of,
+    labels_survey,
+    problem,
+    site,
+)
+
+MINIMUM = 20
+WHOLE = labels_survey()
+PARTS = labels_survey(segments=["north", "south"], segment_minimum=MINIMUM)
+TERMS = {"minimum": MINIMUM}
+
+FORMS = ("results/e", "results/e.csv", "results/e.svg", "results/e.png", "alarms/e", "tallies/e")
+
+
+@pytest.fixture(params=KINDS)
+def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    """Those of collectors that share one database, of either kind."""
+    if request.param == "sqlite":
+        return Settings(database=str(tmp_path / "shared.sqlite"))
+    return Settings(database=request.getfixturevalue("postgres_server").new_database())
+
+
+@asynccontextmanager
+async def again(tmp_path: Path, settings: Settings) -> AsyncIterator[Site]:
+    """A collector of that database: a replica, or the same one after a restart."""
+    async with site(tmp_path, settings=settings, database=settings.database) as here:
+        yield here
+
+
+async def send(here: Site, survey: lw.Survey, symbol: int, times: int, *, segment: int = 0) -> None:
+    batch = batch_of(survey, *[symbol] * times, segment=segment)
+    assert (await here.send(batch)).status_code == 201
+
+
+async def counts(here: Site, path: str, query: str = "") -> list[int]:
+    tally = (await here.done("GET", f"{path}/tallies/e{query}", token=ANALYST)).json()
+    (block,) = tally["blocks"]
+    return [int(number) for number in block]
+
+
+def test_the_tally_of_one_more_report_is_not_told(settings: Settings, tmp_path: Path) -> None:
+    async def run() -> None:
+        async with again(tmp_path, settings) as here:
+            path = await here.publish(WHOLE, **TERMS)
+            await send(here, WHOLE, 1, MINIMUM)
+            before = await counts(here, path)
+            seen = {where: (await here.done("GET", f"{path}/{where}")).content for where in FORMS}
+            for _ in range(MINIMUM - 1):
+                await send(here, WHOLE, 5, 1)
+                assert await counts(here, path) == before
+            for where in FORMS:
+                assert (await here.done("GET", f"{path}/{where}")).content == seen[where]
+        # Nor after a restart.
+        async with again(tmp_path, settings) as here:
+            assert await counts(here, path) == before
+            await send(here, WHOLE, 6, 1)
+            assert (await counts(here, path))[5:7] == [MINIMUM - 1, 1]
+            await send(here, WHOLE, 7, 1)
+            (look,) = (await here.done("GET", f"{path}/state")).json()["epochs"]
+            assert look["reports"] == 2 * MINIMUM and look["received"] == 2 * MINIMUM + 1
+
+    asyncio.run(run())
+
+
+def test_segments_of_another_time_tell_nothing_of_one_person(
+    settings: Settings, tmp_path: Path
+) -> None:
+    async def run() -> None:
+        async with again(tmp_path, settings) as here:
+            path = await here.publish(PARTS, **TERMS)
+            for segment in (0, 1, 2):
+                await send(here, PARTS, 0, MINIMUM, segment=segment)
+            queries = [f"?segment={name}" for name in ("north", "south", "other")]
+            parts = [await counts(here, path, query) for query in queries]
+            await send(here, PARTS, 5, 1, segment=2)
+            await send(here, PARTS, 5, MINIMUM, segment=1)
+            # All of now, minus the segments of then, would be the one report of the south.
+            whole = await counts(here, path)
+            rest = [now - sum(then) for now, *then in zip(whole, *parts, strict=True)]
+            assert sum(rest) == 0
+            for number, query in enumerate(queries):
+                assert await counts(here, path, query) == parts[number]
+            await send(here, PARTS, 6, MINIMUM - 1, segment=2)
+            await send(here, PARTS, 6, 1)
+            assert await counts(here, path) == whole
+            # In a new look every part has so many more: it is given with the last of them.
+            await send(here, PARTS, 6, MINIMUM - 1)
+            moved = [await counts(here, path, query) for query in queries]
+            assert [sum(part) for part in moved] == [2 * MINIMUM] * 3
+            whole = await counts(here, path)
+            assert whole == [sum(column) for column in zip(*moved, strict=True)]
+
+    asyncio.run(run())
+
+
+def test_all_that_is_read_is_of_one_look(settings: Settings, tmp_path: Path) -> None:
+    """Nothing that an analyst can ask changes before the next look."""
+
+    async def read(here: Site, path: str, token: str) -> dict[str, Any]:
+        found = {}
+        queries = ["", "?segment=north", "?against_segment=south", "?segment=other", "?against=f"]
+        for where in ("results/e", "results/e.csv", "results/e.svg", "alarms/e", "tallies/e"):
+            for query in queries if where.startswith("results") else queries[:2]:
+                answer = await here.ask("GET", f"{path}/{where}{query}", token=token)
+                found[where + query] = (answer.status_code, answer.content)
+        for query in ("", f"?together={WHOLE.fingerprint}/e"):
+            answer = await here.ask("GET", f"{path}/results/e{query}", token=token)
+            found["result" + query] = (answer.status_code, answer.content)
+        cookie = {"cookie": f"lapwing={token}"}
+        pages = f"/surveys/{PARTS.fingerprint}"
+        for where in ("/", f"{pages}?epoch=e&wait=1", f"{pages}/alarm?epoch=e", f"{pages}/result"):
+            answer = await here.ask("GET", where, token=None, headers=cookie)
+            found[where] = (answer.status_code, answer.content)
+        for where in ("/v1/surveys", f"{path}/state", f"{path}/epochs", path, "/openapi.json"):
+            answer = await here.ask("GET", where, token=token)
+            found[where] = (answer.status_code, answer.content, answer.headers.get("etag"))
+        return found
+
+    async def run() -> None:
+        async with again(tmp_path, settings) as here:
+            path = await here.publish(PARTS, **TERMS, epochs=("e", "f"))
+            await here.publish(WHOLE, **TERMS)
+            await send(here, WHOLE, 1, MINIMUM)
+            for segment in (0, 1, 2):
+                await send(here, PARTS, 0, MINIMUM, segment=segment)
+            before = await read(here, path, ANALYST)
+            of_admins = [(await here.done("GET", f"{path}/state")).json()]
+            for segment in (0, 1, 2):
+                await send(here, PARTS, 3, 1, segment=segment)
+            await here.send(b"nonsense", survey=PARTS.fingerprint)
+            assert await read(here, path, ANALYST) == before
+            of_admins.append((await here.done("GET", f"{path}/state")).json())
+            for name, numbers in (("reports", [60, 60]), ("received", [60, 63])):
+                assert [state["epochs"][0][name] for state in of_admins] == numbers
+            assert of_admins[1]["epochs"][0]["refused"] == {"malformed-batch": 1}
+            if settings.database.startswith("post"):
+                async with again(tmp_path, settings) as replica:
+                    assert await read(replica, path, ANALYST) == before
+            words = Counter(status for status, *_ in before.values())
+            assert words[200] > 15
+
+    asyncio.run(run())
+
+
+def test_replicas_show_one_look_whoever_is_asked_first(settings: Settings, tmp_path: Path) -> None:
+    if not settings.database.startswith("post"):
+        return  # an SQLite file has one collector
+
+    async def run() -> None:
+        async with again(tmp_path, settings) as one, again(tmp_path, settings) as two:
+            path = await one.publish(WHOLE, **TERMS)
+            two.collector.catalog.load()
+            two.clock.now = NOON + 5 * 3600
+            for turn in range(6):
+                await send((one, two)[turn % 2], WHOLE, turn, MINIMUM - 1 if turn % 2 else 1)
+                asked = [one, two] * 3 if turn % 2 else [two, one] * 3
+                found = (
+                    await asyncio.gather(*(counts(here, path) for here in asked)) if turn else []
+                )
+                assert all(each == found[0] for each in found)
+            hours = {
+                json.dumps((await here.done("GET", f"{path}/state")).json()["epochs"][0]["look"])
+                for here in (one, two)
+            }
+            assert len(hours) == 1
+
+    asyncio.run(run())
+
+
+def test_a_look_says_as_of_when_it_is(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            path = await here.publish(WHOLE, **TERMS)
+            here.clock.now = NOON + 1234.5
+            await send(here, WHOLE, 1, MINIMUM)
+            look = (await here.done("GET", f"{path}/results/e")).json()["look"]
+            assert look == {
+                "reports": MINIMUM,
+                "hour": "2027-01-15T08:00:00Z",
+                "final": False,
+                "next": "with 20 more reports; else when the epoch has closed",
+            }
+            page = f"/surveys/{WHOLE.fingerprint}?wait=1"
+            cookie = {"cookie": f"lapwing={ANALYST}"}
+            text = (await here.done("GET", page, token=None, headers=cookie)).text
+            assert "As of 20 reports, between 2027-01-15 08:00 and 09:00 UTC." in text
+            await send(here, WHOLE, 1, 1)
+            for _ in range(2):
+                await here.done("POST", f"{path}/epochs/e/close")
+            look = (await here.done("GET", f"{path}/results/e")).json()["look"]
+            assert look == {"reports": MINIMUM + 1, "hour": None, "final": True, "next": None}
+            text = (await here.done("GET", page, token=None, headers=cookie)).text
+            assert "Final: all 21 reports of the epoch, which has closed." in text
+
+    asyncio.run(run())
+
+
+def test_no_new_look_is_taken_just_before_a_planned_end(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            path = await here.publish(WHOLE, **TERMS, epochs=())
+            for name in ("e", "g"):
+                times = {"opens": "2027-01-15T08:00:00Z", "closes": "2027-01-15T18:00:00Z"}
+                body = {**times, "grace_seconds": 3600}
+                await here.done("PUT", f"{path}/epochs/{name}", json=body)
+            await here.collector.tick()
+            await send(here, WHOLE, 1, MINIMUM)
+            first = (await here.done("GET", f"{path}/results/e")).json()["look"]
+            assert first["next"] == (
+                "with 20 more reports before 2027-01-15T17:00:00Z; else when the epoch has closed"
+            )
+            for hours in (9.01, 10.5):  # in its last tenth, and in its grace
+                here.clock.now = NOON + 3600 * hours
+                await here.collector.tick()
+                await send(here, WHOLE, 2, MINIMUM)
+                await here.send(batch_of(WHOLE, *[2] * MINIMUM), epoch="g")
+                assert sum(await counts(here, path)) == MINIMUM
+                answer = await here.ask("GET", f"{path}/results/g")
+                assert (answer.status_code, problem(answer)) == (403, "too-few-reports")
+                assert "its results come when it has closed" in answer.json()["detail"]
+                state = (await here.done("GET", f"{path}/state")).json()
+                assert [each["text"] for each in state["epochs"]] == [
+                    "20",
+                    "shown when it has closed",
+                ]
+            here.clock.now = NOON + 3600 * 11
+            await here.collector.tick()
+            assert sum(await counts(here, path)) == 3 * MINIMUM
+            await here.done("GET", f"{path}/results/g")
+
+    asyncio.run(run())
+
+
+def test_looks_of_logs_are_frozen_without_copies(tmp_path: Path) -> None:
+    survey = lw.Survey("words", lw.LinearHashing(lw.Categories(40), 1))
+
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            path = await here.publish(survey, **TERMS)
+            total = 0
+            for reports in (MINIMUM, 1, 5, MINIMUM, 1):
+                batch = survey.randomize([1] * reports)
+                from lapwing.protocol.messages.batch import Batch
+
+                await here.send(Batch.of(batch, survey=survey.fingerprint))
+                total += reports
+                tally = (await here.done("GET", f"{path}/tallies/e")).json()
+                while here.collector.store.fold(everything=True):
+                    pass
+                again = (await here.done("GET", f"{path}/tallies/e")).json()
+                assert again == tally
+                assert tally["reports"] in (MINIMUM, 2 * MINIMUM + 6)
+            assert here.collector.store.tally(survey.fingerprint, "e").total == total
+
+    asyncio.run(run())
