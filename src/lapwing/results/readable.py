@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
-from collections.abc import Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -30,14 +31,60 @@ def rows_of(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
+_FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+"""How a cell begins that a spreadsheet may take for a formula."""
+
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+def spreadsheet_cell(cell: Any) -> Any:
+    """Return a cell that no spreadsheet runs: text that begins as a formula gets an apostrophe.
+
+    Numbers stay numbers, also in text.
+
+    Examples
+    --------
+    >>> [spreadsheet_cell(cell) for cell in ("=1+1", "-3", -3, "-3+A1", "snipe")]
+    ["'=1+1", '-3', -3, "'-3+A1", 'snipe']
+    """
+    if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
+        return f"'{cell}"
+    return cell
+
+
+class SpreadsheetWriter:
+    """Writes rows as CSV whose cells no spreadsheet runs; lines end in a line feed.
+
+    Parameters
+    ----------
+    stream : text stream
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        # Of the characters of a line's end, csv quotes those that it writes itself: both here.
+        self._rows = csv.writer(self, lineterminator="\r\n")
+
+    def write(self, line: str) -> int:
+        """Write a line of csv's."""
+        return self._stream.write(line.removesuffix("\r\n") + "\n")
+
+    def rows(self, rows: Iterable[Iterable[Any]]) -> None:
+        """Write rows of cells."""
+        self._rows.writerows(map(spreadsheet_cell, row) for row in rows)
+
+
 def csv_of(rows: Sequence[dict[str, Any]]) -> str:
-    """Return rows as CSV; their keys are the names of the columns, None is an empty cell."""
+    """Return rows as CSV; their keys are the names of the columns, None is an empty cell.
+
+    Text that a spreadsheet would run as a formula begins with an apostrophe.
+    """
     text = io.StringIO()
     if rows:
         names = dict.fromkeys(name for row in rows for name in row)
-        writer = csv.DictWriter(text, list(names), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        writer = SpreadsheetWriter(text)
+        writer.rows([names])
+        writer.rows([row.get(name) for name in names] for row in rows)
     return text.getvalue()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +14,7 @@ from lapwing.cli.reading.options import Force, OutputFile
 from lapwing.cli.reading.stored_answers import read_result
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.units import to_text
+from lapwing.results.readable import SpreadsheetWriter
 from lapwing.results.rounding import count_text
 
 VALUE_LIMIT = 10**8
@@ -81,12 +81,12 @@ def _write(path: Path, column: str, result: Any, size: int, seed: int | None, ou
     numbers = result._in_numbers()
     with writing(path) as stream:
         text = io.TextIOWrapper(stream, "utf-8", newline="")
-        rows = csv.writer(text, lineterminator="\n")
-        rows.writerow([column])
+        table = SpreadsheetWriter(text)
+        table.rows([[column]])
         with out.progress("sample", size) as advance:
             for start in range(0, size, _BATCH):
                 part = numbers.sample(min(_BATCH, size - start), rng=rng)
-                rows.writerows([cell] for cell in _cells(part, result.domain))
+                table.rows([cell] for cell in _cells(part, result.domain))
                 advance(part.size)
         text.detach()  # flushes, and leaves closing to `writing`
 
