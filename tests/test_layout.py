@@ -48,7 +48,11 @@ CONFINED: dict[str, tuple[str, ...]] = {
     "matplotlib": ("plotting",),
     # A column of Arrow is asked for its zone by Arrow, which whoever holds one has, and labels are
     # looked up by it where it is there.
-    "pyarrow": ("cli/", "engines/", "domains/zoned_columns", "domains/label_columns"),
+    # Tallies of segments are a table for whoever asks for one.
+    "pyarrow": (
+        *("cli/", "engines/", "domains/zoned_columns", "domains/label_columns"),
+        "messages/group_table",
+    ),
     "typer": ("cli/",),
     "rich": ("cli/",),
     "starlette": ("service/",),

@@ -238,6 +238,14 @@ def _report_table(path: Path) -> Any:
     return load_report_table(path)
 
 
+def _parquet(path: Path) -> Any:
+    from lapwing.protocol.messages.group_table import is_group_table, read_table
+
+    if not is_group_table(path):
+        return _report_table(path)
+    return _class(CLASSES["lapwing-group-tallies"])(*read_table(path))
+
+
 def _progress(path: Path) -> JobProgress:
     from lapwing.engines.arrow.saved_progress import read_head
 
@@ -256,7 +264,7 @@ _MARKS: dict[bytes, Callable[[Path], Any]] = {
     b"LAPWING-SECRET\n": _exact_counts,
     b"LWREPORT": Reports.load,
     b"# lapwing-reports": _report_table,
-    b"PAR1": _report_table,
+    b"PAR1": _parquet,
     b"ARROW1": _report_table,
     b"LAPWING-PROGRESS\n": _progress,
     b"SQLite format 3": _device,

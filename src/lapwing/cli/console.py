@@ -24,6 +24,7 @@ from lapwing.cli.option_groups import option
 from lapwing.documents import replacing
 from lapwing.engines.arrow.inputs import STDIN, input_name
 from lapwing.errors import ArgumentError, DomainError, LapwingWarning
+from lapwing.protocol.messages.group_tallies import GroupTallies, is_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -378,6 +379,12 @@ def write_text(path: Path, text: str) -> None:
     """Write a whole document."""
     with writing(path) as stream:
         stream.write(text.encode())
+
+
+def write_groups(path: Path, groups: GroupTallies) -> None:
+    """Write the tallies of segments, as a table where the name of the file ends in .parquet."""
+    with writing(path) as stream:
+        groups.write(stream, table=is_table(path))
 
 
 def write_figure(path: Path, figure: Any) -> None:

@@ -8,7 +8,7 @@ its thresholds give cannot be loaded.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
@@ -44,12 +44,13 @@ from lapwing.protocol.domains.row_counts import (
     counted_values,
     warn_of_rows,
 )
+from lapwing.protocol.messages.group_labels import columns_of
 from lapwing.protocol.messages.group_tallies import (
     MINIMUM,
-    MOST_GROUPS,
     OTHER,
     GroupTallies,
     count_groups,
+    count_weighted,
 )
 from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.reports import Reports
@@ -73,6 +74,9 @@ NOTICE = ("question", "purpose", "owner", "contact")
 
 LONGEST_NOTICE = 1000
 """Characters of each of them."""
+
+MOST_SEGMENTS = 1000
+"""Labels that a survey declares, at most."""
 
 _REMEMBERED = "remembered"
 
@@ -262,15 +266,20 @@ class Survey(Stored):
         return self.randomizer.randomize(values, rng=rng).of_survey(self.fingerprint)
 
     @overload
-    def tally(self, reports: Reports) -> Tally: ...
+    def tally(self, reports: Reports, *, counts: Any = None) -> Tally: ...
 
     @overload
     def tally(
-        self, reports: Reports, *, by: Iterable[Any], minimum: int | None = None
+        self, reports: Reports, *, by: Any, minimum: int | None = None, counts: Any = None
     ) -> GroupTallies: ...
 
     def tally(
-        self, reports: Reports, *, by: Iterable[Any] | None = None, minimum: int | None = None
+        self,
+        reports: Reports,
+        *,
+        by: Any = None,
+        minimum: int | None = None,
+        counts: Any = None,
     ) -> Tally | GroupTallies:
         """Return the exact tally of a batch, or one for each segment of the people.
 
@@ -280,11 +289,15 @@ class Survey(Stored):
             Of this survey's randomizer.
         by : iterable, optional
             The segment of each report, a string or a whole number. None, NaN and the empty string
-            count as "other".
+            count as "other". Several columns are a mapping from their names, a table, or a list
+            of arrays: `by=[countries, years]`. A segment then is named "country=PT/year=2026".
         minimum : int, optional
             With `by`: at least 1, default :attr:`segment_minimum`. Segments with fewer reports are
             counted together as "other", which may itself be smaller. Where a segment has that
             name, they are "all other".
+        counts : array_like, optional
+            How often each report was sent, of reports that a database has counted: whole numbers
+            from 0 to 2^53 - 1. Default: once.
 
         Returns
         -------
@@ -296,11 +309,14 @@ class Survey(Stored):
         Raises
         ------
         MismatchError, ReportError
-            When another survey asked for the reports, they are not of this survey's randomizer, or
-            one cannot occur. Nothing is counted.
+            When another survey asked for the reports, they are not of this survey's randomizer,
+            one cannot occur, or a count is not legal. Nothing is counted.
         ArgumentError
-            When there are not as many labels as reports, more than 1000 different labels, or the
-            minimum is not positive or is given without `by`.
+            When there are not as many labels or counts as reports, more than 100,000 different
+            labels, or the minimum is not positive or is given without `by`.
+        TallyError
+            When the counts add up to more than 2^53 - 1, or, of a survey that stores reports, to
+            more than 2^31.
 
         Notes
         -----
@@ -319,11 +335,20 @@ class Survey(Stored):
         {'north': 7, 'other': 3}
         """
         if by is not None:
-            groups = count_groups(self, reports, by)
+            columns = columns_of(by)
+            by = by if columns is None else columns
+            groups = (
+                count_groups(self, reports, by)
+                if counts is None
+                else count_weighted(self, reports, by, counts)
+            )
             least = self.segment_minimum if minimum is None else minimum
-            return GroupTallies.of_groups(groups, minimum=least)
+            return GroupTallies.of_groups(groups, minimum=least, columns=list(columns or ()))
         if minimum is not None:
             raise ArgumentError("minimum is for segments: pass by=, the segment of each report")
+        if counts is not None:
+            groups = count_weighted(self, reports, None, counts)
+            return groups.added() if groups else self.tally(reports[:0])
         tally = self.randomizer.tally(reports)
         if reports.survey not in (None, self.fingerprint):
             raise MismatchError(
@@ -667,8 +692,8 @@ def _fault_of(text: Any) -> str:
 def _checked_segments(segments: Any) -> tuple[str, ...]:
     if isinstance(segments, str) or not isinstance(segments, Sequence):
         raise ArgumentError("segments must be a list of labels, such as ['north', 'south']")
-    if len(segments) > MOST_GROUPS:
-        raise ArgumentError(f"there must be at most {MOST_GROUPS} segments, got {len(segments)}")
+    if len(segments) > MOST_SEGMENTS:
+        raise ArgumentError(f"there must be at most {MOST_SEGMENTS} segments, got {len(segments)}")
     for number, label in enumerate(segments, start=1):
         text = isinstance(label, str) and 1 <= len(label) <= 200 and label.isprintable()
         if not text or label == OTHER:

@@ -479,9 +479,57 @@ def test_summaries_are_those_of_arrow(
     assert engine.summarize(df.limit(0), age, column="value").people == 0
 
 
+def test_spark_counts_few_different_reports_itself(
+    session: Any, survey: Survey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is the same by either way, and of reports that were counted before."""
+    table = _table(survey.randomize(np.linspace(0, 9, PEOPLE), rng=lw.seeded(1)))
+    bad = pa.array([None, b"\xff\xff\xff", *table["report"].to_pylist()[2:]], pa.binary())
+    years = pa.array([2020 + row % 3 for row in range(PEOPLE)])
+    table = table.set_column(0, "report", bad).append_column("year", years)
+    place = next(name for name in table.column_names if name not in ("report", "year"))
+    df = session.createDataFrame(table)
+    few, jobs = spark_values.FEW_REPORTS, []
+    mapped = spark_values.mapped
+    monkeypatch.setattr(
+        spark_values, "mapped", lambda df, job, *rest: jobs.append(job) or mapped(df, job, *rest)
+    )
+    for by in (None, place, [place, "year"]):
+        wanted = arrow.tally(table, survey, column="report", by=by, skip_bad=True)
+        assert wanted.refused == 2
+        names = ["report", *([by] if isinstance(by, str) else by or [])]
+        counted = df.groupBy(names).count()
+        again = arrow.tally(
+            counted.toArrow(), survey, column="report", by=by, count_column="count", skip_bad=True
+        )
+        assert dict(again.groups) == dict(wanted.groups) and again.refused == 2
+        for most in (few, 0):
+            monkeypatch.setattr(spark_values, "FEW_REPORTS", most)
+            jobs.clear()
+            found = engine.tally(df, survey, by=by, skip_bad=True)
+            assert dict(found.groups) == dict(wanted.groups) and found.refused == 2
+            assert (jobs == []) == (most > 0 and by is None)
+            with pytest.raises(ReportError, match=r"partition 0.*row 1 "):
+                engine.tally(df.coalesce(1), survey, by=by)
+        found = engine.tally(counted, survey, by=by, count_column="count", skip_bad=True)
+        assert dict(found.groups) == dict(wanted.groups) and found.refused == 2
+    jobs.clear()
+    with pytest.raises(ArgumentError, match="at most 2 groups"):
+        engine.tally(df, survey, by="year", most_groups=2)
+    assert jobs == [], "refused before anything is counted"
+    bad_counts = df.selectExpr("report", "CAST(-77777 AS BIGINT) AS n", "'a' AS text")
+    with pytest.raises(ReportError, match="whole number from 0") as caught:
+        engine.tally(bad_counts, survey, count_column="n", skip_bad=True)
+    assert "77777" not in str(caught.value)
+    with pytest.raises(ArgumentError, match="whole numbers"):
+        engine.tally(bad_counts, survey, count_column="text")
+
+
 def test_executors_without_the_package(
     session: Any, survey: Survey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Spark alone counts where few reports are different.
+    monkeypatch.setattr(spark_values, "FEW_REPORTS", 0)
     df = session.createDataFrame(pa.table({"report": pa.array([b"\1"], pa.binary())}))
     context = session.sparkContext
     (tmp_path / "old" / "lapwing").mkdir(parents=True)

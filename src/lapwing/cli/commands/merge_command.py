@@ -8,11 +8,19 @@ from typing import Annotated, Any
 
 import typer
 
-from lapwing.cli.console import Output, check_distinct, check_output, facts, write_text
+from lapwing.cli.console import (
+    Output,
+    check_distinct,
+    check_output,
+    facts,
+    write_groups,
+    write_text,
+)
 from lapwing.cli.reading.options import AllowEqual, Force, OutputFile
 from lapwing.cli.reading.stored import read_tallies
 from lapwing.documents import read
 from lapwing.errors import FormatError, MismatchError
+from lapwing.protocol.messages.group_tallies import GroupTallies
 from lapwing.protocol.release import Release
 from lapwing.results.rounding import count_text
 
@@ -52,7 +60,10 @@ def _is_release(path: Path) -> bool:
 
 def _merge_tallies(paths: list[Path], output: Path, out: Output) -> None:
     total, counted = _added(paths, read_tallies, lambda part: {"reports": part.total})
-    write_text(output, total.to_json())
+    if isinstance(total, GroupTallies):
+        write_groups(output, total)
+    else:
+        write_text(output, total.to_json())
     document = {
         "command": "merge",
         "reports": total.total,

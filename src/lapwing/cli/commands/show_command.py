@@ -123,8 +123,9 @@ def _tally(tally: Any, how: HowShown) -> Shown:
 
 
 def _group_tallies(groups: Any, how: HowShown) -> Shown:
-    document = {"segments": [{"name": name, "reports": groups[name].total} for name in groups]}
-    rows = {name: f"{count_text(tally.total)} reports" for name, tally in groups.items()}
+    totals = groups.totals
+    document = {"segments": [{"name": name, "reports": totals[name]} for name in totals]}
+    rows = {name: f"{count_text(number)} reports" for name, number in totals.items()}
     return document, [facts(rows)], None
 
 

@@ -14,6 +14,7 @@ from lapwing.cli.console import (
     check_output,
     facts,
     grid,
+    write_groups,
     write_text,
 )
 from lapwing.cli.option_groups import option
@@ -28,6 +29,9 @@ from lapwing.errors import ArgumentError, TallyError
 from lapwing.protocol.messages.group_tallies import MINIMUM, OTHER, GroupTallies
 from lapwing.results.rounding import count_text
 from lapwing.survey.survey import Survey
+
+_SHOWN = 1000
+"""Segments of which the screen shows the reports."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +94,8 @@ def tally(
     folder means all files in it.
 
     With --by, the file holds a tally for each segment. Decode one with lapwing decode --segment,
-    and compare two with lapwing compare. The tallies sum to the tally of all reports.
+    and compare two with lapwing compare. The tallies sum to the tally of all reports. Of many
+    segments name the output .parquet: a row for each segment.
     """
     paths = [Path(name) for name in reports]
     files = every_file(paths)
@@ -113,7 +118,7 @@ def tally(
     else:
         minimum = MINIMUM if counting.segment_minimum is None else counting.segment_minimum
         groups = counted.by_group(minimum=minimum)
-        write_text(output, groups.to_json())
+        write_groups(output, groups)
         _show_groups(out, survey, counted, groups, counting.by, minimum, output)
     if progress is not None:
         finished(progress)
@@ -182,10 +187,14 @@ def _show_groups(
         "labels": len(counted.groups),
         "reports": counted.total,
         "refused": counted.refused,
-        "groups": [{"group": name, "reports": tally.total} for name, tally in groups.items()],
+        "groups": [{"group": name, "reports": number} for name, number in groups.totals.items()],
         "output": str(output),
     }
-    body = [[name, count_text(tally.total)] for name, tally in groups.items()]
+    shown = list(groups.totals.items())[:_SHOWN]
+    body = [[name, count_text(number)] for name, number in shown]
+    more = len(groups) - len(shown)
+    if more:
+        body.append([f"and {count_text(more)} more", ""])
     below = {
         "labels": count_text(len(counted.groups)),
         "counted": f"{count_text(counted.total)} reports",

@@ -7,8 +7,8 @@ from typing import Any
 
 from lapwing.documents import nearest, read_as
 from lapwing.errors import ArgumentError
-from lapwing.protocol.messages.group_tallies import FORMAT as GROUP_TALLIES
-from lapwing.protocol.messages.group_tallies import GroupTallies
+from lapwing.protocol.messages.group_table import FORMAT as GROUP_TALLIES
+from lapwing.protocol.messages.group_tallies import GroupTallies, is_table
 from lapwing.protocol.messages.tally import Tally
 from lapwing.survey.survey import Survey
 
@@ -20,7 +20,7 @@ def read_survey(path: Path) -> Survey:
 
 def read_tallies(path: Path) -> Tally | GroupTallies:
     """Return the tally in a file, or those of its segments; FormatError when it holds none."""
-    return read_as(path, _tallies)
+    return GroupTallies.load(path) if is_table(path) else read_as(path, _tallies)
 
 
 def _tallies(document: dict[str, Any]) -> Tally | GroupTallies:
@@ -49,11 +49,20 @@ def read_tally(path: Path, segment: str | None = None) -> Tally:
     if segment is None:
         raise ArgumentError(
             f"{path.name} holds a tally for each segment; name one with --segment, of "
-            f"{', '.join(tally)}"
+            f"{_listed(tally)}"
         )
     if segment not in tally:
         raise ArgumentError(
             f"{path.name} has no segment {segment!r}{nearest(segment, tally)}; --segment is one of "
-            f"{', '.join(tally)}"
+            f"{_listed(tally)}"
         )
     return tally[segment]
+
+
+_LISTED = 50
+
+
+def _listed(groups: GroupTallies) -> str:
+    names = list(groups)
+    more = len(names) - _LISTED
+    return ", ".join(names[:_LISTED]) + (f" and {more:,} more" if more > 0 else "")

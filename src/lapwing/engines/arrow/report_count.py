@@ -18,6 +18,7 @@ texts                        a report in hexadecimal digits: all cells of a CSV
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,7 +30,9 @@ from lapwing.engines.arrow.arrow_values import labels_of
 from lapwing.engines.arrow.inputs import without_causes
 from lapwing.engines.arrow.text_columns import without_views
 from lapwing.errors import ArgumentError, MismatchError, ReportError, TallyError
-from lapwing.protocol.messages.group_tallies import MINIMUM, GroupTallies, check_groups
+from lapwing.protocol.messages.group_labels import Label, clean_label, compact, joined_codes
+from lapwing.protocol.messages.group_tallies import MINIMUM, GroupTallies, checked_counts
+from lapwing.protocol.messages.joint_tally import MOST_GROUPS, JointCounter, JointTally
 from lapwing.protocol.messages.reports import Reports, pack_codes
 from lapwing.protocol.messages.tally import Tally
 from lapwing.survey.survey import Survey
@@ -170,9 +173,6 @@ def _digits(array: Any, width: int, absent: Flags | None) -> tuple[Records, Flag
     return records, _either(absent, wrong)
 
 
-Label = str | None
-
-
 @dataclass(frozen=True)
 class FileCount:
     """What was counted of one file: its name, its reports, and the rows that hold none."""
@@ -198,16 +198,21 @@ class ReportCount:
         Rows that hold no report that can have been sent, counted apart.
     files : sequence of FileCount
         What was counted of each file; none for a batch.
+    columns : sequence of str
+        The columns of the labels.
     """
 
     groups: Mapping[Label, Tally]
     grouped: bool = False
     refused: int = 0
     files: Sequence[FileCount] = field(default=())
+    columns: Sequence[str] = ()
 
     @property
     def total(self) -> int:
         """Reports that were counted."""
+        if isinstance(self.groups, JointTally):
+            return self.groups.total
         return sum(tally.total for tally in self.groups.values())
 
     @property
@@ -215,6 +220,8 @@ class ReportCount:
         """The tally of all rows; TallyError when there was no report."""
         if not self.groups:
             raise TallyError("there must be at least one report to count, there is none")
+        if isinstance(self.groups, JointTally):
+            return self.groups.added()
         first, *others = self.groups.values()
         for other in others:
             first = first + other
@@ -225,7 +232,7 @@ class ReportCount:
 
         See :meth:`lapwing.Survey.tally`.
         """
-        return GroupTallies.of_groups(self.groups, minimum=minimum)
+        return GroupTallies.of_groups(self.groups, minimum=minimum, columns=self.columns)
 
     def __add__(self, other: ReportCount) -> ReportCount:
         """Return the count of both sets of rows.
@@ -233,7 +240,7 @@ class ReportCount:
         Raises
         ------
         ArgumentError
-            When there are more than 1000 groups.
+            When there are more than 100,000 groups.
         MismatchError
             When only one of them has groups, or another survey collected one of them.
         """
@@ -241,28 +248,253 @@ class ReportCount:
             return NotImplemented
         if self.groups and other.groups and self.grouped != other.grouped:
             raise MismatchError("counts can be added when both have groups, or none has")
-        groups = dict(self.groups)
-        for label, tally in other.groups.items():
-            groups[label] = groups[label] + tally if label in groups else tally
-        check_groups(groups)
         return ReportCount(
-            groups,
+            _added_groups(self.groups, other.groups),
             self.grouped or other.grouped,
             self.refused + other.refused,
             (*self.files, *other.files),
+            self.columns or other.columns,
         )
+
+
+def _added_groups(
+    one: Mapping[Label, Tally], other: Mapping[Label, Tally]
+) -> Mapping[Label, Tally]:
+    if not one or not other:
+        return one or other
+    if set(one) == set(other) == {None}:
+        return {None: one[None] + other[None]}
+    return JointTally.of(one) + JointTally.of(other)
 
 
 def count_to_document(counted: ReportCount) -> dict[str, Any]:
     """Return counts as JSON can say them, without those of each file."""
+    head = {"grouped": counted.grouped, "refused": counted.refused}
+    if isinstance(counted.groups, JointTally):
+        return {"joint": b64encode(counted.groups.to_bytes()).decode("ascii"), **head}
     groups = [[label, tally.to_document()] for label, tally in counted.groups.items()]
-    return {"groups": groups, "grouped": counted.grouped, "refused": counted.refused}
+    return {"groups": groups, **head}
 
 
 def count_from_document(document: Mapping[str, Any]) -> ReportCount:
     """Return the counts that :func:`count_to_document` wrote."""
-    groups = {label: Tally.from_document(one) for label, one in document["groups"]}
+    groups: Mapping[Label, Tally]
+    if "joint" in document:
+        groups = JointTally.from_bytes(b64decode(document["joint"]))
+    else:
+        groups = {label: Tally.from_document(one) for label, one in document["groups"]}
     return ReportCount(groups, document["grouped"], document["refused"])
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRows:
+    """Some rows, read and checked: their tally, or what a counter of groups adds.
+
+    Parameters
+    ----------
+    total : int
+        Reports.
+    refused : int
+        Rows without one.
+    tally : Tally, optional
+        Of all, where nobody asked for groups and each row is one report.
+    labels : sequence of str or None
+        Different labels.
+    numbers : numpy.ndarray
+        Whole numbers [n]: which label each row has.
+    records, cells, weights
+        As of :meth:`lapwing.protocol.messages.joint_tally.JointCounter.add`.
+    """
+
+    total: int
+    refused: int
+    tally: Tally | None = None
+    labels: Sequence[Label] = ()
+    numbers: Any = None
+    records: Any = None
+    cells: Any = None
+    weights: Any = None
+
+    def __add__(self, other: CountedRows) -> CountedRows:
+        """Return two tallies as one."""
+        tallies = [tally for tally in (self.tally, other.tally) if tally is not None]
+        tally = tallies[0] + tallies[1] if len(tallies) == 2 else next(iter(tallies), None)
+        return CountedRows(self.total + other.total, self.refused + other.refused, tally)
+
+
+class ReportCounter:
+    """Counts the reports of batches of rows: any thread reads them, one adds them up.
+
+    Parameters
+    ----------
+    survey : Survey
+        Whose reports they are.
+    column : str
+        Where they stand; see :mod:`lapwing.engines.arrow.report_count` for its type.
+    by : sequence of str
+        Columns of public labels: a tally for each label. Of several columns the label is that of a
+        partitioned folder: "country=PT/year=2026".
+    count_column : str, optional
+        A column that says how often each report was sent.
+    skip_bad : bool
+        Whether rows without a report that can have been sent are counted apart, not refused.
+    most_groups : int
+        Labels from which on it refuses.
+    """
+
+    def __init__(
+        self,
+        survey: Survey,
+        *,
+        column: str = "report",
+        by: Sequence[str] = (),
+        count_column: str | None = None,
+        skip_bad: bool = False,
+        most_groups: int = MOST_GROUPS,
+    ) -> None:
+        self.survey, self.column, self.skip_bad = survey, column, skip_bad
+        self.by, self.count_column = tuple(by), count_column
+        self._width = survey.randomizer.report_width
+        self._joint = (
+            JointCounter(survey, self._width, most=most_groups) if by or count_column else None
+        )
+        self._tally: Tally | None = None
+        self._before = ReportCount({}, bool(by), columns=self.by)
+        self._refused = 0
+        self._dictionaries: list[tuple[Any, list[Label]]] = [(None, [])] * len(self.by)
+
+    def read(self, batch: Any) -> CountedRows:
+        """Return what the rows of a pyarrow.RecordBatch add.
+
+        Raises
+        ------
+        ReportError
+            With the position of the first row that holds no such report, or no such count.
+        ArgumentError
+            When a column is of another type.
+        """
+        array = without_views(batch.column(self.column))
+        check_report_type(array.type, width=self._width, column=self.column)
+        records, absent = records_of(array, width=self._width)
+        weights = None
+        if self.count_column is not None:
+            weights = counts_in(batch.column(self.count_column), column=self.count_column)
+        coded = None
+        if self.by:
+            coded = self._coded_columns([without_views(batch.column(name)) for name in self.by])
+        return self.read_records(records, absent, coded=coded, weights=weights)
+
+    def read_records(
+        self,
+        records: Records,
+        absent: Flags | None = None,
+        *,
+        coded: tuple[Sequence[Label], NDArray[np.int64]] | None = None,
+        weights: NDArray[np.int64] | None = None,
+    ) -> CountedRows:
+        """Return what reports add, of which some rows may have none.
+
+        Parameters
+        ----------
+        records : numpy.ndarray
+            uint8 [n, width].
+        absent : numpy.ndarray or None
+            bool [n], see :func:`records_of`.
+        coded : tuple, optional
+            Different labels, and int64 [n]: the number of that of each row.
+        weights : numpy.ndarray, optional
+            int64 [n]: how often each report was sent.
+        """
+        survey, kept = self.survey, None
+        if absent is not None:
+            if not self.skip_bad:
+                first = int(np.argmax(absent))
+                self._tally_of(records[:first])  # a row before it may be worse
+                raise ReportError(
+                    f"every row must hold a report of {self._width} byte(s), the "
+                    f"one at position {first} is not one; the batch was not counted",
+                    position=first,
+                )
+            kept = ~absent
+        tally, cells = None, None
+        try:
+            tally, cells = self._checked(records if kept is None else records[kept])
+        except ReportError:
+            if not self.skip_bad:
+                raise
+            possible = _possible(records if kept is None else records[kept], survey)
+            if kept is None:
+                kept = possible
+            else:
+                kept[kept] = possible
+            tally, cells = self._checked(records[kept])
+        refused = 0
+        if kept is not None:
+            refused = int((~kept).sum() if weights is None else weights[~kept].sum())
+        if self._joint is None:
+            return CountedRows(len(records) - refused, refused, tally)
+        labels, numbers = coded if coded is not None else ([None], np.zeros(len(records), int))
+        if weights is not None and not weights.all():
+            kept = weights > 0 if kept is None else kept & (weights > 0)
+            cells = None if cells is None else self._joint.cells.of(records[kept])
+        if kept is not None:
+            records, numbers = records[kept], numbers[kept]
+            weights = None if weights is None else weights[kept]
+        total = len(records) if weights is None else sum(weights.tolist())
+        return CountedRows(total, refused, None, labels, numbers, records, cells, weights)
+
+    def _coded_columns(self, columns: Sequence[Any]) -> tuple[Sequence[Label], Any]:
+        """Return the labels of rows, of several columns as of one."""
+        coded = []
+        for place, labels in enumerate(columns):
+            dictionary, codes = _encoded(labels)
+            known, names = self._dictionaries[place]
+            # One list for equal dictionaries: whoever has numbered it knows it again.
+            if known is None or not known.equals(dictionary):
+                names = [clean_label(name) for name in labels_of(dictionary, column=self.by[place])]
+                names.append(None)
+                self._dictionaries[place] = dictionary, names
+            coded.append((names, codes))
+        if len(coded) == 1:
+            return coded[0]
+        return joined_codes(self.by, [(names, codes.astype(np.int64)) for names, codes in coded])
+
+    def _checked(self, records: Records) -> tuple[Tally | None, Any]:
+        """Return the tally of reports, or the cells where groups are counted by those."""
+        if self._joint is None:
+            return (self._tally_of(records) if len(records) else None), None
+        try:
+            cells = self._joint.cells.of(records)
+        except ReportError:
+            cells = None
+        if cells is None:
+            self._tally_of(records)
+        return None, cells
+
+    def _tally_of(self, records: Records) -> Tally:
+        tally: Tally = self.survey.tally(Reports(records, self.survey.randomizer.fingerprint))
+        return tally
+
+    def add(self, rows: CountedRows) -> None:
+        """Count rows that were read; ArgumentError when there are too many groups."""
+        self._refused += rows.refused
+        if rows.tally is not None:
+            self._tally = rows.tally if self._tally is None else self._tally + rows.tally
+        if rows.numbers is not None and self._joint is not None:
+            self._joint.add(rows.labels, rows.numbers, rows.records, rows.cells, rows.weights)
+
+    def add_counted(self, counted: ReportCount) -> None:
+        """Add what was counted before."""
+        self._before += counted
+
+    def result(self) -> ReportCount:
+        """Return what was counted so far."""
+        groups: Mapping[Label, Tally] = {} if self._tally is None else {None: self._tally}
+        if self._joint is not None and self._joint.total:
+            groups = self._joint.result()
+            if not self.by:
+                groups = {None: groups[None]}
+        return self._before + ReportCount(groups, bool(self.by), self._refused, columns=self.by)
 
 
 @without_causes
@@ -271,29 +503,24 @@ def count(
     survey: Survey,
     *,
     column: str = "report",
-    by: str | None = None,
+    by: str | Sequence[str] | None = None,
     skip_bad: bool = False,
+    count_column: str | None = None,
 ) -> ReportCount:
     """Return the exact counts of the reports in a batch of rows.
 
     Parameters
     ----------
     batch : pyarrow.RecordBatch
-    survey : Survey
-        Whose reports they are.
-    column : str
-        Where they stand; see :mod:`lapwing.engines.arrow.report_count` for its type.
-    by : str, optional
-        A column of public labels: a tally for each.
-    skip_bad : bool
-        Whether rows without a report that can have been sent are counted apart, not refused.
+    survey, column, by, skip_bad, count_column
+        As of :class:`ReportCounter`.
 
     Raises
     ------
     ReportError
         With the position of the first row that holds no such report.
     ArgumentError
-        When the column is of another type, or there are more than 1000 labels.
+        When the column is of another type, or there are more than 100,000 labels.
 
     Examples
     --------
@@ -306,80 +533,99 @@ def count(
     >>> counted.tally.total, counted.refused
     (3, 1)
     """
-    width = survey.randomizer.report_width
-    array = without_views(batch.column(column))
-    check_report_type(array.type, width=width, column=column)
-    records, absent = records_of(array, width=width)
-    labels = None if by is None else without_views(batch.column(by))
-    return count_records(records, absent, survey, labels=labels, by=by, skip_bad=skip_bad)
+    counter = ReportCounter(
+        survey,
+        column=column,
+        by=columns_by(by),
+        count_column=count_column,
+        skip_bad=skip_bad,
+    )
+    counter.add(counter.read(batch))
+    return counter.result()
 
 
-def count_records(
-    records: Records,
-    absent: Flags | None,
-    survey: Survey,
-    *,
-    labels: Any = None,
-    by: str | None = None,
-    skip_bad: bool = False,
-) -> ReportCount:
-    """Return the counts of reports of which some rows may have none; as of :func:`count`.
+def columns_by(by: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the columns of labels; ArgumentError when one is named twice."""
+    columns = (by,) if isinstance(by, str) else tuple(by or ())
+    if len(set(columns)) < len(columns):
+        raise ArgumentError("--by must name each column once")
+    return columns
 
-    Parameters
-    ----------
-    records : numpy.ndarray
-        uint8 [n, width].
-    absent : numpy.ndarray or None
-        bool [n], see :func:`lapwing.engines.arrow.report_count.records_of`.
-    survey : Survey
-    labels : pyarrow.Array, optional
-        The label of each row.
-    by : str, optional
-        The name of that column.
-    skip_bad : bool
+
+def counts_in(array: Any, *, column: str) -> NDArray[np.int64]:
+    """Return a column of Arrow that says how often reports were sent: int64 [n].
+
+    Raises
+    ------
+    ArgumentError
+        When it does not hold numbers.
+    ReportError
+        With the position of the first that is not a whole number from 0 to 2^53 - 1.
     """
-    fingerprint = survey.randomizer.fingerprint
-    refused = 0
-    if absent is not None:
-        if not skip_bad:
-            first = int(np.argmax(absent))
-            survey.tally(Reports(records[:first], fingerprint))  # a row before it may be worse
-            raise ReportError(
-                f"every row must hold a report of {survey.randomizer.report_width} byte(s), the "
-                f"one at position {first} is not one; the batch was not counted",
-                position=first,
-            )
-        refused = int(absent.sum())
-        records = records[~absent]
-        labels = None if labels is None else labels.filter(_arrow(~absent))
-    if not len(records):
-        return ReportCount({}, by is not None, refused)
-    whole: Tally | None = None
-    try:
-        whole = survey.tally(Reports(records, fingerprint))
-    except ReportError:
-        if not skip_bad:
-            raise
-        possible = _possible(records, survey)
-        refused += int((~possible).sum())
-        records = records[possible]
-        labels = None if labels is None else labels.filter(_arrow(possible))
-        if not len(records):
-            return ReportCount({}, by is not None, refused)
-    if labels is None:
-        tally = survey.tally(Reports(records, fingerprint)) if whole is None else whole
-        return ReportCount({None: tally}, False, refused)
-    groups: dict[Label, Tally] = {}
-    for label, rows in _rows_of(labels, by=by or "").items():
-        groups[label] = survey.tally(Reports(records[rows], fingerprint))
-        check_groups(groups)
-    return ReportCount(groups, True, refused)
-
-
-def _arrow(flags: Flags) -> Any:
     import pyarrow as pa
 
-    return pa.array(flags)
+    types = pa.types
+    if types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if types.is_binary(array.type) or types.is_large_binary(array.type):  # the cells of a CSV
+        texts = array.cast(pa.large_binary()).to_pylist()
+        return checked_counts(np.array([_number_in(text) for text in texts], dtype=object))
+    check_count_type(array.type, column=column)
+    if not types.is_decimal(array.type) and not array.null_count:
+        return checked_counts(array.to_numpy(zero_copy_only=False))
+    return checked_counts(np.array(array.to_pylist(), dtype=object))
+
+
+def check_count_type(kind: Any, *, column: str) -> None:
+    """Raise ArgumentError unless a column of an Arrow type can say how often reports were sent."""
+    from pyarrow import types
+
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
+        raise ArgumentError(
+            f"the column {column!r} must say how often each report was sent, in whole numbers; it "
+            f"holds {str(kind)[:60]}"
+        )
+
+
+def _number_in(text: bytes | None) -> int | None:
+    digits = b"" if text is None else text.strip()
+    return int(digits) if digits.isdigit() and len(digits) <= _MOST_DIGITS else None
+
+
+_MOST_DIGITS = 20
+
+
+def _encoded(labels: Any) -> tuple[Any, Any]:
+    """Return the different labels of a column of Arrow, and the place of that of each row.
+
+    A row without a label has the place behind the last. Of a dictionary of much more labels than
+    the column has rows, those that occur are taken.
+    """
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(labels.type) or not _is_text(labels.type.value_type):
+        if pa.types.is_dictionary(labels.type):
+            labels = labels.dictionary_decode()
+        labels = labels.dictionary_encode(null_encoding="mask")
+    dictionary, codes = labels.dictionary, labels.indices
+    if codes.null_count:
+        codes = codes.cast(pa.int64()).fill_null(len(dictionary))
+    numbers = codes.to_numpy(zero_copy_only=False)
+    if len(dictionary) > max(len(labels), _FEW_LABELS):
+        used, numbers = compact(numbers.astype(np.int64), len(dictionary) + 1)
+        if used.size and used[-1] == len(dictionary):
+            used = used[:-1]  # rows without a label keep the place behind the last
+        dictionary = dictionary.take(pa.array(used))
+    return dictionary, numbers
+
+
+_FEW_LABELS = 2**12
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _possible(records: Records, survey: Survey) -> Flags:
@@ -405,28 +651,3 @@ def _possible(records: Records, survey: Survey) -> Flags:
             waiting += [(start, middle), (middle, end)]
     found: Flags = possible[numbers.ravel()]
     return found
-
-
-def _rows_of(labels: Any, *, by: str) -> dict[Label, Any]:
-    """Return the rows of each label; None of those without one."""
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(labels.type):
-        labels = labels.dictionary_decode()
-    coded = labels.dictionary_encode(null_encoding="encode")
-    names = [_name(label) for label in labels_of(coded.dictionary, column=by)]
-    codes = coded.indices.to_numpy(zero_copy_only=False)
-    if len(names) == 1:
-        return {names[0]: slice(None)}
-    # Different texts may be one label, as blanks around it are none of it.
-    different: dict[Label, int] = {}
-    renamed = np.array([different.setdefault(name, len(different)) for name in names])
-    codes = renamed[codes]
-    order = np.argsort(codes, kind="stable")
-    ends = np.cumsum(np.bincount(codes, minlength=len(different)))
-    parts = np.split(order, ends[:-1])
-    return {name: rows for name, rows in zip(different, parts, strict=True) if rows.size}
-
-
-def _name(label: Label) -> Label:
-    return None if label is None else label.strip() or None

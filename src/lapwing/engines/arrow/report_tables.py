@@ -21,7 +21,7 @@ import io
 import re
 import sys
 from binascii import unhexlify
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from string import hexdigits
@@ -310,7 +310,7 @@ def check_report_table(
     return True
 
 
-def open_report_csv(path: Path, survey: Survey, by: str | None) -> Table:
+def open_report_csv(path: Path, survey: Survey, by: Sequence[str]) -> Table:
     """Return a CSV of reports that this package wrote as a table; errors as of `read_reports`."""
     with path.open("rb") as stream:
         names = _csv_head(stream, path, survey, by)
@@ -349,7 +349,7 @@ def words_of_table(path: Path) -> tuple[str, str, int]:
                 number = sum(file.get_batch(batch).num_rows for batch in batches)
     words = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
     kind, version, of_survey, of_randomizer = (words.get(key, "") for key in KEYS)
-    _check_columns(path, ["report"] if kind == "lapwing-reports" else [], None)
+    _check_columns(path, ["report"] if kind == "lapwing-reports" else [], ())
     _check_version(path, version)
     return of_survey, of_randomizer, number
 
@@ -368,7 +368,7 @@ def load_report_table(path: Path) -> Reports:
         if stream.read(1) == b"#":
             stream.seek(0)
             of_survey, of_randomizer = words_of_csv(stream.readline(300), path)
-            _check_columns(path, next(csv.reader([stream.readline(2000).decode().strip()])), None)
+            _check_columns(path, next(csv.reader([stream.readline(2000).decode().strip()])), ())
             lines = [line.rstrip(b"\r\n").partition(b",")[0] for line in stream]
             try:
                 data = _bytes_of(lines, len(lines[0]) if lines else 2, path=path, row=0)
@@ -394,7 +394,7 @@ def load_report_table(path: Path) -> Reports:
     return Reports(data, of_randomizer, of_survey)
 
 
-def _csv_head(stream: IO[bytes], path: Path, survey: Survey, by: str | None) -> list[str]:
+def _csv_head(stream: IO[bytes], path: Path, survey: Survey, by: Sequence[str]) -> list[str]:
     """Read the two lines before the reports, and return the names of the columns."""
     first = stream.readline(300)
     heading = stream.readline(2000).decode("utf-8", errors="replace").strip()
@@ -405,23 +405,24 @@ def _csv_head(stream: IO[bytes], path: Path, survey: Survey, by: str | None) -> 
     return names
 
 
-def _check_columns(path: Path, names: list[str], by: str | None) -> None:
+def _check_columns(path: Path, names: list[str], by: Sequence[str]) -> None:
     """Raise unless a table has reports, beside them at most labels, and the labels asked for."""
     if names[:1] != ["report"] or len(names) > 2:
         raise FormatError(
             f"{path.name} must hold reports written by lapwing, its schema does not say so; "
             "check the name"
         )
-    if by is not None and names[1:] != [by]:
+    if by and names[1:] != list(by):
         found = f"the column of labels {names[1]!r}" if names[1:] else "no column of labels"
+        missing = next(name for name in by if names[1:] != [name])
         raise ArgumentError(
-            f"{path.name} has no column {by!r} alongside the reports; it has {found}"
+            f"{path.name} has no column {missing!r} alongside the reports; it has {found}"
         )
 
 
 def _read_csv(path: Path, survey: Survey) -> Iterator[Reports]:
     with path.open("rb") as stream:
-        names = _csv_head(stream, path, survey, None)
+        names = _csv_head(stream, path, survey, ())
         digits = 2 * survey.randomizer.report_width
         row = 0
         size = reports_per_block(digits // 2) * (digits + 1)

@@ -8,24 +8,27 @@ is taken for reports by chance.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from lapwing.documents import canonical, parse
+from lapwing.engines.arrow.arrow_values import labels_of
 from lapwing.engines.arrow.column_values import at_rows
 from lapwing.engines.arrow.dataset_tables import COMPACT, files_of, tables_of, with_constants
 from lapwing.engines.arrow.inputs import STDIN, input_name, pyarrow_or_error, without_causes
 from lapwing.engines.arrow.ordered_work import Advance, in_order, threads_or_all, unwatched
 from lapwing.engines.arrow.report_count import (
+    CountedRows,
     FileCount,
     ReportCount,
+    ReportCounter,
+    check_count_type,
     check_report_type,
-    count,
+    columns_by,
     count_from_document,
-    count_records,
     count_to_document,
 )
 from lapwing.engines.arrow.report_tables import (
@@ -43,9 +46,10 @@ from lapwing.errors import (
     ReportError,
     TornFileError,
 )
+from lapwing.protocol.messages.joint_tally import MOST_GROUPS
 from lapwing.survey.survey import Survey
 
-Job = Callable[[], ReportCount]
+Job = Callable[[], list[CountedRows]]
 
 _BYTES_AT_ONCE = 4 * 2**20
 
@@ -61,14 +65,17 @@ class ReportSource:
     survey : Survey
     column : str
         The column of reports; of a compact file, nothing.
-    by : str, optional
-        A column of labels.
+    by : tuple of str
+        Columns of labels.
+    count_column : str, optional
+        A column that says how often each report was sent.
     """
 
     table: Table | Path
     survey: Survey
     column: str
-    by: str | None
+    by: tuple[str, ...] = ()
+    count_column: str | None = None
 
     @property
     def name(self) -> str:
@@ -82,24 +89,37 @@ class ReportSource:
             return None if self.table == STDIN else self.table
         return self.table.file
 
-    def jobs(self, *, skip_bad: bool) -> Iterator[Job]:
-        """Yield the work: each job counts some rows; see :func:`count` for its errors.
+    def counter(self, *, skip_bad: bool, most_groups: int = MOST_GROUPS) -> ReportCounter:
+        """Return what counts these reports, and those of sources with the same columns."""
+        return ReportCounter(
+            self.survey,
+            column=self.column,
+            by=self.by,
+            count_column=self.count_column,
+            skip_bad=skip_bad,
+            most_groups=most_groups,
+        )
 
-        They name the file and the row. What cannot be read fails here, or in a job.
+    def jobs(self, counter: ReportCounter) -> Iterator[Job]:
+        """Yield the work: each job reads some rows, for a counter to add.
+
+        Errors name the file and the row; see :meth:`ReportCounter.read`. What cannot be read fails
+        here, or in a job.
         """
         if isinstance(self.table, Path):
             first = 0
             for reports in read_reports(self.table, self.survey):
-                work = partial(count_records, reports.data, None, self.survey, skip_bad=skip_bad)
-                yield partial(self._named, first, work)
+                work = partial(counter.read_records, reports.data)
+                yield partial(self._of_records, first, work)
                 first += len(reports)
             return
         for first, batches in self.table.parts(self._columns, rows=self._rows):
-            yield partial(self._counted, first, batches, skip_bad)
+            yield partial(self._read, first, batches, counter)
 
     @property
     def _columns(self) -> list[str]:
-        return [self.column] if self.by is None else [self.column, self.by]
+        counts = [] if self.count_column is None else [self.count_column]
+        return [self.column, *self.by, *counts]
 
     @property
     def _rows(self) -> int:
@@ -107,34 +127,41 @@ class ReportSource:
         width = self.survey.randomizer.report_width
         return max(BATCH_ROWS - 1, min(_BYTES_AT_ONCE // width, 2**19))
 
-    def _counted(
-        self, first: int, batches: Callable[[], Iterator[Any]], skip_bad: bool
-    ) -> ReportCount:
-        total = ReportCount({})
-        for batch in batches():
-            total += self._named(first, partial(self._count, batch, skip_bad))
-            first += batch.num_rows
-        return total
-
-    def _count(self, batch: Any, skip_bad: bool) -> ReportCount:
-        if not isinstance(self.table, Path) and not self.table.typed:
-            place = batch.schema.get_field_index(self.column)
-            texts = unchecked_texts(batch.column(place))
-            batch = batch.set_column(place, self.column, texts)
-        return count(batch, self.survey, column=self.column, by=self.by, skip_bad=skip_bad)
-
-    def _named(self, first: int, work: Job) -> ReportCount:
+    def _of_records(self, first: int, work: Callable[[], CountedRows]) -> list[CountedRows]:
         with at_rows(self.name, first, of=ReportError):
-            return work()
+            return [work()]
 
-    def finished(self, counted: ReportCount, *, torn: bool) -> FileCount:
+    def _read(
+        self, first: int, batches: Callable[[], Iterator[Any]], counter: ReportCounter
+    ) -> list[CountedRows]:
+        rows: list[CountedRows] = []
+        for batch in batches():
+            with at_rows(self.name, first, of=ReportError):
+                read = counter.read(self._with_texts(batch))
+            # Tallies add here, in this thread; groups in that of the counter.
+            rows = [rows[0] + read] if rows and read.numbers is None else [*rows, read]
+            first += batch.num_rows
+        return rows
+
+    def _with_texts(self, batch: Any) -> Any:
+        if isinstance(self.table, Path) or self.table.typed:
+            return batch
+        place = batch.schema.get_field_index(self.column)
+        return batch.set_column(place, self.column, unchecked_texts(batch.column(place)))
+
+    def finished(self, reports: int, refused: int, *, torn: bool) -> FileCount:
         """Return what to tell of it when all is counted."""
         path = self.table if isinstance(self.table, Path) else self.table.path
-        return FileCount(str(path), counted.total, counted.refused, torn)
+        return FileCount(str(path), reports, refused, torn)
 
 
 def report_sources(
-    dataset: Any, survey: Survey, *, column: str | None, by: str | None
+    dataset: Any,
+    survey: Survey,
+    *,
+    column: str | None,
+    by: tuple[str, ...],
+    count_column: str | None = None,
 ) -> list[ReportSource]:
     """Return what a job counts: all of it is of this survey, and has the columns asked for.
 
@@ -145,8 +172,10 @@ def report_sources(
     survey : Survey
     column : str, optional
         The column of reports; "report" in what this package wrote.
-    by : str, optional
-        A column of labels.
+    by : tuple of str
+        Columns of labels.
+    count_column : str, optional
+        A column that says how often each report was sent.
 
     Raises
     ------
@@ -158,17 +187,22 @@ def report_sources(
     if isinstance(dataset, str | Path | list | tuple):
         sources = []
         for path, keys in files_of(dataset, endings=(*TABLES, COMPACT)):
-            sources.append(_of_file(path, keys, survey, column, by))
+            sources.append(_of_file(path, keys, survey, column, by, count_column))
         return sources
-    return [_of_table(table, survey, column, by) for table in tables_of(dataset)]
+    return [_of_table(table, survey, column, by, count_column) for table in tables_of(dataset)]
 
 
 def _of_file(
-    path: Path, keys: dict[str, str], survey: Survey, column: str | None, by: str | None
+    path: Path,
+    keys: dict[str, str],
+    survey: Survey,
+    column: str | None,
+    by: tuple[str, ...],
+    count_column: str | None,
 ) -> ReportSource:
     name = path.name.lower()
     if path == STDIN or not name.endswith(TABLES):
-        if by is not None:
+        if by:
             raise ArgumentError(
                 f"--by needs reports in a table that has labels, .parquet, .arrow or .csv, "
                 f"{input_name(path)} is not; write it with: lapwing randomize --by"
@@ -176,18 +210,23 @@ def _of_file(
         if path != STDIN:
             with path.open("rb"):  # an error of the system before any work is done
                 pass
-        return ReportSource(path, survey, "", None)
+        if count_column is not None:
+            raise ArgumentError(
+                f"count_column needs a table of reports and counts, .parquet, .arrow or .csv; "
+                f"{input_name(path)} is not"
+            )
+        return ReportSource(path, survey, "")
     ours = (
         None
-        if column is not None or not name.endswith(".csv")
+        if column is not None or count_column is not None or not name.endswith(".csv")
         else open_report_csv(path, survey, by)
     )
     if ours is not None:
         # Without Arrow, a device's or a collector's machine still counts what this package wrote.
-        held = ours if by is not None or _has_arrow() else path
+        held = ours if by or _has_arrow() else path
         return ReportSource(held, survey, "report", by)
     table = with_constants(open_table(path), keys)
-    return _of_table(table, survey, column, by)
+    return _of_table(table, survey, column, by, count_column)
 
 
 def _has_arrow() -> bool:
@@ -198,19 +237,34 @@ def _has_arrow() -> bool:
     return True
 
 
-def _of_table(table: Table, survey: Survey, column: str | None, by: str | None) -> ReportSource:
+def _of_table(
+    table: Table,
+    survey: Survey,
+    column: str | None,
+    by: tuple[str, ...],
+    count_column: str | None,
+) -> ReportSource:
     ours = check_report_table(table.path, table.metadata, survey)
     if column is None and not ours and table.is_file:
         check_report_table(table.path, table.metadata, survey, required=True)
     found = table.column(column or "report")
-    if by is not None:
-        by = table.column(by, option="--by", beside=found)
-        if by == found:
-            raise ArgumentError("--by must name another column than that of the reports")
+    by = tuple(table.column(name, option="--by", beside=found) for name in by)
+    if found in by:
+        raise ArgumentError("--by must name another column than that of the reports")
+    if count_column is not None:
+        count_column = table.column(count_column, option="count_column", beside=found)
+        if count_column in (found, *by):
+            raise ArgumentError(
+                "count_column must name another column than those of reports and labels"
+            )
     if table.typed:
         kind = table.empty(found).type
         check_report_type(kind, width=survey.randomizer.report_width, column=found)
-    return ReportSource(table, survey, found, by)
+        for name in by:
+            labels_of(table.empty(name), column=name)
+        if count_column is not None:
+            check_count_type(table.empty(count_column).type, column=count_column)
+    return ReportSource(table, survey, found, by, count_column)
 
 
 @without_causes
@@ -219,7 +273,8 @@ def tally(
     survey: Survey,
     *,
     column: str | None = None,
-    by: str | None = None,
+    by: str | Sequence[str] | None = None,
+    count_column: str | None = None,
     threads: int | None = None,
     skip_bad: bool = False,
     salvage: bool = False,
@@ -239,8 +294,13 @@ def tally(
     column : str, optional
         The column of reports. Not needed for files that this package wrote, which also say whose
         they are; of others nobody can tell.
-    by : str, optional
-        A column of public labels: a tally for each, see :meth:`ReportCount.by_group`.
+    by : str or sequence of str, optional
+        Columns of public labels: a tally for each label, see :meth:`ReportCount.by_group`. Of
+        several columns the label is that of a partitioned folder: "country=PT/year=2026". At most
+        100,000 labels.
+    count_column : str, optional
+        A column that says how often each report was sent: whole numbers from 0 to 2^53 - 1. The
+        table then has a row for each different report, as ``GROUP BY`` of a database gives it.
     threads : int, optional
         How many count beside each other; default: one for each core.
     skip_bad : bool
@@ -278,21 +338,23 @@ def tally(
     >>> counted.tally.total
     3
     """
-    sources = report_sources(dataset, survey, column=column, by=by)
+    columns = columns_by(by)
+    sources = report_sources(dataset, survey, column=column, by=columns, count_column=count_column)
     threads = threads_or_all(threads)
-    total = ReportCount({}, by is not None)
+    total = ReportCount({}, bool(columns), columns=columns)
     job = {
         "verb": "tally",
         "survey": survey.fingerprint,
         "column": column,
-        "by": by,
+        "by": by if by is None or isinstance(by, str) else list(by),
+        **({} if count_column is None else {"count_column": count_column}),
         "skip_bad": skip_bad,
         "salvage": salvage,
     }
     saved = SavedProgress(None if progress is None else Path(progress), job)
     stored = saved.load()
     if stored is not None:
-        total = count_from_document(parse(stored, name="the progress of a job"))
+        total += count_from_document(parse(stored, name="the progress of a job"))
     saved.check_only([source.file for source in sources])
     return _run(sources, total, saved, threads, skip_bad, salvage, advance)
 
@@ -315,40 +377,51 @@ def _run(
         else:
             files[number] = FileCount(**said)
     torn: set[int] = set()
-    part = ReportCount({})
-    unsaved = ReportCount({})  # of what is read once, or is no file: asked again, it counts again
     before: dict[int, dict[str, Any] | None] = {}
+    reports = refused = 0
+    # What is read once, or is no file, is not saved: asked again, it counts again.
+    counters: dict[tuple[bool, str], ReportCounter] = {}
 
-    def jobs() -> Iterator[Callable[[], tuple[int, ReportCount | None]]]:
+    def counter_of(source: ReportSource) -> ReportCounter:
+        columns = (source.file is not None, source.column)
+        if columns not in counters:
+            counters[columns] = source.counter(skip_bad=skip_bad)
+        return counters[columns]
+
+    def counted(*, stored: bool) -> ReportCount:
+        found = [each.result() for (of_file, _), each in counters.items() if of_file == stored]
+        return sum(found, start=total if stored else ReportCount({}))
+
+    def jobs() -> Iterator[Callable[[], tuple[int, list[CountedRows] | None]]]:
         for number, source in waiting:
             before[number] = saved.identity(source.file)
-            given = source.jobs(skip_bad=skip_bad)
+            given = source.jobs(counter_of(source))
             for job in _intact(given, partial(torn.add, number), salvage=salvage):
                 yield partial(_with_number, number, job)
             yield partial(_with_number, number)
 
-    for number, counted in in_order(jobs(), threads=threads):
+    for number, read in in_order(jobs(), threads=threads):
         source = sources[number]
-        if counted is not None:
-            part += counted
-            advance(counted.total + counted.refused)
+        if read is not None:
+            for rows in read:
+                counter_of(source).add(rows)
+                reports, refused = reports + rows.total, refused + rows.refused
+                advance(rows.total + rows.refused)
             continue
-        about = source.finished(part, torn=number in torn)
+        about = source.finished(reports, refused, torn=number in torn)
+        reports = refused = 0
         files[number] = about
-        if source.file is None:
-            unsaved += part
-        else:
-            total += part
-        part = ReportCount({})
         saved.add(source.file, before.pop(number), asdict(about))
         if saved.due():
-            saved.save(canonical(count_to_document(total)))
+            saved.save(canonical(count_to_document(counted(stored=True))))
+    total = counted(stored=True)
     if saved.path is not None:
         saved.save(canonical(count_to_document(total)))
-    return replace(total + unsaved, files=tuple(about for about in files if about is not None))
+    total += counted(stored=False)
+    return replace(total, files=tuple(about for about in files if about is not None))
 
 
-def _with_number(number: int, job: Job | None = None) -> tuple[int, ReportCount | None]:
+def _with_number(number: int, job: Job | None = None) -> tuple[int, list[CountedRows] | None]:
     return number, None if job is None else job()
 
 

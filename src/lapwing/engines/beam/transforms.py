@@ -10,7 +10,7 @@ thousands at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.engines.arrow.arrow_values import labels_of, values_of
-from lapwing.engines.arrow.report_count import ReportCount, count, count_records
+from lapwing.engines.arrow.report_count import ReportCount, ReportCounter, columns_by
 from lapwing.engines.arrow.report_tables import check_report_table, report_batch, report_schema
 from lapwing.engines.arrow.table_reader import texts_of_metadata
 from lapwing.engines.arrow.text_columns import without_views
@@ -72,8 +72,11 @@ class CountReports(CombineFn):  # type: ignore[misc]
         can tell, so that is for the pipeline to know.
     column : str
         Where they stand in a batch or a row.
-    by : str, optional
-        A column of public labels: a tally for each in the one result, for at most 1000.
+    by : str or sequence of str, optional
+        Columns of public labels: a tally for each label in the one result, for at most 100,000. Of
+        several columns the label is that of a partitioned folder: "country=PT/year=2026".
+    count_column : str, optional
+        A column that says how often each report was sent, of reports that were counted before.
     skip_bad : bool
         Whether what is no report that can have been sent is counted apart, not refused.
 
@@ -93,15 +96,17 @@ class CountReports(CombineFn):  # type: ignore[misc]
         survey: Survey,
         *,
         column: str = "report",
-        by: str | None = None,
+        by: str | Sequence[str] | None = None,
+        count_column: str | None = None,
         skip_bad: bool = False,
     ) -> None:
         super().__init__()
-        self.survey, self.column, self.by, self.skip_bad = survey, column, by, skip_bad
+        self.survey, self.column, self.skip_bad = survey, column, skip_bad
+        self.by, self.count_column = columns_by(by), count_column
 
     def create_accumulator(self) -> Accumulated[ReportCount]:
         """Return a count of nothing."""
-        return Accumulated(ReportCount({}, self.by is not None))
+        return Accumulated(ReportCount({}, bool(self.by), columns=self.by))
 
     def add_input(
         self, accumulated: Accumulated[ReportCount], element: Any
@@ -111,8 +116,9 @@ class CountReports(CombineFn):  # type: ignore[misc]
             self._check_ungrouped()
             if element.fingerprint != self.survey.randomizer.fingerprint:
                 self.survey.tally(element)  # says whose they are
-            more = count_records(element.data, None, self.survey, skip_bad=self.skip_bad)
-            return Accumulated(accumulated.total + more, accumulated.waiting)
+            counter = self._counter()
+            counter.add(counter.read_records(element.data))
+            return Accumulated(accumulated.total + counter.result(), accumulated.waiting)
         if is_arrow(element):
             return Accumulated(accumulated.total + self._count(element), accumulated.waiting)
         accumulated.waiting.append(self._row(element))
@@ -131,12 +137,12 @@ class CountReports(CombineFn):  # type: ignore[misc]
         """Count what waits: before it travels to another worker, say."""
         if not accumulated.waiting:
             return accumulated
-        reports, labels = zip(*accumulated.waiting, strict=True)
-        columns = {self.column: column_of(reports, name=self.column)}
-        if self.by is not None:
-            columns[self.by] = column_of(labels, name=self.by)
         import pyarrow as pa
 
+        cells = zip(*accumulated.waiting, strict=True)
+        columns = {
+            name: column_of(held, name=name) for name, held in zip(self._names, cells, strict=True)
+        }
         return Accumulated(accumulated.total + self._count(pa.table(columns)))
 
     def extract_output(self, accumulated: Accumulated[ReportCount]) -> ReportCount:
@@ -144,28 +150,38 @@ class CountReports(CombineFn):  # type: ignore[misc]
         return self.compact(accumulated).total
 
     def _count(self, rows: Any) -> ReportCount:
-        total = ReportCount({}, self.by is not None)
         check_report_table(Path("a batch"), texts_of_metadata(rows.schema), self.survey)
-        for name in (self.column, self.by):
-            if name is not None:
-                column_in(rows, name)
+        for name in self._names:
+            column_in(rows, name)
+        counter = self._counter()
         for batch in batches_of(rows):
-            total += count(
-                batch, self.survey, column=self.column, by=self.by, skip_bad=self.skip_bad
-            )
-        return total
+            counter.add(counter.read(batch))
+        return counter.result()
 
-    def _row(self, element: Any) -> tuple[Any, Any]:
+    @property
+    def _names(self) -> list[str]:
+        return [self.column, *self.by, *([] if self.count_column is None else [self.count_column])]
+
+    def _counter(self) -> ReportCounter:
+        return ReportCounter(
+            self.survey,
+            column=self.column,
+            by=self.by,
+            count_column=self.count_column,
+            skip_bad=self.skip_bad,
+        )
+
+    def _row(self, element: Any) -> tuple[Any, ...]:
         if isinstance(element, bytes):
             self._check_ungrouped()
-            return element, None
-        return cell_of(element, self.column), None if self.by is None else cell_of(element, self.by)
+            return (element,)
+        return tuple(cell_of(element, name) for name in self._names)
 
     def _check_ungrouped(self) -> None:
-        if self.by is not None:
+        if len(self._names) > 1:
             raise ArgumentError(
-                f"reports alone have no column {self.by!r}; give batches or rows, or leave out by "
-                "and use CombinePerKey"
+                f"reports alone have no column {self._names[1]!r}; give batches or rows, or leave "
+                "out by and use CombinePerKey"
             )
 
 

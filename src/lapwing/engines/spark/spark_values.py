@@ -32,7 +32,13 @@ import numpy as np
 from lapwing.engines.arrow.arrow_values import labels_of
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.inputs import without_causes
-from lapwing.engines.arrow.report_count import ReportCount, check_report_type
+from lapwing.engines.arrow.report_count import (
+    ReportCount,
+    ReportCounter,
+    check_count_type,
+    check_report_type,
+    columns_by,
+)
 from lapwing.engines.arrow.report_tables import (
     check_label_column,
     check_report_table,
@@ -49,15 +55,15 @@ from lapwing.engines.spark.worker_jobs import (
     nothing_of,
     sum_of,
 )
-from lapwing.errors import ArgumentError, DomainError, EngineError, LapwingWarning
+from lapwing.errors import ArgumentError, DomainError, EngineError, LapwingWarning, ReportError
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.row_counts import RowCounts, warn_of_rows
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.protocol.messages.group_tallies import MOST_GROUPS
-from lapwing.protocol.messages.tally import CountTally
+from lapwing.protocol.messages.joint_tally import MOST_GROUPS, check_groups
+from lapwing.protocol.messages.tally import CountTally, Tally
 from lapwing.survey.survey import Survey
 
 MERGING_TASKS = 8
@@ -71,6 +77,7 @@ def tally(
     *,
     column: str | None = None,
     by: str | Sequence[str] | None = None,
+    count_column: str | None = None,
     skip_bad: bool = False,
     most_groups: int = MOST_GROUPS,
 ) -> ReportCount:
@@ -87,10 +94,13 @@ def tally(
     by : str or sequence of str, optional
         Columns of public labels: a tally for each label. Of several columns the label is that of a
         partitioned folder: "country=PT/year=2026".
+    count_column : str, optional
+        A column that says how often each report was sent: whole numbers from 0 to 2^53 - 1. The
+        frame then has a row for each different report, as ``groupBy("report").count()`` gives it.
     skip_bad : bool
         Whether rows that hold no report that can have been sent are counted apart, not refused.
     most_groups : int
-        In 1..1000: labels from which on the job is refused.
+        In 1..100,000: labels from which on the job is refused.
 
     Returns
     -------
@@ -104,41 +114,141 @@ def tally(
         With file and row (or partition and row) of one that holds no such report. Nothing is
         returned.
     MismatchError, ArgumentError, FormatError
-        Before the job starts: reports of another survey, a missing column or one of another type.
+        Before the job starts: reports of another survey, a missing column or one of another type,
+        more labels than `most_groups`.
     EngineError
         When executors have no lapwing or another version of it, or Spark failed.
 
     Notes
     -----
-    Each task sends one tally for each label. Where tallies are large (above 64 KiB, or by label)
-    at most eight tasks add them up before the driver does, so that what the driver receives does
-    not grow with the number of partitions. A log is received whole, which
-    ``spark.driver.maxResultSize`` limits.
+    With `by`, a first job counts the different labels, and reads nothing else. Where few reports
+    are different, Spark counts them itself, and only its counts are read by lapwing: a survey that
+    counts at most 65,536 outputs, of reports of at most 3 bytes. Else each task counts its rows.
+    Where its counts are large (above 64 KiB, or by label) at most eight tasks add them up before
+    the driver does, so that what the driver receives does not grow with the number of partitions. A
+    log is received whole, which ``spark.driver.maxResultSize`` limits.
     """
     rows = SparkRows.of(df)
-    labels = [by] if isinstance(by, str) else list(by or ())
+    labels = list(columns_by(by))
     check_whole("most_groups", most_groups, low=1, high=MOST_GROUPS, error=ArgumentError)
     found = _report_column(rows, survey, column)
     _check_labels(rows, labels, found)
-    columns = [found, *labels]
+    counts_column = [] if count_column is None else [_count_column(rows, count_column, found)]
+    columns = [found, *labels, *counts_column]
     given = {
         "survey": survey.to_json(),
         "column": found,
         "by": labels,
+        "count_column": count_column,
+        "counted_by_spark": False,
         "skip_bad": skip_bad,
         "typed": rows.table.typed,
         "most_groups": most_groups,
     }
-    counts = mapped(rows.select(columns), "count_reports", given, COLUMNS)
     nothing = nothing_of(survey)
+    groups = _number_of_labels(rows, labels, most_groups) if labels else 1
+    if count_column is None and _counted_by_spark(rows, columns, survey, nothing, groups):
+        try:
+            total = _of_counted(rows, columns, survey, given)
+            if total is not None:
+                return total
+        except ReportError:
+            pass  # of a row of counts; the rows themselves say their own
+    counts = mapped(rows.select(columns), "count_reports", given, COLUMNS)
+    return _sum_of_tasks(counts, rows, columns, survey, given)
+
+
+def _sum_of_tasks(
+    counts: Any, rows: SparkRows, columns: list[str], survey: Survey, given: dict[str, Any]
+) -> ReportCount:
+    """Return the sum of what tasks counted."""
+    nothing, labels = nothing_of(survey), given["by"]
     if isinstance(nothing, CountTally) and (labels or _bytes(nothing) > WIDE):
         counts = counts.repartition(merging_tasks(counts), quoted("task"))
         counts = mapped(counts, "add_counts", given, COLUMNS)
     table = answered(rows, columns, counts.toArrow)
-    total = ReportCount({}, bool(labels)) + added(table.to_batches(), survey)
-    check_number(total, most_groups)
+    total = ReportCount({}, bool(labels), columns=labels) + added(table.to_batches(), survey)
+    check_number(total, given["most_groups"])
+    if given["count_column"] is None or given["counted_by_spark"]:
+        rows.check_all_rows(total.total + total.refused)
+    return total
+
+
+FEW_REPORTS = 2**16
+"""Different reports, at most, that Spark itself counts."""
+
+FEW_PAIRS = 2**22
+"""Pairs of a label and a report, at most, that Spark itself counts."""
+
+
+def _counted_by_spark(
+    rows: SparkRows, columns: list[str], survey: Survey, nothing: Tally, groups: int
+) -> bool:
+    """Return whether few pairs of label and report can be different, of types that Spark groups."""
+    if not isinstance(nothing, CountTally) or survey.randomizer.report_width > 3:
+        return False
+    outputs = sum(block.size for block in nothing.blocks)
+    types = {field.name: field.dataType.simpleString() for field in rows.df.schema.fields}
+    return (
+        outputs <= FEW_REPORTS
+        and groups * outputs <= FEW_PAIRS
+        and all(types[name] in _GROUPED_TYPES for name in columns)
+    )
+
+
+_GROUPED_TYPES = {
+    *("string", "binary", "tinyint", "smallint", "int", "bigint", "date", "boolean"),
+}
+"""Types of which Spark groups equal values and no others; a collation makes different texts one."""
+
+
+def _of_counted(
+    rows: SparkRows, columns: list[str], survey: Survey, given: dict[str, Any]
+) -> ReportCount | None:
+    """Return the tally of what Spark counted; None where reports are too many different ones.
+
+    Raises
+    ------
+    ReportError
+        Where some row holds no report. It says nothing of which.
+    """
+    name = "count"
+    while name in columns:
+        name += "_"
+    grouped = rows.select(columns).groupBy([quoted(column) for column in columns])
+    counted = grouped.agg({"*": "count"}).withColumnRenamed("count(1)", name)
+    given = given | {"count_column": name, "counted_by_spark": True}
+    if given["by"]:
+        counted = counted.coalesce(merging_tasks(counted))
+        counts = mapped(counted, "count_reports", given, COLUMNS)
+        return _sum_of_tasks(counts, rows, columns, survey, given)
+    table = answered(rows, columns, counted.limit(FEW_REPORTS + 1).toArrow)
+    if table.num_rows > FEW_REPORTS:
+        return None
+    counter = ReportCounter(
+        survey, column=columns[0], count_column=name, skip_bad=given["skip_bad"]
+    )
+    for batch in table.to_batches():
+        counter.add(counter.read(batch))
+    total = counter.result()
     rows.check_all_rows(total.total + total.refused)
     return total
+
+
+def _number_of_labels(rows: SparkRows, labels: list[str], most: int) -> int:
+    """Return how many labels there are; ArgumentError when they are too many."""
+    different = rows.select(labels).distinct().limit(most + 1)
+    number: int = answered(rows, labels, different.count)
+    check_groups(number, most)
+    return number
+
+
+def _count_column(rows: SparkRows, name: str, column: str) -> str:
+    if rows.table.column(name, option="count_column", beside=column) == column:
+        raise ArgumentError("count_column must name another column than that of the reports")
+    if rows.table.typed:
+        check_count_type(rows.table.empty(name).type, column=name)
+    return name
 
 
 def merging_tasks(df: Any) -> int:
@@ -170,8 +280,6 @@ def _check_labels(rows: SparkRows, labels: list[str], column: str) -> None:
             raise ArgumentError("--by must name another column than that of the reports")
         if rows.table.typed:
             labels_of(rows.table.empty(name), column=name)
-    if len(set(labels)) < len(labels):
-        raise ArgumentError("--by must name each column once")
 
 
 PARTIAL = "task int, content binary"

@@ -4,36 +4,34 @@ Each function takes what the driver said, as JSON, and an iterator of pyarrow.Re
 and yields such. Rows are named by partition and row: where that is in the input, the driver finds.
 
 Counts of some partitions are rows of a data frame, which other tasks or the driver add up. A row is
-a label and its tally: counts as canonical JSON, a log as its reports. The rows that hold no report
-are a number beside them.
+a tally, counts as canonical JSON or a log as its reports; or the tallies of all labels together.
+The rows that hold no report are a number beside them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lapwing.documents import canonical, parse
-from lapwing.engines.arrow.arrow_values import labels_of
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.ordered_work import unwatched
-from lapwing.engines.arrow.report_count import Label, ReportCount
+from lapwing.engines.arrow.report_count import ReportCount, ReportCounter
 from lapwing.engines.arrow.report_tables import report_batch
 from lapwing.engines.arrow.report_tally import ReportSource
 from lapwing.engines.arrow.table_reader import Table
 from lapwing.engines.arrow.value_jobs import segments_beside, symbol_counts
-from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.row_counts import RowCounts
+from lapwing.protocol.messages.group_labels import Label
+from lapwing.protocol.messages.joint_tally import JointTally, check_groups
 from lapwing.protocol.messages.reports import Reports, reports_per_block
 from lapwing.protocol.messages.tally import Tally, TallyLog
 from lapwing.survey.survey import Survey
@@ -41,7 +39,7 @@ from lapwing.survey.survey import Survey
 Batches = Iterator[Any]
 Given = dict[str, Any]
 
-_LOG_REPORTS = 2**22
+_LOG_REPORTS = 2**20
 """Reports of a log that a task holds before it hands them on."""
 
 
@@ -103,31 +101,32 @@ def _survey(text: str) -> Survey:
 
 def count_reports(given: Given, batches: Batches) -> Batches:
     """Yield the counts of a partition."""
-    survey, by = _survey(given["survey"]), given["by"]
-    if len(by) > 1:
-        batches = (with_joined_labels(batch, by) for batch in batches)
+    survey = _survey(given["survey"])
     table = _table(given, batches)
     if table is None:
         return
-    source = ReportSource(table, survey, given["column"], "/".join(by) or None)
+    source = ReportSource(
+        table, survey, given["column"], tuple(given["by"]), given.get("count_column")
+    )
+
+    def started() -> ReportCounter:
+        return source.counter(skip_bad=given["skip_bad"], most_groups=given["most_groups"])
+
     log = isinstance(nothing_of(survey), TallyLog)
-    held = ReportCount({}, bool(by))
-    for job in source.jobs(skip_bad=given["skip_bad"]):
-        held += job()
-        check_number(held, given["most_groups"])
-        if log and held.total >= _LOG_REPORTS:
-            yield from rows_of(held, task=partition())
-            held = ReportCount({}, bool(by))
-    yield from rows_of(held, task=partition())
+    counter, reports = started(), 0
+    for job in source.jobs(counter):
+        for rows in job():
+            counter.add(rows)
+            reports += rows.total
+        if log and reports >= _LOG_REPORTS:
+            yield from rows_of(counter.result(), task=partition())
+            counter, reports = started(), 0
+    yield from rows_of(counter.result(), task=partition())
 
 
 def check_number(counted: ReportCount, most: int) -> None:
     """Raise ArgumentError when there are more groups than somebody allowed."""
-    if len(counted.groups) > most:
-        raise ArgumentError(
-            f"there must be at most {most} groups, these labels have more; group by something "
-            "coarser"
-        )
+    check_groups(len(counted.groups), most)
 
 
 def add_counts(given: Given, batches: Batches) -> Batches:
@@ -217,7 +216,7 @@ def find_row(given: Given, batches: Batches) -> Batches:
         first += batch.num_rows
 
 
-COLUMNS = "task int, labeled boolean, label string, content binary, refused long"
+COLUMNS = "task int, labeled boolean, content binary, refused long"
 """The schema of the rows, as Spark writes it."""
 
 WIDE = 2**16
@@ -228,20 +227,22 @@ _ROW_BYTES = 2**24
 
 
 def rows_of(counted: ReportCount, *, task: int) -> Iterator[Any]:
-    """Yield counts as record batches of one row for each label, or more where it is a log."""
+    """Yield counts as record batches of one row, or more where it is a log."""
     import pyarrow as pa
 
-    rows: list[tuple[Label, bytes | None, int]] = [(None, None, counted.refused)]
-    for label, tally in counted.groups.items():
-        rows += [(label, content, 0) for content in _contents(tally)]
-    for label, content, refused in rows:
+    contents: list[bytes | None] = [None]
+    if isinstance(counted.groups, JointTally):
+        contents.append(counted.groups.to_bytes())
+    else:
+        contents += [content for one in counted.groups.values() for content in _contents(one)]
+    for place, content in enumerate(contents):
+        refused = 0 if place else counted.refused
         if content is None and not refused:
             continue
         yield pa.record_batch(
             {
                 "task": pa.array([task], pa.int32()),
                 "labeled": pa.array([counted.grouped]),
-                "label": pa.array([label], pa.string()),
                 "content": pa.array([content], pa.binary()),
                 "refused": pa.array([refused], pa.int64()),
             }
@@ -263,9 +264,11 @@ def added(batches: Iterable[Any], survey: Survey) -> ReportCount:
     total = ReportCount({})
     for batch in batches:
         for row in batch.to_pylist():
-            groups: dict[Label, Tally] = {}
-            if row["content"] is not None:
-                groups[row["label"]] = _tally(bytes(row["content"]), survey)
+            groups: Mapping[Label, Tally] = {}
+            if row["content"] is not None and row["labeled"]:
+                groups = JointTally.from_bytes(row["content"])
+            elif row["content"] is not None:
+                groups = {None: _tally(bytes(row["content"]), survey)}
             total += ReportCount(groups, row["labeled"], row["refused"])
     return total
 
@@ -283,59 +286,3 @@ def _tally(content: bytes, survey: Survey) -> Tally:
     data = np.frombuffer(content, dtype=np.uint8).reshape(-1, survey.randomizer.report_width)
     counted: Tally = survey.tally(Reports(data, survey.randomizer.fingerprint))
     return counted
-
-
-_WRITTEN = str.maketrans({mark: quote(mark, safe="") for mark in "%/="})
-"""What would be read as part of the form, as in an address; all else stays as it is."""
-
-
-def joined(columns: Sequence[str], labels: Sequence[str | None]) -> str | None:
-    """Return the label of a row; None where it has none in any column.
-
-    What stands in a label and would be read as part of the form is written as in an address, and a
-    column without a label is written without one; so no two rows of different labels are one.
-
-    Examples
-    --------
-    >>> joined(["country", "year"], ["PT", None])
-    'country=PT/year='
-    >>> joined(["a", "b"], ["x/b=y", "z"])
-    'a=x%2Fb%3Dy/b=z'
-    >>> joined(["city", "part"], ["São Paulo", "norte & sul"])
-    'city=São Paulo/part=norte & sul'
-    """
-    if not any(labels):
-        return None
-    pairs = zip(columns, labels, strict=True)
-    return "/".join(
-        f"{name.translate(_WRITTEN)}={(label or '').translate(_WRITTEN)}" for name, label in pairs
-    )
-
-
-def with_joined_labels(batch: Any, columns: Sequence[str]) -> Any:
-    """Return a record batch with one more column, of the labels of several joined.
-
-    Parameters
-    ----------
-    batch : pyarrow.RecordBatch
-    columns : sequence of str
-    """
-    import pyarrow as pa
-
-    numbers: NDArray[np.int64] = np.zeros(batch.num_rows, dtype=np.int64)
-    chosen: list[tuple[str | None, ...]] = [()]
-    for column in columns:
-        array = batch.column(column)
-        if pa.types.is_dictionary(array.type):
-            array = array.dictionary_decode()
-        coded = array.dictionary_encode(null_encoding="encode")
-        labels = labels_of(coded.dictionary, column=column)
-        names = [label and (label.strip() or None) for label in labels]
-        # Numbered anew after each column: below the square of the rows, however many columns.
-        pairs = numbers * max(len(names), 1) + coded.indices.to_numpy(zero_copy_only=False)
-        different, numbers = np.unique(pairs, return_inverse=True)
-        places = (divmod(pair, max(len(names), 1)) for pair in different.tolist())
-        chosen = [(*chosen[before], names[place]) for before, place in places]
-    texts = [joined(columns, labels) for labels in chosen]
-    made = pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int32()), pa.array(texts, "string"))
-    return batch.append_column("/".join(columns), made)

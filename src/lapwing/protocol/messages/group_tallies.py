@@ -7,21 +7,49 @@ for it. What the report says about the value is promised as before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from pathlib import Path
+from typing import IO, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lapwing.documents import Stored, require, require_format
-from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError, TallyError
+from lapwing.documents import Stored, replacing, require, require_format
+from lapwing.errors import (
+    ArgumentError,
+    FormatError,
+    LapwingError,
+    MismatchError,
+    ReportError,
+    TallyError,
+)
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.label_text import compared_text
+from lapwing.protocol.messages.group_labels import (
+    Label,
+    clean_label,
+    coded_rows,
+    columns_of,
+    compact,
+)
+from lapwing.protocol.messages.group_table import (
+    FORMAT,
+    VERSION,
+    read_table,
+    table_of,
+    write_table,
+)
+from lapwing.protocol.messages.joint_tally import (
+    JointCounter,
+    JointTally,
+    Tallier,
+    TallyForm,
+    check_groups,
+)
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Tally
-
-FORMAT = "lapwing-group-tallies"
-VERSION = 1
+from lapwing.protocol.messages.tally import LARGEST_COUNT, Tally
 
 OTHER = "other"
 """What small groups, and people without a label, are counted as; where a group of that name is kept
@@ -32,16 +60,11 @@ MINIMUM = 1000
 the 95 % band of a CDF from 1000 reports reaches +-0.49 (a square wave, without assumptions) or
 +-0.14 (a multiscale wave and the spectral prior), in one simulated tally of Beta(5, 2)."""
 
-MOST_GROUPS = 1000
-"""More different labels than this are no groups: a name or a number of a person, say."""
+PARQUET = (".parquet", ".pq")
+"""How the names of tables end that :meth:`GroupTallies.save` writes."""
 
-
-class Tallier(Protocol):
-    """A Survey or a Randomizer."""
-
-    def tally(self, reports: Reports) -> Tally:
-        """Return the exact counts of a batch."""
-        ...
+_SHOWN = 20
+"""Groups that one line names."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,15 +80,23 @@ class GroupTallies(Stored, Mapping[str, Tally]):
     rest : Tally, optional
         Of all other people. Its name in the mapping is "other", and it comes last; where a segment
         has that name, it is "all other".
+    columns : sequence of str
+        The columns whose labels name the segments; none where nobody said. Of several columns the
+        name of a segment is that of a partitioned folder: "country=PT/year=2026".
 
     Raises
     ------
     TallyError
         When there is no tally.
     ArgumentError
-        When there are more than 1000 segments.
+        When there are more than 100,000 segments.
     MismatchError
         When different surveys collected them.
+
+    Notes
+    -----
+    **Cost.** What a survey tallies is held as one sparse table: memory grows with the pairs of
+    segment and count that occur, and a tally is made when it is asked for.
 
     Examples
     --------
@@ -81,20 +112,36 @@ class GroupTallies(Stored, Mapping[str, Tally]):
 
     segments: Mapping[str, Tally]
     rest: Tally | None = None
+    columns: Sequence[str] = ()
 
     _name: ClassVar = "the tallies of segments"
 
     def __post_init__(self) -> None:
         """Check that they are of one survey."""
-        check_groups(self.segments)
-        tallies = list(self.values())
-        if not tallies:
+        check_groups(len(self.segments))
+        if not self.segments and self.rest is None:
             raise TallyError("there must be at least one report to count")
-        if len({(each.fingerprint, each.survey) for each in tallies}) > 1:
+        if len(set(self._forms())) > 1:
             raise MismatchError("the tallies of segments must be of one survey, these are not")
+        object.__setattr__(self, "columns", tuple(self.columns))
+
+    def _forms(self) -> Iterator[TallyForm]:
+        """Yield what each tally says of whom it is; a joint tally says it once for all."""
+        if isinstance(self.segments, JointTally):
+            yield self.segments.form
+        else:
+            yield from map(TallyForm.of, self.segments.values())
+        if self.rest is not None:
+            yield TallyForm.of(self.rest)
 
     @classmethod
-    def of_groups(cls, groups: Mapping[str | None, Tally], *, minimum: int = MINIMUM) -> Self:
+    def of_groups(
+        cls,
+        groups: Mapping[Label, Tally],
+        *,
+        minimum: int = MINIMUM,
+        columns: Sequence[str] = (),
+    ) -> Self:
         """Return the tallies of groups, the small ones together.
 
         Parameters
@@ -103,16 +150,39 @@ class GroupTallies(Stored, Mapping[str, Tally]):
             The tally of each label; None for people without one, who are never kept apart.
         minimum : int
             At least 1: reports of a group that is kept apart.
+        columns : sequence of str
+            The columns of the labels.
         """
         check_whole("the minimum of a group", minimum, low=1)
-        segments: dict[str, Tally] = {}
-        rest: Tally | None = None
-        for name, tally in sorted(groups.items(), key=lambda item: item[0] or ""):
-            if tally.total >= minimum and name is not None:
-                segments[name] = tally
-            else:
-                rest = tally if rest is None else rest + tally
-        return cls(segments, rest)
+        if not groups:
+            return cls({}, None, columns)
+        joint = JointTally.of(groups)
+        named = np.array([label is not None for label in joint.labels], dtype=bool)
+        apart = (joint.totals >= minimum) & named
+        numbers = sorted(np.flatnonzero(apart).tolist(), key=lambda n: joint.labels[n] or "")
+        rest = np.flatnonzero(~apart)
+        segments: Any = joint.selection(np.array(numbers, dtype=np.int64)) if numbers else {}
+        return cls(segments, joint.selection(rest).added() if rest.size else None, columns)
+
+    def at_least(self, minimum: int) -> Self:
+        """Return the tallies where segments of fewer reports are in the rest.
+
+        Parameters
+        ----------
+        minimum : int
+            At least 1.
+
+        Notes
+        -----
+        To add days, tally each with ``minimum=1``, and use this on their sum. A segment that is
+        small on one day then loses nothing.
+        """
+        groups: dict[Label, Tally] = {} if self.rest is None else {None: self.rest}
+        joint = JointTally.of(self.segments) if self.segments else None
+        if joint is None:
+            return self.of_groups(groups, minimum=minimum, columns=self.columns)
+        whole = joint + JointTally.of(groups) if groups else joint
+        return self.of_groups(whole, minimum=minimum, columns=self.columns)
 
     def __getitem__(self, name: str) -> Tally:
         """Return the tally of a segment."""
@@ -132,15 +202,29 @@ class GroupTallies(Stored, Mapping[str, Tally]):
 
     def __repr__(self) -> str:
         """Return one line: how many reports each segment has."""
-        numbers = ", ".join(f"{name} {tally.total}" for name, tally in self.items())
-        return f"<GroupTallies of {self.total} reports: {numbers}>"
+        totals = self.totals
+        numbers = ", ".join(f"{name} {totals[name]}" for name in list(totals)[:_SHOWN])
+        more = len(totals) - _SHOWN
+        return f"<GroupTallies of {self.total} reports: {numbers}" + (
+            f" and {more:,} more>" if more > 0 else ">"
+        )
+
+    @cached_property
+    def totals(self) -> Mapping[str, int]:
+        """Reports of each segment, by its name; that of the rest last."""
+        if isinstance(self.segments, JointTally):
+            joint: Any = self.segments
+            totals = dict(zip(joint.labels, joint.totals.tolist(), strict=True))
+        else:
+            totals = {name: tally.total for name, tally in self.segments.items()}
+        return totals if self.rest is None else {**totals, self.rest_name: self.rest.total}
 
     @property
     def total(self) -> int:
         """Reports in all segments together."""
-        return sum(tally.total for tally in self.values())
+        return sum(self.totals.values())
 
-    @property
+    @cached_property
     def rest_name(self) -> str:
         """What all other people are called: "other", or "all other" where that is a segment."""
         taken = {name.casefold() for name in self.segments}
@@ -152,23 +236,78 @@ class GroupTallies(Stored, Mapping[str, Tally]):
     def __add__(self, other: GroupTallies) -> GroupTallies:
         """Return the tallies of both sets of reports, segment by segment.
 
-        Segments that were too small on one side stay in the rest of that side.
+        Segments that were too small on one side stay in the rest of that side; see
+        :meth:`at_least`.
 
         Raises
         ------
         ArgumentError
-            When there are more than 1000 segments.
+            When there are more than 100,000 segments.
         MismatchError
-            When different surveys collected them.
+            When different surveys collected them, or their columns differ.
         """
         if not isinstance(other, GroupTallies):
             return NotImplemented
-        segments = dict(self.segments)
-        for name, tally in other.segments.items():
-            segments[name] = segments[name] + tally if name in segments else tally
+        if self.columns and other.columns and self.columns != other.columns:
+            raise MismatchError(
+                "tallies of segments can be added when the same columns name the segments; these "
+                f"are of {', '.join(self.columns)} and of {', '.join(other.columns)}"
+            )
+        both: list[Any] = [JointTally.of(one.segments) for one in (self, other) if one.segments]
+        segments = both[0] + both[1] if len(both) == 2 else next(iter(both), {})
         rests = [rest for rest in (self.rest, other.rest) if rest is not None]
         rest = rests[0] + rests[1] if len(rests) == 2 else next(iter(rests), None)
-        return GroupTallies(dict(sorted(segments.items())), rest)
+        return GroupTallies(segments, rest, self.columns or other.columns)
+
+    def __radd__(self, other: object) -> GroupTallies:
+        """Return these, of 0 and these: so `sum` adds many."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def to_arrow(self) -> Any:
+        """Return a row for each segment as a pyarrow.Table; the rest is last, without labels.
+
+        Its columns are those of the labels (`segment`, where nobody named them), then `reports`,
+        how many there are, and `counts`, a list of the counts of all blocks. Of a survey that
+        stores reports, `records` takes the place of `counts`: the bytes of the sorted reports.
+
+        Raises
+        ------
+        MissingExtraError
+            Without pyarrow.
+        """
+        return table_of(self)
+
+    def to_pandas(self) -> Any:
+        """Return the table of :meth:`to_arrow` as a pandas DataFrame."""
+        return self.to_arrow().to_pandas()
+
+    def save(self, path: Path | str) -> None:
+        """Write them to a file, whole or not at all; an existing file is replaced.
+
+        Parameters
+        ----------
+        path : Path or str
+            Of many segments use a name that ends in .parquet: the file is the table of
+            :meth:`to_arrow`, and is written some segments at a time. Any other name gives JSON.
+        """
+        path = Path(path)
+        with replacing(path.resolve()) as stream:
+            self.write(stream, table=is_table(path))
+
+    def write(self, stream: IO[bytes], *, table: bool) -> None:
+        """Write them to a binary file, as Parquet or as JSON."""
+        if table:
+            write_table(self, stream)
+        else:
+            stream.write(self.to_json().encode())
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Return what is stored in a file of either kind; FormatError when it is something else."""
+        path = Path(path)
+        if not is_table(path):
+            return super().load(path)
+        return cls(*read_table(path))
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -180,6 +319,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
                 for name, tally in self.segments.items()
             ],
             "rest": None if self.rest is None else self.rest.to_document(),
+            **({"columns": list(self.columns)} if self.columns else {}),
         }
 
     @classmethod
@@ -192,28 +332,35 @@ class GroupTallies(Stored, Mapping[str, Tally]):
             When they are none, of an unknown version, damaged, or not of one survey.
         """
         require_format(document, name=FORMAT, version=VERSION)
-        require(document, {"format", "version", "segments", "rest"}, name=cls._name)
+        keys = {"format", "version", "segments", "rest"}
+        require(document, keys, name=cls._name, optional={"columns"})
+        columns = document.get("columns", [])
+        if not isinstance(columns, list) or any(not isinstance(name, str) for name in columns):
+            raise FormatError("the columns of segments must be a list of names")
         entries = document["segments"]
         if not isinstance(entries, list):
             raise FormatError("the segments must be a list")
         for entry in entries:
             require(entry, {"name", "tally"}, name="a segment")
         names = [entry["name"] for entry in entries]
-        if any(not isinstance(name, str) or name != _name(name) for name in names):
+        if any(not isinstance(name, str) or name != clean_label(name) for name in names):
             raise FormatError("the names of segments must be texts without blanks around them")
         if names != sorted(set(names)):
             raise FormatError("segments must be in alphabetical order, each once")
         segments = {entry["name"]: Tally.from_document(entry["tally"]) for entry in entries}
         rest = None if document["rest"] is None else Tally.from_document(document["rest"])
         try:
-            return cls(segments, rest)
+            return cls(segments, rest, columns)
         except LapwingError as error:
             raise FormatError(str(error)) from None
 
 
-def count_groups(
-    tallier: Tallier, reports: Reports, labels: Iterable[Any]
-) -> dict[str | None, Tally]:
+def is_table(path: Path) -> bool:
+    """Return whether the tallies of segments stand in a table, by the ending of a file's name."""
+    return path.name.lower().endswith(PARQUET)
+
+
+def count_groups(tallier: Tallier, reports: Reports, labels: Any) -> JointTally:
     """Return the tally of each label in a batch; None for people without one.
 
     Parameters
@@ -221,41 +368,136 @@ def count_groups(
     tallier : Survey or Randomizer
         Whose reports are counted.
     reports : Reports
-    labels : iterable
-        One text or whole number for each report; None, NaN and the empty text are no label.
+    labels : iterable, or mapping of names to iterables
+        One string or whole number for each report; None, NaN and the empty string are no label. A
+        mapping, or a list of arrays, is several columns.
 
     Raises
     ------
     ArgumentError
-        When there are not as many labels as reports, or more than 1000 different ones.
+        When there are not as many labels as reports, or more than 100,000 different ones.
     ReportError
         With the position of the first report that cannot occur.
     """
-    names: dict[str | None, int] = {}
-    numbers = np.array([names.setdefault(_name(label), len(names)) for label in labels], np.int64)
+    names, numbers = coded_rows(labels, columns=columns_of(labels))
     if numbers.size != len(reports):
         raise ArgumentError(
             f"every report needs a label, got {len(reports)} reports and {numbers.size} labels"
         )
-    check_groups(names)
-    # The whole batch once, so that a refused report is named by its place in the batch.
-    tallier.tally(reports)
-    return {
-        name: tallier.tally(Reports(reports.data[numbers == number], reports.fingerprint))
-        for name, number in names.items()
-    }
+    return _joint(tallier, reports, names, numbers, None)
 
 
-def check_groups(groups: Mapping[Any, Any]) -> None:
-    """Raise ArgumentError when there are more groups than anybody can look at."""
-    if len(groups) > MOST_GROUPS:
+def count_weighted(tallier: Tallier, reports: Reports, labels: Any, counts: Any) -> JointTally:
+    """Return the tally of each label in a batch of which each report was sent so many times.
+
+    Parameters
+    ----------
+    tallier, reports
+        As of :func:`count_groups`.
+    labels : iterable, mapping or None
+        As of :func:`count_groups`; None: one group of all.
+    counts : array_like [n]
+        Whole numbers, not negative.
+
+    Raises
+    ------
+    ArgumentError, ReportError
+        As of :func:`count_groups`; also with the position of the first count that is not legal.
+    TallyError
+        When all counts add up to more than a tally holds.
+    """
+    weights = checked_counts(counts, len(reports))
+    names: list[Label] = [None]
+    numbers = np.zeros(len(reports), dtype=np.int64)
+    if labels is not None:
+        names, numbers = coded_rows(labels, columns=columns_of(labels))
+        if numbers.size != len(reports):
+            raise ArgumentError(
+                f"every report needs a label, got {len(reports)} reports and {numbers.size} labels"
+            )
+    return _joint(tallier, reports, names, numbers, weights)
+
+
+def checked_counts(counts: Any, number: int | None = None) -> NDArray[np.int64]:
+    """Return how often reports were sent: int64 [n].
+
+    Parameters
+    ----------
+    counts : array_like
+        Whole numbers of any type, also of floats or decimals.
+    number : int, optional
+        How many there must be.
+
+    Raises
+    ------
+    ArgumentError
+        When there are more or fewer.
+    ReportError
+        With the position of the first that is not a whole number from 0 to 2^53 - 1.
+    """
+    array = np.asarray(counts)
+    if array.ndim != 1 or (number is not None and array.size != number):
         raise ArgumentError(
-            f"there must be at most {MOST_GROUPS} groups, these labels have more; group by "
-            "something coarser"
+            f"counts must say of each report how often it was sent: {number} reports, "
+            f"and counts of shape {array.shape}"
         )
+    if array.dtype.kind == "O":
+        legal = np.array([_is_whole(count) for count in array.tolist()], dtype=bool)
+    elif array.dtype.kind in "iuf":
+        with np.errstate(invalid="ignore"):
+            legal = (array >= 0) & (array <= LARGEST_COUNT)
+            if array.dtype.kind == "f":
+                legal &= array == np.floor(array)
+    else:
+        legal = np.zeros(array.size, dtype=bool)
+    if not legal.all():
+        position = int(np.argmin(legal))
+        raise ReportError(
+            f"every count must be a whole number from 0 to 2^53 - 1, the one at position "
+            f"{position} is not; the batch was not counted",
+            position=position,
+        )
+    return array.astype(np.int64)
 
 
-def _name(label: Any) -> str | None:
-    if label is None or label != label:
-        return None
-    return compared_text(str(label).strip()) or None
+def _is_whole(count: Any) -> bool:
+    try:
+        whole = not isinstance(count, bool | str | bytes) and int(count) == count
+        return whole and 0 <= int(count) <= LARGEST_COUNT
+    except (TypeError, ValueError, OverflowError, ArithmeticError):
+        return False
+
+
+_ROWS_AT_ONCE = 2**20
+
+
+def _joint(
+    tallier: Tallier,
+    reports: Reports,
+    names: list[Label],
+    numbers: NDArray[np.int64],
+    weights: NDArray[np.int64] | None,
+) -> JointTally:
+    check_groups(len(names))
+    tallier.tally(reports[:0])  # whose they are
+    if weights is not None:
+        sent = np.flatnonzero(weights)
+        if sent.size < weights.size:  # refused reports are named by their place in the batch
+            tallier.tally(reports)
+            used, numbers = compact(numbers[sent], len(names))
+            names, weights = [names[place] for place in used.tolist()], weights[sent]
+            reports = Reports(reports.data[sent], reports.fingerprint, reports.survey)
+    counter = JointCounter(tallier, reports.width)
+    if not counter.cells.apply:
+        tallier.tally(reports)
+    for start in range(0, len(reports), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        records = reports.data[rows]
+        try:
+            cells = counter.cells.of(records)
+        except ReportError:
+            tallier.tally(reports)  # says which
+            raise
+        often = None if weights is None else weights[rows]
+        counter.add(names, numbers[rows], records, cells, often)
+    return counter.result()

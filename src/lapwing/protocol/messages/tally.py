@@ -369,6 +369,21 @@ class TallyLog(Tally):
         cells = self.codes.astype("<u8").view(np.uint8).reshape(-1, 8)
         return np.ascontiguousarray(cells[:, : self.width]).tobytes()
 
+    @classmethod
+    def from_records(cls, data: bytes, width: int, fingerprint: str, survey: str | None) -> Self:
+        """Return the log whose :meth:`records` these are; FormatError when they are not sorted."""
+        if len(data) % width:
+            raise FormatError(f"the records of a log must have {width} bytes each; it is damaged")
+        cells = np.zeros((len(data) // width, 8), dtype=np.uint8)
+        cells[:, :width] = np.frombuffer(data, dtype=np.uint8).reshape(-1, width)
+        codes = cells.view("<u8").ravel().astype(np.uint64)
+        if (codes[1:] < codes[:-1]).any():
+            raise FormatError("the records of a log must be sorted; this one is damaged")
+        codes.flags.writeable = False
+        log = cls([codes], width, fingerprint, survey)
+        log.__dict__["codes"] = codes
+        return log
+
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {
@@ -397,14 +412,7 @@ class TallyLog(Tally):
             raise FormatError("the records of a log must be base64") from None
         if len(data) != total * width:
             raise FormatError(f"{total} reports of {width} bytes were promised, the log is damaged")
-        cells = np.zeros((total, 8), dtype=np.uint8)
-        cells[:, :width] = np.frombuffer(data, dtype=np.uint8).reshape(total, width)
-        codes = cells.view("<u8").ravel().astype(np.uint64)
-        if (codes[1:] < codes[:-1]).any():
-            raise FormatError("the records of a log must be sorted; this one is damaged")
-        codes.flags.writeable = False
-        made = cls([codes], width, fingerprint, survey)
-        made.__dict__["codes"] = codes
+        made = cls.from_records(data, width, fingerprint, survey)
         # Base64 has bits to spare at its end.
         require_spelling(document, made.to_document(), name="the log")
         return made

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lapwing.engines.spark.worker_jobs import with_joined_labels
+from lapwing import Interval, SquareWave, Survey
+from lapwing.engines.arrow.report_count import ReportCounter
+
+SURVEY = Survey("age", SquareWave(Interval(0, 1, bins=4), 1))
 
 
 def _joined(columns: dict[str, pa.Array]) -> list[str | None]:
-    labels: list[str | None] = (
-        with_joined_labels(pa.record_batch(columns), list(columns)).column(len(columns)).to_pylist()
-    )
-    return labels
+    counter = ReportCounter(SURVEY, by=list(columns))
+    labels, places = counter._coded_columns(list(columns.values()))
+    return [labels[place] for place in places.tolist()]
 
 
 def test_many_columns_of_many_labels() -> None:

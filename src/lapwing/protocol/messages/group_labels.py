@@ -1,0 +1,201 @@
+"""Labels of groups as numbers: of one column or of several, from whatever holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, unquote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import ArgumentError
+from lapwing.protocol.domains.label_columns import coded_labels
+from lapwing.protocol.domains.label_text import compared_text
+
+Label = str | None
+Whole = NDArray[np.int64]
+
+_WRITTEN = str.maketrans({mark: quote(mark, safe="") for mark in "%/="})
+"""What would be read as part of the form, as in an address; all else stays as it is."""
+
+_SHORT_TABLE = 2**16
+
+
+def joined(columns: Sequence[str], labels: Sequence[str | None]) -> str | None:
+    """Return the label of a row; None where it has none in any column.
+
+    What stands in a label and would be read as part of the form is written as in an address, and a
+    column without a label is written without one; so no two rows of different labels are one.
+
+    Examples
+    --------
+    >>> joined(["country", "year"], ["PT", None])
+    'country=PT/year='
+    >>> joined(["a", "b"], ["x/b=y", "z"])
+    'a=x%2Fb%3Dy/b=z'
+    >>> joined(["city", "part"], ["São Paulo", "norte & sul"])
+    'city=São Paulo/part=norte & sul'
+    """
+    if not any(labels):
+        return None
+    pairs = zip(columns, labels, strict=True)
+    return "/".join(
+        f"{name.translate(_WRITTEN)}={(label or '').translate(_WRITTEN)}" for name, label in pairs
+    )
+
+
+def label_in_columns(columns: Sequence[str], label: Label) -> list[Label]:
+    """Return the label of each column in that of a row, as :func:`joined` wrote it.
+
+    Raises
+    ------
+    ArgumentError
+        When it is not of these columns.
+
+    Examples
+    --------
+    >>> label_in_columns(["a", "b"], "a=x%2Fb%3Dy/b=")
+    ['x/b=y', None]
+    """
+    if label is None or len(columns) < 2:
+        return [label] * max(len(columns), 1)
+    pairs = [pair.partition("=") for pair in label.split("/")]
+    if [unquote(name) for name, _, _ in pairs] != list(columns):
+        raise ArgumentError("the names of segments must be of the columns that name them")
+    return [unquote(text) or None for _, _, text in pairs]
+
+
+def clean_label(label: Any) -> Label:
+    """Return a label in the form in which it is compared; None, NaN and nothing are none."""
+    if label is None or label != label:
+        return None
+    return compared_text(str(label).strip()) or None
+
+
+def columns_of(labels: Any) -> dict[str, Any] | None:
+    """Return several columns of labels by name; None where it is one column.
+
+    Parameters
+    ----------
+    labels : anything
+        A mapping or a table has named columns. A list of arrays, lists or Series is columns whose
+        names are their own, or "1", "2", ...
+    """
+    if isinstance(labels, Mapping):
+        return {str(name): labels[name] for name in labels}
+    names = getattr(labels, "column_names", getattr(labels, "columns", None))
+    if names is not None and hasattr(labels, "__getitem__"):
+        return {str(name): labels[name] for name in names}
+    if not isinstance(labels, list | tuple) or not labels:
+        return None
+    if not all(isinstance(each, list) or _is_array(each) for each in labels):
+        return None
+    named = [getattr(each, "name", None) for each in labels]
+    texts = [
+        name if isinstance(name, str) and name else str(place)
+        for place, name in enumerate(named, start=1)
+    ]
+    if len(set(texts)) < len(texts):
+        raise ArgumentError("by must name each column of labels once, one is named twice")
+    return dict(zip(texts, labels, strict=True))
+
+
+def _is_array(each: Any) -> bool:
+    return (
+        hasattr(each, "__len__")
+        and (hasattr(each, "__array__") or hasattr(each, "__arrow_array__"))
+        and not isinstance(each, str | bytes)
+    )
+
+
+def coded_rows(labels: Any, *, columns: Mapping[str, Any] | None) -> tuple[list[Label], Whole]:
+    """Return different labels, each of at least one row, and the number of that of each row.
+
+    Parameters
+    ----------
+    labels : iterable
+        One column of labels.
+    columns : mapping, optional
+        Several columns in its place, as of :func:`columns_of`.
+    """
+    if columns is None:
+        return _coded(labels)
+    if not columns:
+        raise ArgumentError("by must name at least one column of labels, it names none")
+    coded = [_coded(each) for each in columns.values()]
+    if len({numbers.size for _, numbers in coded}) > 1:
+        raise ArgumentError("by must have columns of one length, these have several")
+    return joined_codes(list(columns), coded)
+
+
+def joined_codes(
+    columns: Sequence[str], coded: Sequence[tuple[Sequence[Label], Whole]]
+) -> tuple[list[Label], Whole]:
+    """Return the labels of several columns as those of one.
+
+    Parameters
+    ----------
+    columns : sequence of str
+    coded : sequence
+        The different labels of each column, and the number of that of each row.
+    """
+    names, numbers = coded[0]
+    if len(columns) == 1:
+        return list(names), numbers
+    chosen: list[tuple[Label, ...]] = [(name,) for name in names]
+    for names, more in coded[1:]:
+        # Numbered anew after each column: below the square of the rows, however many columns.
+        size = max(len(names), 1)
+        different, numbers = compact(numbers * size + more, len(chosen) * size)
+        places = (divmod(pair, size) for pair in different.tolist())
+        chosen = [(*chosen[before], names[place]) for before, place in places]
+    return [joined(columns, labels) for labels in chosen], numbers
+
+
+def compact(numbers: Whole, size: int) -> tuple[Whole, Whole]:
+    """Return the different ones of numbers below a size, in order, and the place of each."""
+    if size > 4 * numbers.size + _SHORT_TABLE:
+        different, places = np.unique(numbers, return_inverse=True)
+        return different, places.astype(np.int64).ravel()
+    occurs = np.zeros(size, dtype=bool)
+    occurs[numbers] = True
+    different = np.flatnonzero(occurs)
+    if different.size == size:
+        return different, numbers
+    places = np.zeros(size, dtype=np.int64)
+    places[different] = np.arange(different.size)
+    return different, places[numbers]
+
+
+def _coded(labels: Any) -> tuple[list[Label], Whole]:
+    distinct, numbers = _distinct(labels)
+    names: dict[Label, int] = {}
+    renamed = np.array([names.setdefault(clean_label(one), len(names)) for one in distinct], int)
+    if len(names) < len(distinct):
+        numbers = renamed[numbers]
+    return list(names), numbers
+
+
+def _distinct(labels: Any) -> tuple[list[Any], Whole]:
+    """Return different labels as they are, and the number of that of each row."""
+    coded = coded_labels(labels, [])
+    if coded is not None:
+        missing = len(coded.distinct)
+        codes = np.asarray(coded.codes, dtype=np.int64)
+        used, numbers = compact(np.where(codes < 0, missing, codes), missing + 1)
+        return [None if one == missing else coded.distinct[one] for one in used.tolist()], numbers
+    if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu" and labels.size:
+        low, high = int(labels.min()), int(labels.max())
+        if high - low <= 4 * labels.size + _SHORT_TABLE:
+            shifted = (labels - labels.dtype.type(low)).astype(np.int64, copy=False)
+            used, numbers = compact(shifted, high - low + 1)
+            return [low + one for one in used.tolist()], numbers
+    rows: Iterable[Any] = labels.tolist() if isinstance(labels, np.ndarray) else labels
+    rows = rows if isinstance(rows, list) else list(rows)
+    if not set(map(type, rows)) <= {str, int, type(None)}:
+        # True is 1 is 1.0 to a dictionary, and no array of labels must be hashed.
+        rows = [clean_label(label) for label in rows]
+    places: dict[Any, int] = {label: place for place, label in enumerate(dict.fromkeys(rows))}
+    numbers = np.fromiter(map(places.__getitem__, rows), dtype=np.int64, count=len(rows))
+    return list(places), numbers
