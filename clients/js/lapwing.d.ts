@@ -124,8 +124,10 @@ export interface Storage {
 export interface DeviceOptions {
   /** The largest epsilon that a survey may ask for. */
   epsilonCap: number | string;
-  /** What all answers of this device, to all surveys, may cost together. */
+  /** What all answers of this device, to all surveys, may cost together; fixed by the first. */
   budget: number | string;
+  /** What becomes of a value that changed in a survey whose answers are remembered; "keep". */
+  onChange?: "keep" | "refuse";
   /** A report waits a random part of it before it is first sent; 0..86400, default 0. */
   delaySeconds?: number;
   /** What a collector may take to answer; default 30. */
@@ -211,5 +213,7 @@ export class FormatError extends LapwingError {}
 export class ReportError extends LapwingError {}
 /** A survey that asks for a randomizer that this module lacks. */
 export class UnsupportedError extends LapwingError {}
+/** Two parts that do not belong together, such as a budget and a memory made with another one. */
+export class MismatchError extends LapwingError {}
 /** An argument out of its legal range. */
 export class ArgumentError extends LapwingError {}

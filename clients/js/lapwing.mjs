@@ -11,6 +11,7 @@ export {
   DomainError,
   FormatError,
   LapwingError,
+  MismatchError,
   PrivacyError,
   ReportError,
   UnsupportedError,

@@ -27,6 +27,7 @@ from lapwing import (
     Survey,
 )
 from lapwing.client import Device, Gateway
+from lapwing.client.collector_address import check_symbols
 from lapwing.client.outbox import Outbox
 from lapwing.errors import (
     ArgumentError,
@@ -488,3 +489,37 @@ def test_what_has_arrived_cannot_be_guessed_from_the_file(tmp_path: Path) -> Non
         assert batch.to_bytes() not in content
         assert batch.reports != 1 or len(batch.records) == 1 or batch.records not in content
     assert content.count(b"LWUPLOAD") == 0
+
+
+def test_a_device_takes_a_million_symbols_and_no_more(tmp_path: Path) -> None:
+    """Or a survey of 2.5 kB would cost it seconds and gigabytes."""
+    device = opened(tmp_path)
+    large = [
+        Survey("large", RandomizedResponse(Categories(2**20 + 1), 1)),
+        Survey("large", SquareWave(Interval(0, 1, bins=2**20), 1)),  # and two beyond the ends
+    ]
+    for survey in large:
+        with pytest.raises(DomainError, match="at most 1048576 symbols"):
+            device.answer(survey, 0, epoch="1")
+    assert not device.batches() and spent(device) == 0
+    hashed = Survey("hashed", LinearHashing(HashedStrings(40), 1))
+    device.answer(hashed, "a word", epoch="1")
+    device.answer(Survey("legal", RandomizedResponse(Categories(2**20), 1)), 5, epoch="1")
+
+
+@pytest.mark.parametrize(
+    "randomizer",
+    [
+        {"class": "x", "domain": {"class": "interval", "bins": 2**24}},
+        {"class": "x", "domain": {"class": "integers", "low": -(2**20), "high": 0}},
+        {"class": "x", "domain": {"class": "categories", "labels": 2**20 + 1}},
+        {"class": "x", "domain": {"class": "hashed-strings", "bits": 21}},
+        {"class": "square-wave", "domain": {"class": "interval", "bins": 4}, "grid": 2**21},
+    ],
+)
+def test_a_document_is_refused_before_it_is_built(randomizer: dict[str, Any]) -> None:
+    with pytest.raises(DomainError, match="at most 1048576 symbols"):
+        check_symbols({"randomizer": randomizer})
+    for strange in ({}, [], None, 3, {"domain": []}, {"domain": {"bins": "4", "bits": None}}):
+        check_symbols({"randomizer": strange})
+    check_symbols({"randomizer": {**randomizer, "class": "linear-hashing"}})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import subprocess
 from collections.abc import Iterator
@@ -462,7 +463,7 @@ def test_killed_between_spending_and_sending_it_sends_the_same_bytes(
     file = tmp_path / "memory"
     _killed(collector, file, ["dies", "sending"], ["answer", "income", "a", 0.1])
     assert collector.uploads == []
-    kept = json.loads(file.read_text())[0]
+    (kept,) = (each for each in json.loads(file.read_text()) if "body" in each)
     again, sent, ledger = _play(
         collector, ["answer", "income", "a", 0.9], ["send"], ["ledger"], file=str(file)
     )
@@ -553,3 +554,61 @@ def test_what_is_no_batch_is_refused() -> None:
     answers = ask(*(("batch", {**sound, **fields}, []) for fields in wrong))
     for fields, answer in zip(wrong, answers, strict=True):
         assert answer["error"] == "ArgumentError", fields
+
+
+def test_a_budget_cannot_change(collector: Scripted, tmp_path: Path) -> None:
+    """A memory that was opened again with 100 went on. The first answer fixes the budget."""
+    file = str(tmp_path / "memory")
+
+    def play(budget: Any, *steps: list[Any]) -> list[Any]:
+        return _play(collector, *steps, file=file, options={"budget": budget})
+
+    before, _ = play(100, ["ledger"], ["answerFree", "color", "1", "white"])  # refused: no answer
+    assert before["budget"] == "100"
+    play("1.5", ["answer", "color", "1", "red"])
+    for budget in (100, 2, "1.4"):
+        tried = play(
+            budget,
+            ["answer", "third", "2", "red"],
+            ["send"],
+            ["ledger"],
+            ["withdraw", "color", "1"],
+            ["answer", "color", "1", "red"],
+        )
+        assert {each["error"] for each in tried} == {"MismatchError"}
+        assert "declared as an epsilon of 1.5 and cannot change" in tried[0]["message"]
+    answer, ledger = play(1.5, ["answer", "third", "3", "red"], ["ledger"])
+    assert answer["state"] == "waiting" and ledger["budget"] == "1.5"
+
+
+@pytest.mark.parametrize("changed", ["keep", "refuse"])
+def test_a_change_of_a_remembered_value(collector: Scripted, tmp_path: Path, changed: str) -> None:
+    """As in Python: the first report goes on, or the changed value is refused."""
+    file = str(tmp_path / "memory")
+    options = {"onChange": changed}
+    steps = [["answer", "kept", f"w{n}", value] for n, value in enumerate(["red", "red", "blue"])]
+    first, same, other = _play(collector, *steps, file=file, options=options)
+    assert first["body"] == same["body"]
+    text = Path(file).read_text()
+    assert "red" not in text and "blue" not in text
+    if changed == "keep":
+        assert other["body"] == first["body"]
+        (later,) = _play(
+            collector, ["answer", "kept", "w9", "red"], file=file, options={"onChange": "refuse"}
+        )
+        assert later["error"] == "PrivacyError" and "cannot be noticed" in later["message"]
+    else:
+        assert other["error"] == "PrivacyError" and "not the first one" in other["message"]
+        (again,) = _play(collector, ["answer", "kept", "w2", "red"], file=file, options=options)
+        assert again["body"] == first["body"] and again["epsilon"] == "0"
+    (wrong,) = _play(collector, ["ledger"], file=file, options={"onChange": "sometimes"})
+    assert wrong["error"] == "ArgumentError"
+
+
+def test_keyed_hashes_are_hmac() -> None:
+    code = (
+        "import {hmacOfText} from '../../clients/js/lapwing/sha256.mjs';"
+        "console.log(hmacOfText('ab'.repeat(32), 'a text \\u00e9'))"
+    )
+    made = hmac.digest(b"\xab" * 32, "a text \u00e9".encode(), "sha256").hex()
+    assert node("--input-type=module", "-e", code).strip() == made

@@ -144,9 +144,9 @@ def test_random_words_make_python_s_reports() -> None:
     words = iterate(seeded(2026))
     randomizers = [case.randomizer for case in cases(0.1, 1, 4, 24).values()]
     randomizers += [
-        lw.RandomizedResponse(lw.Categories(2**26), 3),
-        lw.SquareWave(lw.Interval(0, 1, bins=2**22), "0.5"),
-        lw.randomizers.HadamardResponse(lw.Categories(2**23 + 1), "1/3"),
+        lw.RandomizedResponse(lw.Categories(2**20), 3),
+        lw.SquareWave(lw.Interval(0, 1, bins=2**20 - 2), "0.5"),
+        lw.randomizers.HadamardResponse(lw.Categories(2**19 + 1), "1/3"),
         lw.LinearHashing(lw.Categories(2**40), 3),
         lw.LinearHashing(lw.Categories(2**39 + 1), 12, hash_bits=8),
         lw.randomizers.PrefixHashing(lw.HashedStrings(40), 1),

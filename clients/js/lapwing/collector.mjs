@@ -2,9 +2,9 @@
 
 import { MEDIA_TYPE } from "./batch.mjs";
 import { parse } from "./documents.mjs";
+import { LARGEST_SURVEY } from "./survey.mjs";
 import { ArgumentError, LapwingError } from "./errors.mjs";
 
-const LARGEST_SURVEY = 64 * 2 ** 20;
 const LARGEST_ANSWER = 2 ** 20;
 const LONGEST_PUT_OFF = 86_400;
 const KEPT_ALIVE = 60_000; // of the 64 KiB that a browser sends on for a page that is left

@@ -6,9 +6,9 @@
 
 import { Batch } from "./batch.mjs";
 import { Collector, collectorAddress } from "./collector.mjs";
-import { ArgumentError, BudgetError, PrivacyError } from "./errors.mjs";
+import { ArgumentError, BudgetError, MismatchError, PrivacyError } from "./errors.mjs";
 import { Rational, amount } from "./exact.mjs";
-import { hexadecimal } from "./sha256.mjs";
+import { hexadecimal, hmacOfText } from "./sha256.mjs";
 import { BrowserStorage } from "./storage.mjs";
 import { readSurvey } from "./survey.mjs";
 
@@ -20,8 +20,13 @@ const LONGEST_DELAY = 86_400; // of what the person chooses, and of what a colle
 const LATEST = LONGEST_WAIT + 2 * LONGEST_DELAY * SECOND;
 const LONGEST_PAUSE = 3600 * SECOND; // before the clock is asked again
 
+/** Under which a device keeps its budget, and the secret of its keyed hashes. */
+const BUDGET = "budget";
+const SECRET = "secret";
+
 export class Device {
   #storage;
+  #onChange;
   #collector;
   #epsilonCap;
   #budget;
@@ -31,13 +36,16 @@ export class Device {
   /**
    * `epsilonCap` is the largest epsilon that a survey may ask for, `budget` what all answers of
    * this device, to all surveys, may cost together: both are the person's to set, so neither has a
-   * default. `delaySeconds`: a report waits a random part of it before it is first sent.
-   * `timeoutSeconds`: what a collector may take to answer. `storage`, `fetch` and `pause` replace
-   * what the platform has.
+   * default. The first answer fixes the budget; with another one the memory is refused afterwards.
+   * `onChange` says what becomes of a value that changed in a survey whose answers are remembered:
+   * "keep" sends the first report, "refuse" refuses. `delaySeconds`: a report waits a random part
+   * of it before it is first sent. `timeoutSeconds`: what a collector may take to answer.
+   * `storage`, `fetch` and `pause` replace what the platform has.
    */
   constructor({
     epsilonCap,
     budget,
+    onChange = "keep",
     delaySeconds = 0,
     timeoutSeconds = 30,
     storage,
@@ -46,6 +54,10 @@ export class Device {
   } = {}) {
     this.#epsilonCap = amount(epsilonCap, "epsilonCap");
     this.#budget = amount(budget, "budget");
+    if (!["keep", "refuse"].includes(onChange)) {
+      throw new ArgumentError('onChange must be "keep" or "refuse"');
+    }
+    this.#onChange = onChange;
     if (!(delaySeconds >= 0 && delaySeconds <= LONGEST_DELAY)) {
       throw new ArgumentError("delaySeconds must be in 0..86400");
     }
@@ -76,7 +88,7 @@ export class Device {
     const text = await this.#collector.survey(address, fingerprint, signal);
     const survey = this.readSurvey(text, { fingerprint });
     const record = { key: fetchedKey(survey), survey: fingerprint, collector: address };
-    await this.#storage.change(() => ({ put: [record] }));
+    await this.#change(() => ({ put: [record] }));
     return survey;
   }
 
@@ -99,16 +111,20 @@ export class Device {
     }
     requireModest(survey, this.#epsilonCap);
     const [key, kept] = [`${survey.fingerprint} ${epoch}`, `${survey.fingerprint} *`];
-    const record = await this.#storage.change((records) => {
+    const record = await this.#change((records) => {
       if (records.has(key)) return { result: records.get(key) };
-      const put = [];
-      let report = records.get(kept)?.report;
-      const fresh = report === undefined;
-      if (fresh) {
+      const put = records.has(BUDGET) ? [] : [{ key: BUDGET, budget: this.#budget.toString() }];
+      const first = records.get(kept);
+      let report = first?.report;
+      if (first) {
+        if (this.#onChange === "refuse") requireUnchanged(records, first, survey, value);
+      } else {
         this.#charge(records, survey);
         report = survey.randomize(value);
         if (survey.remembered) {
-          put.push({ key: kept, survey: survey.fingerprint, epsilon: survey.epsilon, report });
+          const { fingerprint, epsilon } = survey;
+          const tag = this.#onChange === "keep" ? null : tagOf(records, put, survey, value);
+          put.push({ key: kept, survey: fingerprint, epsilon, report, tag });
         }
       }
       const batch = new Batch({
@@ -159,7 +175,21 @@ export class Device {
   }
 
   #records() {
-    return this.#storage.change((records) => ({ result: records }));
+    return this.#change((records) => ({ result: records }));
+  }
+
+  /** Change the memory, unless it was made with another budget. */
+  #change(update) {
+    return this.#storage.change((records) => {
+      const { budget } = records.get(BUDGET) ?? {};
+      if (budget !== undefined && budget !== this.#budget.toString()) {
+        throw new MismatchError(
+          `the budget of this device was declared as an epsilon of ${budget} and cannot change, ` +
+            `got ${this.#budget}`,
+        );
+      }
+      return update(records);
+    });
   }
 
   /**
@@ -217,7 +247,7 @@ export class Device {
 
   /** Note how an answer ended, and forget its bytes; what it cost stays. */
   async #finish(key, state, problem) {
-    const ended = await this.#storage.change((records) => {
+    const ended = await this.#change((records) => {
       const record = records.get(key);
       if (record?.state !== "waiting") return { result: record };
       const changed = { ...record, state, problem, body: null, token: null };
@@ -228,7 +258,7 @@ export class Device {
 
   /** Let an answer wait; when all others would fare the same, let them wait as long. */
   async #putOff(key, address, { wait, everywhere }) {
-    const put = await this.#storage.change((records) => {
+    const put = await this.#change((records) => {
       const record = records.get(key);
       if (record?.state !== "waiting") return { result: record };
       const growing = Math.min(FIRST_WAIT * 2 ** record.attempts, LONGEST_WAIT);
@@ -240,6 +270,32 @@ export class Device {
       return { put: [changed, ...others.map((one) => ({ ...one, due }))], result: changed };
     });
     return shown(put);
+  }
+}
+
+/** Return a keyed hash of a value, under a secret that is drawn when there is none. */
+function tagOf(records, put, survey, value) {
+  let secret = records.get(SECRET)?.secret;
+  if (!secret) {
+    secret = hexadecimal(globalThis.crypto.getRandomValues(new Uint8Array(32)));
+    put.push({ key: SECRET, secret });
+  }
+  const words = ["value", survey.fingerprint, survey.domain.index(value)];
+  return hmacOfText(secret, JSON.stringify(words));
+}
+
+function requireUnchanged(records, { tag }, survey, value) {
+  if (!tag) {
+    throw new PrivacyError(
+      'the first answer to this survey was given with onChange "keep", so a change cannot be ' +
+        "noticed; it was not answered",
+    );
+  }
+  if (tag !== tagOf(records, [], survey, value)) {
+    throw new PrivacyError(
+      'the answer to this survey is not the first one, and onChange is "refuse"; it was not ' +
+        "answered",
+    );
   }
 }
 

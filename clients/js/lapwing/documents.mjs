@@ -3,6 +3,9 @@
 import { FormatError } from "./errors.mjs";
 
 const DEEPEST = 100;
+
+/** By what holds them: the places of whole numbers that were written as 1.0 or 1e0. */
+const FLOATS = new WeakMap();
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
 const SPACE = /[ \t\n\r]*/y;
 const PLAIN = /[^"\\\u0000-\u001f]*/y;
@@ -55,7 +58,7 @@ class Reader {
     if (!this.take(sign)) this.refuse(`a ${sign} is missing`);
   }
 
-  value(level) {
+  value(level, holder = {}, key = "") {
     this.space();
     const first = this.text[this.at];
     if (first === "{" || first === "[") {
@@ -74,7 +77,7 @@ class Reader {
         return value;
       }
     }
-    return this.number();
+    return this.number(holder, key);
   }
 
   object(level) {
@@ -85,7 +88,7 @@ class Reader {
       const key = this.string();
       if (Object.hasOwn(made, key)) this.refuse("it has named a key twice");
       this.expect(":");
-      made[key] = this.value(level);
+      made[key] = this.value(level, made, key);
     } while (this.take(","));
     this.expect("}");
     return made;
@@ -95,7 +98,7 @@ class Reader {
     const made = [];
     if (this.take("]")) return made;
     do {
-      made.push(this.value(level));
+      made.push(this.value(level, made, String(made.length)));
     } while (this.take(","));
     this.expect("]");
     return made;
@@ -128,13 +131,17 @@ class Reader {
     return made;
   }
 
-  number() {
+  number(holder, key) {
     const found = this.match(NUMBER);
     if (!found) this.refuse("no value stands");
     const value = Number(found[0]);
     if (!Number.isFinite(value)) this.refuse("a number is too large");
     const whole = found[1] === undefined && found[2] === undefined;
     if (whole && !Number.isSafeInteger(value)) this.refuse("a whole number is beyond 2^53 - 1");
+    if (!whole && Number.isInteger(value)) {
+      if (!FLOATS.has(holder)) FLOATS.set(holder, new Set());
+      FLOATS.get(holder).add(key);
+    }
     return value;
   }
 }
@@ -169,6 +176,20 @@ export function requireKeys(value, keys, optional, name) {
     if (!keys.includes(key) && !optional.includes(key)) {
       throw new FormatError(`${name} has the unknown key ${quoted(key)}`);
     }
+  }
+}
+
+/**
+ * Refuse whole numbers written as 1.0, but for those of places that hold any number: `isFloat` is
+ * asked with what holds the number, its key, and the names of what is around it.
+ */
+export function requireWholeSpelling(value, isFloat, path = []) {
+  if (value === null || typeof value !== "object") return;
+  for (const key of FLOATS.get(value) ?? []) {
+    demand(isFloat(value, key, path), `${quoted(key)} must be a whole number, without a point`);
+  }
+  for (const [key, inner] of Object.entries(value)) {
+    requireWholeSpelling(inner, isFloat, [...path, key]);
   }
 }
 

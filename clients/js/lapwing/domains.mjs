@@ -4,11 +4,12 @@
 // is in the same bin on every device, bit for bit (of a logarithmic scale to the last places).
 
 import { demand, isWhole, requireKeys } from "./documents.mjs";
-import { DomainError } from "./errors.mjs";
+import { DomainError, UnsupportedError } from "./errors.mjs";
 import { comparedLabel, comparedText } from "./labels.mjs";
 import { sha256OfText } from "./sha256.mjs";
 
 const MOST_BINS = 2 ** 24;
+const MOST_SYMBOLS = 2 ** 20; // that a device takes: more would cost it too much time and memory
 const MOST_LISTED = 2 ** 16; // edges that are kept; of more bins they are worked out when needed
 const DAY = 86_400;
 
@@ -20,9 +21,18 @@ const TEXTS = {
 
 /** Return the domain that a document describes; FormatError when it describes none. */
 export function buildDomain(document) {
-  const made = DOMAINS[document?.class];
+  const made = typeof document?.class === "string" ? DOMAINS[document.class] : undefined;
   demand(made !== undefined, `a domain must be one of ${Object.keys(DOMAINS).join(", ")}`);
   return new made(document);
+}
+
+/** Refuse more symbols than a device takes. */
+export function requireFew(symbols) {
+  if (symbols <= MOST_SYMBOLS) return;
+  throw new UnsupportedError(
+    `a device takes surveys of at most ${MOST_SYMBOLS} symbols, this one has more; use fewer ` +
+      "bins, or a hashing randomizer",
+  );
 }
 
 /** What all domains share. `symbol` is -1 for what is no value of theirs. */
@@ -174,6 +184,7 @@ class Interval extends Domain {
       "low and high must be finite numbers, low below high",
     );
     demand(isWhole(bins, 1, MOST_BINS), "bins must be a whole number in 1..2^24");
+    requireFew(bins);
     demand(typeof document.circular === "boolean", "circular must be true or false");
     demand(["linear", "log"].includes(scale), "scale must be linear or log");
     demand(

@@ -26,5 +26,8 @@ export class ReportError extends LapwingError {}
 /** A survey that is sound as far as this module can see, but asks for a randomizer it lacks. */
 export class UnsupportedError extends LapwingError {}
 
+/** Two parts that do not belong together, such as a budget and a memory made with another one. */
+export class MismatchError extends LapwingError {}
+
 /** An argument out of its legal range. */
 export class ArgumentError extends LapwingError {}

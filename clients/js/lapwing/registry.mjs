@@ -33,6 +33,9 @@ export const ELSEWHERE = [
   "rappor",
 ];
 
+/** Those whose cost does not grow with the symbols. */
+export const HASHING = ["linear-hashing", "prefix-hashing"];
+
 /** Refuse a randomizer unless it has these knobs. */
 function requireKnobs(asked, knobs) {
   requireKeys(asked, ["class", "domain", "epsilon", ...knobs], [], "the randomizer");
@@ -46,6 +49,12 @@ function requireOrder(domain, ordered) {
 function oneOf(found, stated, name) {
   demandFollowing(found.includes(stated), name);
   return stated;
+}
+
+/** Return a size that a survey derives. */
+function sizeIn(derived, name) {
+  demandFollowing(isWhole(derived[name], 0, Number.MAX_SAFE_INTEGER), name);
+  return derived[name];
 }
 
 /** Return an optional whole number of a randomizer, or those that follow without it. */
@@ -97,7 +106,7 @@ export const RANDOMIZERS = Object.assign(Object.create(null), {
     const { size } = domain;
     demand(size <= 2 ** 25, "Hadamard response takes at most 2^25 symbols");
     const blocks = knob(asked, "blocks", 1, size, () => sizes.blockCounts(size, approximate(odds)));
-    const stated = oneOf(blocks, derived.outputs / derived.length, "length");
+    const stated = oneOf(blocks, sizeIn(derived, "outputs") / sizeIn(derived, "length"), "length");
     demand(Number.isInteger(Math.log2(stated)), "blocks must be a power of two");
     return { made: new HadamardResponse(derived, odds, size, stated) };
   },
@@ -113,7 +122,7 @@ export const RANDOMIZERS = Object.assign(Object.create(null), {
     requireOrder(domain, true);
     const { width, grid } = asked;
     demand(
-      width === null || (width >= 0 && width <= 1),
+      width === null || (typeof width === "number" && width >= 0 && width <= 1),
       "width must be null or a number in [0, 1]",
     );
     let input = domain;
@@ -129,7 +138,7 @@ export const RANDOMIZERS = Object.assign(Object.create(null), {
       input = domain.refined(grid);
     }
     const halves = sizes.halfWindows(input.size, approximate(odds), width, domain.circular);
-    const half = oneOf(halves, (derived.near - 1) / 2, "near");
+    const half = oneOf(halves, (sizeIn(derived, "near") - 1) / 2, "near");
     const Wave = domain.circular ? CircleWave : LineWave;
     return { made: new Wave(derived, odds, input.size, half), input };
   },
@@ -141,8 +150,9 @@ export const RANDOMIZERS = Object.assign(Object.create(null), {
     const legal = ([kind, scale, share, ...rest]) =>
       ["wave", "subset", "affine"].includes(kind) &&
       rest.length === 0 &&
-      scale > 0 &&
       Number.isFinite(scale) &&
+      scale > 0 &&
+      Number.isFinite(share) &&
       share > 0 &&
       share <= 1 &&
       (kind === "wave" || isWhole(scale, 2, domain.size)) &&
@@ -276,7 +286,7 @@ function component(group, [kind, scale], symbols, odds) {
     checkPart(group, "square-wave", symbols);
     const half = oneOf(
       sizes.waveWindows(symbols, epsilon, scale),
-      (group.derived.near - 1) / 2,
+      (sizeIn(group.derived, "near") - 1) / 2,
       "near",
     );
     return new LineWave(group.derived, odds, symbols, half);
@@ -311,7 +321,7 @@ function checkPart(group, name, cells) {
   oneOf([name], group.randomizer, "groups");
   oneOf([cells], group.cells, "cells");
   demand(
-    group.derived !== null && typeof group.derived === "object",
+    group.derived !== null && typeof group.derived === "object" && !Array.isArray(group.derived),
     "what a group derives must be a JSON object",
   );
 }

@@ -79,3 +79,11 @@ export function hexadecimal(bytes) {
 export function bytesOf(digits) {
   return Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 }
+
+/** Return the HMAC-SHA-256 of a text, as hexadecimal digits; the secret is 64 of them. */
+export function hmacOfText(secret, text) {
+  const key = bytesOf(secret);
+  const padded = (byte) => Uint8Array.from({ length: 64 }, (_, i) => (key[i] ?? 0) ^ byte);
+  const inner = sha256(Uint8Array.of(...padded(0x36), ...new TextEncoder().encode(text)));
+  return hexadecimal(sha256(Uint8Array.of(...padded(0x5c), ...inner)));
+}

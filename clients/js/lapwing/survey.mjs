@@ -1,7 +1,15 @@
 // The survey: the agreed document, read strictly, and its promise proved before anything is asked.
 
-import { canonical, demand, isPrintable, isWhole, parse, requireKeys } from "./documents.mjs";
-import { buildDomain } from "./domains.mjs";
+import {
+  canonical,
+  demand,
+  isPrintable,
+  isWhole,
+  parse,
+  requireKeys,
+  requireWholeSpelling,
+} from "./documents.mjs";
+import { buildDomain, requireFew } from "./domains.mjs";
 import {
   ArgumentError,
   FormatError,
@@ -11,9 +19,12 @@ import {
 } from "./errors.mjs";
 import { Odds, amount, epsilonIn } from "./exact.mjs";
 import { comparedLabel } from "./labels.mjs";
-import { ELSEWHERE, RANDOMIZERS } from "./registry.mjs";
+import { ELSEWHERE, HASHING, RANDOMIZERS } from "./registry.mjs";
 import { hexadecimal, sha256OfText } from "./sha256.mjs";
 import { GivenWords, SecureWords } from "./words.mjs";
+
+/** Bytes of a document that a device reads. */
+export const LARGEST_SURVEY = 2 ** 20;
 
 /** What a survey says to the people it asks. It is no part of the fingerprint. */
 const NOTICE = ["question", "purpose", "owner", "contact"];
@@ -106,6 +117,7 @@ export class Survey {
  * thresholds are *proved* to keep the stated epsilon.
  */
 export function readSurvey(text, { fingerprint, epsilonCap } = {}) {
+  requireSmall(text);
   const document = parse(text);
   const keys = ["format", "version", "name", "randomizer", "derived", "fingerprint"];
   requireKeys(document, keys, ["answers", "segments", "segment_minimum", "notice"], "a survey");
@@ -116,21 +128,40 @@ export function readSurvey(text, { fingerprint, epsilonCap } = {}) {
   requireNotice(document);
   requireFingerprint(document, fingerprint);
   const { randomizer: asked, derived } = document;
-  demand(asked !== null && typeof asked === "object", "the randomizer must be a JSON object");
+  demand(isObject(asked), "the randomizer must be a JSON object");
   const epsilon = epsilonIn(asked.epsilon);
   if (epsilonCap !== undefined && !epsilon.isAtMost(amount(epsilonCap, "epsilonCap"))) {
     throw new PrivacyError(
       `a survey may ask for an epsilon of at most ${epsilonCap} here, this asks for ${epsilon}`,
     );
   }
+  demand(typeof asked.class === "string", "the randomizer must name a class");
   const build = RANDOMIZERS[asked.class];
   if (!build) throw unsupported(asked.class);
+  requireWholeSpelling(document, isFloat);
   const domain = buildDomain(asked.domain);
   demand(domain.size >= 2, "a randomizer needs a domain of at least 2 symbols");
-  demand(derived !== null && typeof derived === "object", "what is derived must be a JSON object");
+  if (!HASHING.includes(asked.class)) requireFew(domain.size);
+  if (isWhole(asked.grid, 1, Infinity)) requireFew(asked.grid);
+  demand(isObject(derived), "what is derived must be a JSON object");
   const { made, input = domain } = build({ asked, derived, domain, odds: new Odds(epsilon) });
   return new Survey(document, domain, { made, input, width: made.width }, epsilon.toString());
 }
+
+/** Return whether a place of a survey holds any number, so that it may be written as 1.0. */
+function isFloat(holder, key, path) {
+  const [first, second, third] = path;
+  if (first === "derived") return true;
+  if (first !== "randomizer") return false;
+  if (second === "domain") {
+    const ends = third === undefined && ["low", "high"].includes(key);
+    return ends ? holder.class === "interval" : ["atoms", "edges"].includes(third);
+  }
+  if (second === "components") return key !== "0";
+  return second === undefined && key === "width";
+}
+
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
 function requireFingerprint(document, wanted) {
   const { fingerprint, notice: _, ...agreed } = document;
@@ -170,6 +201,13 @@ function requireSegments(document) {
     'segments must be 1 to 1000 different printable labels, none of them "other"',
   );
   demand(isWhole(minimum, 1, 10 ** 12), "segment_minimum must be in 1..10^12");
+}
+
+function requireSmall(text) {
+  if (typeof text !== "string" || 3 * text.length <= LARGEST_SURVEY) return;
+  if (new TextEncoder().encode(text).length > LARGEST_SURVEY) {
+    throw new UnsupportedError(`a device reads surveys of at most ${LARGEST_SURVEY} bytes`);
+  }
 }
 
 function unsupported(name) {

@@ -22,6 +22,7 @@ from lapwing.documents import parse
 from lapwing.errors import (
     ArgumentError,
     CollectorError,
+    DomainError,
     FormatError,
     MismatchError,
     MissingExtraError,
@@ -35,8 +36,14 @@ if TYPE_CHECKING:
     import httpx
 
 
-LARGEST_SURVEY = 64 * 2**20
-"""Bytes of a survey's document that a device reads; a million labels fit."""
+LARGEST_SURVEY = 2**20
+"""Bytes of a survey's document that a device reads."""
+
+MOST_SYMBOLS = 2**20
+"""Symbols of a survey that a device answers: with more it would need too much time and memory.
+
+Hashing randomizers, whose cost does not grow with them, take more.
+"""
 
 _LARGEST_ANSWER = 2**20
 
@@ -208,12 +215,15 @@ class CollectorAddress:
             When it cannot be reached or has no such survey.
         FormatError
             When the document is none, or promises more than its thresholds keep.
+        DomainError
+            When it has more symbols than a device takes.
         MismatchError
             When it is another survey's.
         """
         check_fingerprint(fingerprint)
         with self.connected() as connection:
             text = connection.get(f"/v1/surveys/{fingerprint}", most=LARGEST_SURVEY)
+        check_symbols(parse(text, name="the survey"))
         survey = Survey.from_json(text)
         if survey.fingerprint != fingerprint:
             raise MismatchError(
@@ -417,6 +427,41 @@ def check_fingerprint(fingerprint: Any) -> None:
     """Refuse what is no fingerprint of a survey."""
     if not isinstance(fingerprint, str) or not FINGERPRINT.fullmatch(fingerprint):
         raise ArgumentError("the fingerprint of a survey must be 64 hex digits in lower case")
+
+
+def check_symbols(document: Any) -> None:
+    """Refuse the document of a survey that would cost a device too much, before it is built."""
+    randomizer = document.get("randomizer")
+    asked = randomizer if isinstance(randomizer, dict) else {}
+    if asked.get("class") in ("linear-hashing", "prefix-hashing", "local-hashing"):
+        return
+    domain = asked.get("domain")
+    sizes = {**domain} if isinstance(domain, dict) else {}
+    listed = [len(each) for each in sizes.values() if isinstance(each, list)]
+    numbers = [sizes.get("bins"), sizes.get("labels"), asked.get("grid")]
+    low, high, bits = (_whole(sizes.get(name)) for name in ("low", "high", "bits"))
+    counts = [_whole(number) for number in numbers] + listed
+    counts.append(high - low + 1 if sizes.get("class") == "integers" else 0)
+    counts.append(2 ** min(bits, 64) if bits > 0 else 0)
+    if max(counts) > MOST_SYMBOLS:
+        raise DomainError(_TOO_MANY)
+
+
+def check_size(survey: Survey) -> None:
+    """Refuse a survey of more symbols than a device takes."""
+    randomizer = survey.randomizer
+    if randomizer.collects == "counts" and randomizer.domain.size > MOST_SYMBOLS:
+        raise DomainError(_TOO_MANY)
+
+
+_TOO_MANY = (
+    f"a device takes surveys of at most {MOST_SYMBOLS} symbols, this one has more; use fewer bins, "
+    "or a hashing randomizer"
+)
+
+
+def _whole(number: Any) -> int:
+    return number if isinstance(number, int) else 0
 
 
 def _is_here(host: str) -> bool:

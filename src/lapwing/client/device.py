@@ -18,6 +18,7 @@ from lapwing.client.collector_address import (
     Epoch,
     SendResult,
     check_fingerprint,
+    check_size,
     send,
 )
 from lapwing.client.device_file import DeviceFile, keyed_hash, row_key
@@ -195,6 +196,8 @@ class Device:
             When it costs more than the cap.
         FormatError, MismatchError
             When it does not verify, or is another survey.
+        DomainError
+            When it has more symbols than a device takes.
         CollectorError
             When the collector cannot be reached, or has no such survey.
         """
@@ -205,7 +208,7 @@ class Device:
                 "SELECT document FROM survey WHERE fingerprint = ?", (fingerprint,)
             ).fetchone()
         survey = address.survey(fingerprint) if row is None else Survey.from_json(row[0])
-        self._check_cap(survey)
+        self._check_survey(survey)
         with self.file.transaction() as connection:
             connection.execute(
                 "INSERT INTO survey VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET collector = ?",
@@ -265,7 +268,7 @@ class Device:
         Raises
         ------
         DomainError
-            When the survey's domain refuses the value.
+            When the survey's domain refuses the value, or has more symbols than a device takes.
         PrivacyError
             When the survey costs more than the cap, or the value changed and that is refused.
         BudgetError
@@ -281,7 +284,7 @@ class Device:
             if found:
                 first = found[0][0]
                 return Answer(first.id, epoch, first.state, None)
-            self._check_cap(survey)
+            self._check_survey(survey)
             reports, cost = self._drawn(connection, survey, value)
             batch = os.urandom(16).hex()
             if cost is not None:
@@ -332,6 +335,10 @@ class Device:
             check_fingerprint(fingerprint)
         patience = patience or Patience()
         return send(Outbox(self.file), collector, patience, survey=fingerprint, epoch=epoch)
+
+    def _check_survey(self, survey: Survey) -> None:
+        check_size(survey)
+        self._check_cap(survey)
 
     def _check_cap(self, survey: Survey, *, rounds: int = 1) -> None:
         """Refuse a survey that costs more than the cap, with so many permanent rounds."""

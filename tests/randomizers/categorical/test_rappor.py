@@ -31,7 +31,7 @@ from lapwing.errors import (
     PrivacyError,
 )
 from lapwing.privacy.exact_numbers import exponential_bounds
-from lapwing.privacy.sampling.randomness import WORD, iterate
+from lapwing.privacy.sampling.randomness import WORD
 from lapwing.randomizers import UnaryEncoding
 from lapwing.randomizers.categorical.rappor import MOST_EXACT
 from tests.false_alarms import accepts, binomial_tail, multinomial_tail
@@ -165,11 +165,10 @@ def test_seeds_fix_both_rounds() -> None:
     np.testing.assert_array_equal(one.data, randomizer.report(kept, rng=seeded(1)).data)
     assert not np.array_equal(one.data, randomizer.report(kept, rng=seeded(2)).data)
     assert randomizer.tally(one).total == 1 and one.survey == SURVEY
-    # The two rounds are what the words of a first report make.
-    words = iterate(seeded(9))
-    kept = randomizer._round_bytes(3, words)
-    first = randomizer._instantaneous(as_bits(kept, 64).astype(bool).tolist(), words)
-    assert first == randomizer.from_words(3, iterate(seeded(9)))
+    # Both together are the first report of a new person.
+    source = seeded(9)
+    both = randomizer.report(randomizer.permanent_round(3, rng=source), rng=source)
+    assert (both.data == randomizer.randomize([3], rng=seeded(9)).data).all()
 
 
 def test_what_is_no_permanent_round_is_refused() -> None:

@@ -27,7 +27,6 @@ from lapwing.privacy.sampling.randomness import (
     WORD,
     RandomSource,
     bernoulli,
-    iterate,
     source_of,
 )
 from lapwing.protocol.channels.channel import Block, Channel
@@ -296,8 +295,20 @@ class Rappor(Randomizer[CountTally]):
         DomainError
             When the domain refuses the value.
         """
-        symbol = int(self.domain.index([value])[0])
-        return self._round_bytes(symbol, iterate(source_of(rng)))
+        rows = np.empty((1, self.report_width), dtype=np.uint8)
+        self._draw_permanent(self.domain.index([value]), rows, source_of(rng))
+        return rows.tobytes()
+
+    def _draw_permanent(
+        self, symbols: NDArray[np.int64], rows: NDArray[np.uint8], source: RandomSource
+    ) -> None:
+        keep = self._keep_and_repeat[0]
+        rows[:] = self._layout.draw(source, threshold=WORD - keep, count=symbols.size)
+        write_bits(rows, symbols, bernoulli(source, threshold=keep, count=symbols.size))
+
+    def _instantaneous_changes(self, source: RandomSource, count: int) -> NDArray[np.uint8]:
+        """Keeping a bit with probability Q is changing it with the rest, whatever it is."""
+        return self._layout.draw(source, threshold=WORD - self._keep_and_repeat[1], count=count)
 
     def _round_bytes(self, symbol: int, words: Iterator[int]) -> bytes:
         permanent = self._permanent(symbol, words)
@@ -322,18 +333,14 @@ class Rappor(Randomizer[CountTally]):
         ArgumentError
             When it is no permanent round of this randomizer.
         """
-        size = self.domain.size
         whole = isinstance(permanent_round, bytes) and len(permanent_round) == self.report_width
-        number = int.from_bytes(permanent_round, "little") if whole else -1
-        if not 0 <= number < 1 << size:
+        if not whole or permanent_round[-1] > self._layout.last:
             raise ArgumentError(
                 f"a permanent round must be the {self.report_width} bytes that permanent_round of "
                 "this randomizer returned"
             )
-        data = np.frombuffer(permanent_round, dtype=np.uint8)
-        permanent = np.unpackbits(data, count=size, bitorder="little").astype(bool).tolist()
-        report = self._instantaneous(permanent, iterate(source_of(rng)))
-        data = np.frombuffer(report, dtype=np.uint8).reshape(1, -1).copy()
+        kept = np.frombuffer(permanent_round, dtype=np.uint8)
+        data = kept ^ self._instantaneous_changes(source_of(rng), 1)
         return Reports(data, self.fingerprint, survey)
 
     def _permanent(self, symbol: int, words: Iterator[int]) -> list[bool]:
@@ -365,12 +372,8 @@ class Rappor(Randomizer[CountTally]):
         return super().randomize(values, rng=rng)
 
     def _reports_of(self, points: NDArray[np.int64], source: RandomSource) -> NDArray[np.uint8]:
-        keep, again = self._keep_and_repeat
-
         def fill(symbols: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:
-            rows[:] = self._layout.draw(source, threshold=WORD - keep, count=symbols.size)
-            write_bits(rows, symbols, bernoulli(source, threshold=keep, count=symbols.size))
-            # Keeping a bit with probability Q is changing it with the rest, whatever it is.
-            rows ^= self._layout.draw(source, threshold=WORD - again, count=symbols.size)
+            self._draw_permanent(symbols, rows, source)
+            rows ^= self._instantaneous_changes(source, symbols.size)
 
         return self._layout.make(points, fill)

@@ -46,7 +46,23 @@ function limit(id) {
   );
 }
 
-const makeDevice = () => new Device({ epsilonCap: limit("most"), budget: limit("budget") });
+/** Epsilon of all answers in this browser, fixed for good; below it the visitor sets the limits. */
+const WHOLE = 24;
+
+/** Return a device within the limits; the limit of all answers is checked for this answer here. */
+async function makeDevice() {
+  const made = new Device({ epsilonCap: limit("most"), budget: WHOLE });
+  const allowed = limit("budget");
+  const { spent, answers } = await made.ledger();
+  const again = survey.remembered && answers.some(({ survey: of }) => of === fingerprint);
+  const total = amount(spent, "").plus(amount(again ? "0" : survey.epsilon, ""));
+  if (total.isAtMost(amount(allowed, ""))) return made;
+  const error = new Error(
+    `you allow an epsilon of ${allowed} in all, with this answer it would be ${total}; nothing was spent`,
+  );
+  error.name = "BudgetError";
+  throw error;
+}
 
 function say(text, alarming = false) {
   const status = find("status");
@@ -298,7 +314,7 @@ async function randomize(event) {
   }
   find("randomize").disabled = true;
   try {
-    device = makeDevice();
+    device = await makeDevice();
     const text = JSON.stringify(survey.document);
     survey = device.readSurvey(text, { fingerprint });
     if (!agreed(value) || !(await stillOpen())) {
@@ -366,7 +382,7 @@ async function withdraw() {
 
 async function begin() {
   // To read what is asked needs no limit; what is allowed is checked when an answer is made.
-  device = new Device({ epsilonCap: 24, budget: 24 });
+  device = new Device({ epsilonCap: 24, budget: WHOLE });
   survey = await device.fetch(collector, fingerprint);
   const page = JSON.parse(place.dataset.notice);
   const names = [...new Set([...Object.keys(page), ...Object.keys(survey.notice)])];
