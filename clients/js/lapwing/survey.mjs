@@ -197,7 +197,9 @@ function requireSegments(document) {
   const labels = Array.isArray(segments) ? segments : [];
   const legal = labels.every((label) => isPrintable(label) && label !== "other");
   demand(
-    legal && isWhole(labels.length, 1, 1000) && new Set(labels.map(comparedLabel)).size === labels.length,
+    legal &&
+      isWhole(labels.length, 1, 1000) &&
+      new Set(labels.map(comparedLabel)).size === labels.length,
     'segments must be 1 to 1000 different printable labels, none of them "other"',
   );
   demand(isWhole(minimum, 1, 10 ** 12), "segment_minimum must be in 1..10^12");
