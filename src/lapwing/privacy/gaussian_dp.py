@@ -157,6 +157,24 @@ def delta_above(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
     return min(max(near[1] - growth * far[0], Fraction(0)), Fraction(1))
 
 
+def delta_exceeds(epsilon: Fraction, mu_squared: Fraction, delta: Fraction) -> bool:
+    """Return whether mu-GDP is proved to need more than a delta at an epsilon.
+
+    False where it does not, and where the bounds cannot tell: beyond an epsilon of 1000, and where
+    tails are too far out to be computed.
+    """
+    if mu_squared <= 0 or not 0 <= epsilon <= _LARGEST_EPSILON:
+        return False
+    lowest = mu_squared.denominator.bit_length() - mu_squared.numerator.bit_length() + 1
+    bits = 256 + max(0, lowest)
+    mu = Fraction(math.isqrt(math.floor(mu_squared * (1 << (2 * bits)))), 1 << bits)
+    if not mu:
+        return False
+    near, far = _tail(epsilon / mu - mu / 2), _tail(epsilon / mu + mu / 2)
+    growth = Fraction(_exponential(epsilon, 256)[1], 1 << 256)
+    return near[0] - growth * far[1] > delta
+
+
 def _delta(epsilon: float, mu: float) -> float:
     """Return delta in floating point, stable down to 1e-300."""
     from scipy.special import erfcx, log_ndtr

@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -122,13 +122,16 @@ class LedgerEntry:
         stated = PrivacyLoss(epsilon=self.guarantee.epsilon, delta=self.guarantee.delta)
         if self.loss is None:
             return stated
-        # Not of its delta: a loss that uses up the stated one would be believed with any epsilon.
-        kinds = (f.name for f in fields(self.loss) if f.name != "delta")
-        more = replace(self.loss, **{kind: getattr(self.loss, kind) * SLACK for kind in kinds})
-        if not more.within(stated.epsilon, stated.delta):
+        if self.loss.uses_up(stated.epsilon, stated.delta, slack=SLACK):
             return self.loss
         # What is stated for a promise in mu or rho is the conversion itself, rounded up to 1e-7.
-        exactly = self.loss.epsilon_at(stated.delta) == stated.epsilon
+        # Such a loss has no delta of its own, which could take the conversion to any epsilon.
+        if self.loss.delta:
+            return stated
+        try:
+            exactly = self.loss.epsilon_at(stated.delta) == stated.epsilon
+        except PrivacyError:  # no conversion reaches this delta
+            return stated
         return self.loss if exactly else stated
 
 

@@ -16,7 +16,7 @@ from lapwing.documents import spelled_number
 from lapwing.errors import FormatError, MissingExtraError, PrivacyError
 from lapwing.linear.memoized import memoized
 from lapwing.privacy.exact_numbers import exact_number, exponential_bounds
-from lapwing.privacy.gaussian_dp import delta_above, epsilon_above
+from lapwing.privacy.gaussian_dp import delta_above, delta_exceeds, epsilon_above
 
 ZERO = Fraction(0)
 
@@ -114,6 +114,27 @@ class PrivacyLoss:
             whole = self.rho + self.mu_squared / 2
             return rest >= _LEAST_DELTA and concentrated_epsilon(whole, rest) <= left
         return self.mu_squared == 0 or delta_above(left, self.mu_squared) <= rest
+
+    def uses_up(self, epsilon: Fraction, delta: Fraction, *, slack: Fraction) -> bool:
+        """Return whether a guarantee is that of this loss: a little more would break it.
+
+        Its own delta has no part in this. A loss that uses up the stated delta by its own is within
+        the guarantee with any large epsilon, so that would make any epsilon believed.
+
+        Parameters
+        ----------
+        epsilon, delta : Fraction
+            The guarantee, which the loss satisfies.
+        slack : Fraction
+            Above 1: how much more.
+        """
+        left = epsilon - slack * self.epsilon
+        if left < 0:
+            return True
+        if self.rho:
+            whole = slack * (self.rho + self.mu_squared / 2)
+            return delta >= _LEAST_DELTA and concentrated_epsilon(whole, delta) > left
+        return delta_exceeds(left, slack * self.mu_squared, delta)
 
     def to_document(self) -> dict[str, str]:
         """Return the JSON form; fractions are written exactly, as text."""
