@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lapwing.service.settings import Settings
 from lapwing.service.storage.opening import SqliteStore
 from lapwing.service.storage.sql_store import Store
 from tests.service.postgres_server import PostgresServer
@@ -41,3 +42,11 @@ def store(opening: Opening) -> Iterator[Store]:
     store = opening()
     yield store
     store.close()
+
+
+@pytest.fixture(params=KINDS)
+def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    """Those of collectors that share one database, of either kind."""
+    if request.param == "sqlite":
+        return Settings(database=str(tmp_path / "shared.sqlite"))
+    return Settings(database=request.getfixturevalue("postgres_server").new_database())

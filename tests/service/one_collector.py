@@ -38,12 +38,20 @@ def as_role(token: str) -> dict[str, str]:
 
 @dataclass
 class Clock:
-    """A clock that stands still until it is set."""
+    """A clock that stands still until it is set, and one that nobody sets."""
 
     now: float = NOON
+    running: float = 0.0
 
     def __call__(self) -> float:
         return self.now
+
+    def monotonic(self) -> float:
+        return self.running
+
+    def pass_by(self, seconds: float) -> None:
+        self.now += seconds
+        self.running += seconds
 
 
 def labels_survey(**options: Any) -> lw.Survey:
@@ -151,6 +159,7 @@ async def site(
             log=Log(log, clock=clock),
             secrets=Secrets(admin_token=ADMIN, analyst_token=ANALYST),
             clock=clock,
+            monotonic=clock.monotonic,
         )
         application = make_application(collector)
         if beside:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from hypothesis import settings as steady
 from hypothesis import strategies as st
 
 from lapwing.errors import ArgumentError
+from lapwing.service.retention import LOOKS_APART, kept_until
+from lapwing.service.security import DAY
+from lapwing.service.settings import Settings
 from lapwing.service.storage.store import StoredEpoch
-from lapwing.service.survey_life import DAY, ORDER, kept_until, state_at, to_text, to_timestamp
-from tests.service.one_collector import NOON, batch_of, labels_survey, problem, site
+from lapwing.service.survey_life import ORDER, state_at, to_text, to_timestamp
+from tests.service.one_collector import NOON, Site, batch_of, labels_survey, problem, site
 
 PLAN = StoredEpoch("e", opens=100, closes=200, grace_seconds=50)
 SURVEY = labels_survey()
@@ -35,7 +41,7 @@ def test_an_epoch_follows_its_times(now: int, state: str) -> None:
 
 
 # The same cases each time, and as slow as the machine is just then.
-@settings(deadline=None, max_examples=200, derandomize=True)
+@steady(deadline=None, max_examples=200, derandomize=True)
 @given(st.lists(st.integers(0, 400), min_size=1, max_size=20))
 def test_a_clock_that_jumps_never_leads_back(moments: list[int]) -> None:
     epoch = PLAN
@@ -98,7 +104,10 @@ def test_a_collector_lives_by_its_clock(tmp_path: Path) -> None:
             assert await said(120) == (410, "epoch-closed")
             assert here.counts(SURVEY)[1] == 3
             assert await said(250 + DAY - 1) == (410, "epoch-closed")
-            assert await said(250 + DAY) == (404, "unknown-epoch")
+            assert await said(250 + DAY) == (410, "epoch-closed")
+            assert await said(250 + DAY) == (410, "epoch-closed")
+            here.clock.running += LOOKS_APART
+            assert await said(250 + DAY + LOOKS_APART) == (404, "unknown-epoch")
             epochs = await here.done("GET", f"{path}/epochs", token=None)
             assert epochs.json() == {"epochs": []}
 
@@ -117,5 +126,80 @@ def test_an_epoch_that_was_slept_through_is_closed(tmp_path: Path) -> None:
             await here.collector.tick()
             epochs = await here.done("GET", f"{path}/epochs", token=None)
             assert epochs.json()["epochs"][0]["state"] == "closed"
+
+    asyncio.run(run())
+
+
+YEAR = 366 * DAY
+
+
+def test_a_clock_that_jumps_a_year_and_back_deletes_nothing(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """Nothing is lost also over restarts, with collectors of different clocks."""
+
+    @asynccontextmanager
+    async def here_at(now: float) -> AsyncIterator[Site]:
+        async with site(tmp_path, settings=settings, database=settings.database) as here:
+            here.clock.now = now
+            yield here
+
+    async def turns(here: Site, seconds: int) -> bool:
+        """Let time pass by; return whether the epoch is still there."""
+        for _ in range(0, seconds, 600):
+            here.clock.pass_by(600)
+            await here.collector.tick()
+        here.collector.catalog.load()
+        return "e" in here.collector.catalog.get(SURVEY.fingerprint).epochs  # type: ignore[union-attr]
+
+    async def run() -> None:
+        async with here_at(NOON) as here:
+            path = await here.publish(SURVEY, retention_days=1)
+            await here.send(batch_of(SURVEY, 1))
+            for _ in range(2):
+                await here.done("POST", f"{path}/epochs/e/close")
+            await here.collector.tick()
+            # Each jump is found by several looks of less than an hour, and undone by one.
+            for _ in range(3):
+                here.clock.now += YEAR
+                assert await turns(here, 3000)
+                here.clock.now -= YEAR
+                assert await turns(here, 600)
+            here.clock.now += YEAR
+            assert await turns(here, 3000)
+        async with here_at(NOON + YEAR) as here:  # its hour begins again
+            assert await turns(here, 3000)
+        async with here_at(NOON + 3000) as here:  # the jump is over, and was forgotten
+            assert await turns(here, 7200)
+        async with here_at(NOON + YEAR) as here:
+            assert await turns(here, 3000)
+        if settings.database.startswith("post"):
+            async with here_at(NOON + 9000) as right, here_at(NOON + YEAR) as wrong:
+                for _ in range(12):
+                    assert await turns(wrong, 1800)
+                    assert await turns(right, 600)
+            # A clock ahead has found it first; then a right one does, in time.
+            async with here_at(NOON + YEAR) as wrong:
+                assert await turns(wrong, 600)
+        async with here_at(NOON + 2 * DAY) as here:
+            assert await turns(here, 3600)
+            assert not await turns(here, 3600)
+
+    asyncio.run(run())
+
+
+def test_the_second_look_deletes_nothing_that_another_collector_undid(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            path = await here.publish(SURVEY, retention_days=0)
+            for _ in range(2):
+                await here.done("POST", f"{path}/epochs/e/close")
+            store = here.collector.store
+            store.note_first_look(SURVEY.fingerprint, "e", mark=5, time=NOON)
+            store.delete_epoch(SURVEY.fingerprint, "e", mark=6)
+            assert store.epochs(SURVEY.fingerprint)
+            store.forget_first_look(SURVEY.fingerprint, "e")
+            store.delete_epoch(SURVEY.fingerprint, "e", mark=5)
+            assert store.epochs(SURVEY.fingerprint) and store.first_looks() == {}
 
     asyncio.run(run())

@@ -10,11 +10,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import lapwing as lw
 from lapwing.service.settings import Settings
-from tests.service.conftest import KINDS
 from tests.service.one_collector import (
     ANALYST,
     NOON,
@@ -31,14 +28,6 @@ PARTS = labels_survey(segments=["north", "south"], segment_minimum=MINIMUM)
 TERMS = {"minimum": MINIMUM}
 
 FORMS = ("results/e", "results/e.csv", "results/e.svg", "results/e.png", "alarms/e", "tallies/e")
-
-
-@pytest.fixture(params=KINDS)
-def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
-    """Those of collectors that share one database, of either kind."""
-    if request.param == "sqlite":
-        return Settings(database=str(tmp_path / "shared.sqlite"))
-    return Settings(database=request.getfixturevalue("postgres_server").new_database())
 
 
 @asynccontextmanager

@@ -14,9 +14,11 @@ import pytest
 from lapwing.service.catalog import Catalog
 from lapwing.service.collector import TICKS_APART, Collector
 from lapwing.service.logs import Log
+from lapwing.service.retention import LOOKS_APART
+from lapwing.service.security import DAY
 from lapwing.service.settings import Settings
 from lapwing.service.storage.opening import SqliteStore
-from lapwing.service.survey_life import DAY, to_text
+from lapwing.service.survey_life import to_text
 from lapwing.survey.survey import Survey
 from tests.service.one_collector import (
     ADMIN,
@@ -163,7 +165,9 @@ def test_what_a_retired_survey_collected_is_kept_no_longer_than_promised(tmp_pat
                 ("by-hand", "timed", "late"), to_text(NOON + 5)
             )
             here.clock.now += 1
-            await here.collector.life.tick()
+            for seconds in (0, 0, LOOKS_APART):
+                here.clock.pass_by(seconds)
+                await here.collector.life.tick()
             assert (await here.done("GET", f"{PATH}/epochs")).json()["epochs"] == []
             assert here.collector.store.totals(SURVEY.fingerprint) == []
 

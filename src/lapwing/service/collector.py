@@ -53,6 +53,8 @@ class Collector:
     log : Log
     clock : callable
         Returns seconds since 1970; tests give their own.
+    monotonic : callable
+        Returns seconds of a clock that nobody sets; tests give their own.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class Collector:
         log: Log,
         secrets: Secrets | None = None,
         clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.store = store
         self.settings = settings
@@ -84,7 +87,14 @@ class Collector:
         )
         self.writer = Writer(store, most_waiting=settings.waiting_uploads)
         self.readers = ThreadPoolExecutor(READERS, thread_name_prefix="lapwing-reader")
-        self.life = SurveyLife(store, self.catalog, log=log, clock=clock, pool=self.readers)
+        self.life = SurveyLife(
+            store,
+            self.catalog,
+            log=log,
+            clock=clock,
+            monotonic=monotonic,
+            pool=self.readers,
+        )
         # An SQLite file has one collector.
         self.shared = settings.database.startswith("postgres")
         self.results = Results(

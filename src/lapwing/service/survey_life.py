@@ -29,15 +29,20 @@ from lapwing.protocol.messages.problems import Problem
 from lapwing.service.catalog import Catalog, KeptSurvey
 from lapwing.service.logs import Log
 from lapwing.service.problem_answers import ProblemError, malformed, problem_of
+from lapwing.service.retention import Retention, kept_until
 from lapwing.service.security import UPLOAD_PREFIX, hash_of, new_token
 from lapwing.service.storage.sql_store import Store
-from lapwing.service.storage.store import EpochState, StoredEpoch, StoredSurvey, UploadRule
+from lapwing.service.storage.store import (
+    EpochState,
+    FirstLook,
+    StoredEpoch,
+    StoredSurvey,
+    UploadRule,
+)
 from lapwing.service.typed_bodies import Body, EpochName, Moment
 from lapwing.survey.survey import FORMAT, Survey
 
 ORDER: tuple[EpochState, ...] = ("planned", "open", "grace", "closed")
-
-DAY = 86_400
 
 _LAST = 2**35
 """Seconds since 1970 that a moment may have at most: the year 3058."""
@@ -59,13 +64,6 @@ def state_at(epoch: StoredEpoch, now: float) -> EpochState:
     if epoch.closes is not None and epoch.closes <= now:
         reached = "grace" if now < epoch.closes + epoch.grace_seconds else "closed"
     return max(epoch.state, reached, key=ORDER.index)
-
-
-def kept_until(epoch: StoredEpoch, retention_days: int | None) -> float | None:
-    """Return the moment from which a closed epoch's reports are deleted; None: they stay."""
-    if retention_days is None or epoch.state != "closed" or epoch.closes is None:
-        return None
-    return epoch.closes + epoch.grace_seconds + retention_days * DAY
 
 
 def to_timestamp(text: object, *, name: str) -> int | None:
@@ -201,6 +199,8 @@ class SurveyLife:
     log : Log
     clock : callable
         Returns seconds since 1970.
+    monotonic : callable
+        Returns seconds of a clock that nobody sets.
     pool : Executor
         Where the store is asked, so that uploads go on meanwhile.
     """
@@ -212,9 +212,11 @@ class SurveyLife:
         *,
         log: Log,
         clock: Callable[[], float],
+        monotonic: Callable[[], float],
         pool: Executor,
     ) -> None:
         self._store = store
+        self._retention = Retention(store, clock=clock, monotonic=monotonic)
         self._catalog = catalog
         self._log = log
         self._clock = clock
@@ -457,15 +459,23 @@ class SurveyLife:
         """
         async with self._turn:
             now = self._clock()
+            looks: dict[tuple[str, str], FirstLook] = {}
+            if any(kept.stored.retention_days is not None for kept in self._catalog):
+                looks = await self._apart(self._store.first_looks)
             for kept in self._catalog:
                 fingerprint = kept.stored.fingerprint
                 for epoch in kept.epochs.values():
                     name = epoch.name
-                    ends = kept_until(epoch, kept.stored.retention_days)
-                    if ends is not None and ends <= now:
+                    ends, mark = kept_until(epoch, kept.stored.retention_days), None
+                    noted = looks.get((fingerprint, name))
+                    if ends is not None and (ends <= now or noted is not None):
+                        mark = await self._apart(
+                            partial(self._retention.due, fingerprint, epoch, ends, noted)
+                        )
+                    if mark is not None:
                         await self._change(
                             "epoch deleted",
-                            partial(self._store.delete_epoch, fingerprint, name),
+                            partial(self._store.delete_epoch, fingerprint, name, mark=mark),
                             survey=fingerprint,
                             epoch=name,
                         )

@@ -37,6 +37,7 @@ from lapwing.service.storage.state_file import exported, imported
 from lapwing.service.storage.store import (
     AccessToken,
     EpochState,
+    FirstLook,
     FormerNotice,
     Look,
     Outcome,
@@ -310,13 +311,56 @@ class Store:
                 drop_batches(transaction, place.epoch)
         self._dropping = True
 
-    def delete_epoch(self, survey: str, epoch: str) -> None:
-        """Forget an epoch and all that was collected in it.
+    def first_looks(self) -> dict[tuple[str, str], FirstLook]:
+        """Return the first looks that found epochs kept long enough, by survey and epoch."""
+        with self._driver.reading() as transaction:
+            rows = transaction.rows(
+                "SELECT s.fingerprint, e.name, d.mark, d.seen FROM deletions d"
+                " JOIN epochs e ON e.key = d.epoch JOIN surveys s ON s.key = e.survey"
+            )
+            return {
+                (survey, name): FirstLook(int(mark), int(seen)) for survey, name, mark, seen in rows
+            }
 
-        Its name is not given again: what was sent to it would be counted a second time.
+    def note_first_look(self, survey: str, epoch: str, *, mark: int, time: int) -> None:
+        """Note a first look that found an epoch kept long enough, unless there is one already.
+
+        Parameters
+        ----------
+        survey, epoch : str
+        mark : int
+            A number that no other look has.
+        time : int
+            What the clock said, in seconds since 1970.
         """
         with self._driver.writing() as transaction:
             place = self._place(transaction, survey, epoch, self._driver.alone)
+            transaction.run(
+                "INSERT INTO deletions (epoch, mark, seen) VALUES (?1, ?2, ?3)"
+                " ON CONFLICT (epoch) DO NOTHING",
+                place.epoch,
+                mark,
+                time,
+            )
+
+    def forget_first_look(self, survey: str, epoch: str) -> None:
+        """Note that an epoch was not kept long enough after all."""
+        with self._driver.writing() as transaction:
+            place = self._place(transaction, survey, epoch, self._driver.alone)
+            transaction.run("DELETE FROM deletions WHERE epoch = ?1", place.epoch)
+
+    def delete_epoch(self, survey: str, epoch: str, *, mark: int | None = None) -> None:
+        """Forget an epoch and all that was collected in it.
+
+        Its name is not given again: what was sent to it would be counted a second time. With a
+        `mark`, nothing happens unless the first look still stands that has it.
+        """
+        with self._driver.writing() as transaction:
+            place = self._place(transaction, survey, epoch, self._driver.alone)
+            if mark is not None:
+                own = "SELECT epoch FROM deletions WHERE epoch = ?1 AND mark = ?2"
+                if not transaction.rows(own, place.epoch, mark):
+                    return
             transaction.run(
                 "DELETE FROM refused WHERE survey = ?1 AND epoch = ?2", place.survey, epoch
             )

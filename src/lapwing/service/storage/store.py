@@ -133,6 +133,15 @@ class Look(NamedTuple):
         return self.hour is None
 
 
+class FirstLook(NamedTuple):
+    """The first of two looks at the clock that find an epoch kept long enough."""
+
+    mark: int
+    """A number that no other look has."""
+    time: int
+    """What the clock said, in seconds since 1970."""
+
+
 class Refused(NamedTuple):
     """Uploads of one epoch ("": of none that exists) that were refused for one reason."""
 

@@ -148,7 +148,7 @@ def ended_names(transaction: Transaction, fingerprint: str) -> list[str]:
 
 def delete_epoch(transaction: Transaction, key: int) -> None:
     """Delete an epoch and what was counted in it; its list of batches goes a stretch at a time."""
-    for table in ("deltas", "folded", "looks", "look_segments"):
+    for table in ("deltas", "folded", "looks", "look_segments", "deletions"):
         transaction.run(f"DELETE FROM {table} WHERE epoch = ?1", key)
     transaction.run("DELETE FROM epochs WHERE key = ?1", key)
     transaction.run("INSERT INTO dropped (epoch) VALUES (?1) ON CONFLICT (epoch) DO NOTHING", key)

@@ -1,0 +1,81 @@
+"""When reports are deleted: not by one look at a clock, which may be wrong just then."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+
+from lapwing.service.security import DAY
+from lapwing.service.storage.sql_store import Store
+from lapwing.service.storage.store import FirstLook, StoredEpoch
+
+LOOKS_APART = 3600.0
+"""Seconds between the two looks at the clock that find an epoch kept long enough."""
+
+
+def kept_until(epoch: StoredEpoch, retention_days: int | None) -> float | None:
+    """Return the moment from which a closed epoch's reports are deleted; None: they stay."""
+    if retention_days is None or epoch.state != "closed" or epoch.closes is None:
+        return None
+    return epoch.closes + epoch.grace_seconds + retention_days * DAY
+
+
+class Retention:
+    """Which epochs have been kept long enough.
+
+    Parameters
+    ----------
+    store : Store
+        Keeps the first look, so that another collector of the database can object.
+    clock : callable
+        Returns seconds since 1970.
+    monotonic : callable
+        Returns seconds of a clock that nobody sets.
+
+    Notes
+    -----
+    An epoch is deleted at the second of two looks. Both must find it kept long enough, and they
+    must be an hour apart by both clocks. The monotonic one is that of a process, so a collector
+    that starts again begins its hour again. Any look of any collector in between that finds an
+    epoch not kept long enough undoes the first look.
+    """
+
+    def __init__(
+        self, store: Store, *, clock: Callable[[], float], monotonic: Callable[[], float]
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._monotonic = monotonic
+        self._first: dict[tuple[str, str], tuple[int, float]] = {}
+
+    def due(
+        self, survey: str, epoch: StoredEpoch, ends: float, noted: FirstLook | None
+    ) -> int | None:
+        """Look at an epoch; return the mark of its first look if it is to be deleted now.
+
+        Parameters
+        ----------
+        survey : str
+            Fingerprint.
+        epoch : StoredEpoch
+            Closed.
+        ends : float
+            Until when it is kept.
+        noted : FirstLook, optional
+            The one that is stored.
+        """
+        now, key = self._clock(), (survey, epoch.name)
+        if noted is not None and max(ends, noted.time) > now:
+            self._first.pop(key, None)
+            self._store.forget_first_look(survey, epoch.name)
+        elif noted is None and ends <= now:
+            self._store.note_first_look(
+                survey, epoch.name, mark=secrets.randbits(53), time=int(now)
+            )
+        elif noted is not None:
+            mark, begun = self._first.get(key, (None, 0.0))
+            if mark != noted.mark:
+                self._first[key] = (noted.mark, self._monotonic())
+            elif min(self._monotonic() - begun, now - noted.time) >= LOOKS_APART:
+                return noted.mark
+        return None
