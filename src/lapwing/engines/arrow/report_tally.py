@@ -37,10 +37,11 @@ from lapwing.engines.arrow.report_tables import (
     read_reports,
 )
 from lapwing.engines.arrow.saved_progress import SavedProgress
-from lapwing.engines.arrow.table_reader import BATCH_ROWS, TABLES, Table, open_table
+from lapwing.engines.arrow.table_reader import BATCH_ROWS, TABLES, SmallFiles, Table, open_table
 from lapwing.engines.arrow.text_columns import unchecked_texts
 from lapwing.errors import (
     ArgumentError,
+    LapwingError,
     LapwingWarning,
     MissingExtraError,
     ReportError,
@@ -52,6 +53,9 @@ from lapwing.survey.survey import Survey
 Job = Callable[[], list[CountedRows]]
 
 _BYTES_AT_ONCE = 4 * 2**20
+
+_TOGETHER = 64
+"""Small files that one thread opens, or reads, at once."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,12 @@ class ReportSource:
             yield partial(self._read, first, batches, counter)
 
     @property
+    def is_small(self) -> bool:
+        """Whether it is read in no time, and may be counted together with others."""
+        small = isinstance(self.table, Table) and self.table.is_small and not self.table.constant
+        return small and self.count_column is None
+
+    @property
     def _columns(self) -> list[str]:
         counts = [] if self.count_column is None else [self.count_column]
         return [self.column, *self.by, *counts]
@@ -162,6 +172,8 @@ def report_sources(
     column: str | None,
     by: tuple[str, ...],
     count_column: str | None = None,
+    threads: int = 1,
+    small: SmallFiles | None = None,
 ) -> list[ReportSource]:
     """Return what a job counts: all of it is of this survey, and has the columns asked for.
 
@@ -176,6 +188,10 @@ def report_sources(
         Columns of labels.
     count_column : str, optional
         A column that says how often each report was sent.
+    threads : int
+        How many open files.
+    small : SmallFiles, optional
+        Small files are read when they are opened.
 
     Raises
     ------
@@ -185,10 +201,17 @@ def report_sources(
         When a column is missing or of another type, or a file cannot be read.
     """
     if isinstance(dataset, str | Path | list | tuple):
-        sources = []
-        for path, keys in files_of(dataset, endings=(*TABLES, COMPACT)):
-            sources.append(_of_file(path, keys, survey, column, by, count_column))
-        return sources
+        files = files_of(dataset, endings=(*TABLES, COMPACT))
+
+        def opened(first: int) -> list[ReportSource]:
+            return [
+                _of_file(path, keys, survey, column, by, count_column, small)
+                for path, keys in files[first : first + _TOGETHER]
+            ]
+
+        work = [partial(opened, first) for first in range(0, len(files), _TOGETHER)]
+        found = in_order(work, threads=threads if len(work) > 1 else 1)
+        return [source for some in found for source in some]
     return [_of_table(table, survey, column, by, count_column) for table in tables_of(dataset)]
 
 
@@ -199,6 +222,7 @@ def _of_file(
     column: str | None,
     by: tuple[str, ...],
     count_column: str | None,
+    small: SmallFiles | None,
 ) -> ReportSource:
     name = path.name.lower()
     if path == STDIN or not name.endswith(TABLES):
@@ -225,7 +249,7 @@ def _of_file(
         # Without Arrow, a device's or a collector's machine still counts what this package wrote.
         held = ours if by or _has_arrow() else path
         return ReportSource(held, survey, "report", by)
-    table = with_constants(open_table(path), keys)
+    table = with_constants(open_table(path, small=small), keys)
     return _of_table(table, survey, column, by, count_column)
 
 
@@ -339,8 +363,17 @@ def tally(
     3
     """
     columns = columns_by(by)
-    sources = report_sources(dataset, survey, column=column, by=columns, count_column=count_column)
     threads = threads_or_all(threads)
+    sources = report_sources(
+        dataset,
+        survey,
+        column=column,
+        by=columns,
+        count_column=count_column,
+        threads=threads,
+        # What is noted as done is the file as it was after this.
+        small=SmallFiles() if progress is None else None,
+    )
     total = ReportCount({}, bool(columns), columns=columns)
     job = {
         "verb": "tally",
@@ -392,28 +425,34 @@ def _run(
         found = [each.result() for (of_file, _), each in counters.items() if of_file == stored]
         return sum(found, start=total if stored else ReportCount({}))
 
-    def jobs() -> Iterator[Callable[[], tuple[int, list[CountedRows] | None]]]:
-        for number, source in waiting:
+    def jobs() -> Iterator[Callable[[], list[_Step]]]:
+        for some in _bundles(waiting):
+            if len(some) > 1:
+                yield partial(_bundle, some, counter_of(some[0][1]))
+                continue
+            ((number, source),) = some
             before[number] = saved.identity(source.file)
             given = source.jobs(counter_of(source))
             for job in _intact(given, partial(torn.add, number), salvage=salvage):
-                yield partial(_with_number, number, job)
-            yield partial(_with_number, number)
+                yield partial(_step, number, job)
+            yield partial(_step, number)
 
-    for number, read in in_order(jobs(), threads=threads):
-        source = sources[number]
-        if read is not None:
-            for rows in read:
+    for steps in in_order(jobs(), threads=threads):
+        for step in steps:
+            number, source = step.number, sources[step.number]
+            for rows in step.rows:
                 counter_of(source).add(rows)
-                reports, refused = reports + rows.total, refused + rows.refused
-                advance(rows.total + rows.refused)
-            continue
-        about = source.finished(reports, refused, torn=number in torn)
-        reports = refused = 0
-        files[number] = about
-        saved.add(source.file, before.pop(number), asdict(about))
-        if saved.due():
-            saved.save(canonical(count_to_document(counted(stored=True))))
+            reports, refused = reports + step.reports, refused + step.refused
+            if step.reports or step.refused:
+                advance(step.reports + step.refused)
+            if not step.is_last:
+                continue
+            about = source.finished(reports, refused, torn=number in torn)
+            reports = refused = 0
+            files[number] = about
+            saved.add(source.file, before.pop(number, None), asdict(about))
+            if saved.due():
+                saved.save(canonical(count_to_document(counted(stored=True))))
     total = counted(stored=True)
     if saved.path is not None:
         saved.save(canonical(count_to_document(total)))
@@ -421,8 +460,78 @@ def _run(
     return replace(total, files=tuple(about for about in files if about is not None))
 
 
-def _with_number(number: int, job: Job | None = None) -> tuple[int, list[CountedRows] | None]:
-    return number, None if job is None else job()
+@dataclass(frozen=True)
+class _Step:
+    """Some rows of a source that were read.
+
+    Parameters
+    ----------
+    number : int
+        Of the source.
+    rows : list of CountedRows
+        What they add; of some small files together it stands with the first of them.
+    reports, refused : int
+        Of this source.
+    is_last : bool
+        Whether the source has no other rows.
+    """
+
+    number: int
+    rows: list[CountedRows]
+    reports: int = 0
+    refused: int = 0
+    is_last: bool = False
+
+
+def _step(number: int, job: Job | None = None) -> list[_Step]:
+    if job is None:
+        return [_Step(number, [], is_last=True)]
+    rows = job()
+    reports, refused = sum(one.total for one in rows), sum(one.refused for one in rows)
+    return [_Step(number, rows, reports, refused)]
+
+
+def _bundles(
+    sources: list[tuple[int, ReportSource]],
+) -> Iterator[list[tuple[int, ReportSource]]]:
+    """Yield sources one by one, but small files with the same columns together."""
+    some: list[tuple[int, ReportSource]] = []
+    for number, source in sources:
+        first = some[0][1] if some else source
+        fits = source.is_small and (source.column, source.by) == (first.column, first.by)
+        if some and not (fits and first.is_small and len(some) < _TOGETHER):
+            yield some
+            some = []
+        some.append((number, source))
+    if some:
+        yield some
+
+
+def _bundle(some: list[tuple[int, ReportSource]], counter: ReportCounter) -> list[_Step]:
+    """Return what some small files add: counted together, or one by one where that fails."""
+    pa = pyarrow_or_error()
+    try:
+        batches = [
+            batch
+            for _, source in some
+            if isinstance(source.table, Table)
+            for batch in source.table.batches(source._columns, rows=source._rows)
+        ]
+        read = [counter.read(pa.concat_batches(batches))] if batches else []
+        if not any(rows.refused for rows in read):
+            numbers = [getattr(source.table, "rows", 0) for _, source in some]
+            return [
+                _Step(number, read if place == 0 else [], numbers[place], is_last=True)
+                for place, (number, _) in enumerate(some)
+            ]
+    except (LapwingError, pa.ArrowException):
+        pass  # one by one, the first of them that fails says so
+    steps = []
+    for number, source in some:
+        for job in source.jobs(counter):
+            steps += _step(number, job)
+        steps += _step(number)
+    return steps
 
 
 def _intact(jobs: Iterator[Job], tear: Callable[[], None], *, salvage: bool) -> Iterator[Job]:

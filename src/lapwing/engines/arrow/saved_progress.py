@@ -117,8 +117,10 @@ class SavedProgress:
         ArgumentError
             When it was, and is another file now.
         """
-        entry = None if path is None else self._done.get(_key(path))
-        if path is None or entry is None:
+        if path is None or not self._done:
+            return None
+        entry = self._done.get(_key(path))
+        if entry is None:
             return None
         if entry["identity"] != identity(path):
             raise ArgumentError(
@@ -130,6 +132,8 @@ class SavedProgress:
 
     def check_only(self, paths: list[Path | None]) -> None:
         """Raise ArgumentError when a file was counted that the job has no more."""
+        if not self._done:
+            return
         left = self._done.keys() - {_key(path) for path in paths if path is not None}
         if left:
             raise ArgumentError(

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 from lapwing.documents import nearest
 from lapwing.engines.arrow.inputs import (
@@ -115,13 +116,23 @@ def words_in_footer(said: dict[str, str]) -> dict[str, str]:
     return said
 
 
-def parquet_file(path: Path) -> Any:
-    """Return an open pyarrow.parquet.ParquetFile, whose pages are checked; errors are Arrow's."""
+def parquet_file(path: Path, content: bytes | None = None, *, metadata: Any = None) -> Any:
+    """Return an open pyarrow.parquet.ParquetFile, whose pages are checked; errors are Arrow's.
+
+    Parameters
+    ----------
+    path : Path
+    content : bytes, optional
+        What the file holds, where it was read.
+    metadata : pyarrow.parquet.FileMetaData, optional
+        Of the file, where it was open before.
+    """
     from pyarrow import parquet
 
     # Without pre-buffering, a column of a row group is read in pieces and not as a whole.
     file = parquet.ParquetFile(
-        str(path),
+        str(path) if content is None else pyarrow_or_error().BufferReader(content),
+        metadata=metadata,
         pre_buffer=False,
         buffer_size=2**20,
         page_checksum_verification=True,
@@ -142,6 +153,63 @@ def check_footer(about: Any) -> None:
     rows = [about.row_group(place).num_rows for place in range(about.num_row_groups)]
     if about.num_rows != sum(rows) or min(rows, default=0) < 0:
         raise pyarrow_or_error().ArrowInvalid("the numbers of rows in the footer disagree")
+
+
+class SmallFiles:
+    """Small files that are read whole when they are first opened, as long as there is room.
+
+    Parameters
+    ----------
+    room : int
+        Bytes that all of them may take.
+    """
+
+    def __init__(self, room: int = 2**26) -> None:
+        self.room = room
+
+    def content(self, stream: IO[bytes]) -> bytes | None:
+        """Return what an open file holds; None where it is not small, or there is no room."""
+        size = os.fstat(stream.fileno()).st_size
+        if size > _SMALL or size + _OF_A_FILE > self.room:
+            return None
+        self.room -= size + _OF_A_FILE
+        return stream.read()
+
+
+_SMALL = 2**18
+"""Bytes of the largest small file."""
+
+_OF_A_FILE = 2**13
+"""Bytes that an open file takes beside its content."""
+
+
+@dataclass(frozen=True)
+class ParquetSource:
+    """A Parquet file that was opened: what its footer says, and of a small one all it holds.
+
+    Parameters
+    ----------
+    path : Path
+    metadata : pyarrow.parquet.FileMetaData
+    schema : pyarrow.Schema
+    content : pyarrow.parquet.ParquetFile, optional
+        Whose content is in memory; without it the file is opened again when it is read.
+    """
+
+    path: Path
+    metadata: Any
+    schema: Any
+    content: Any = None
+
+    @classmethod
+    def of(cls, path: Path, content: bytes | None) -> ParquetSource:
+        """Return a file by its content, or by its name; errors are Arrow's."""
+        file = parquet_file(path, content)
+        return cls(path, file.metadata, file.schema_arrow, None if content is None else file)
+
+    def file(self) -> Any:
+        """Return the open file."""
+        return self.content or parquet_file(self.path, metadata=self.metadata)
 
 
 def all_rows(batches: Iterator[Any], number: int) -> Iterator[Any]:
@@ -219,6 +287,8 @@ class Table:
         What the schema of a typed file says beside its columns.
     is_file : bool
         Whether the path is that of a file that can be read again.
+    parquet : ParquetSource, optional
+        Of a Parquet file.
     """
 
     path: Path
@@ -235,6 +305,12 @@ class Table:
     constant: Mapping[str, str] = field(default_factory=dict)
     metadata: Mapping[str, str] = field(default_factory=dict)
     is_file: bool = True
+    parquet: ParquetSource | None = None
+
+    @property
+    def is_small(self) -> bool:
+        """Whether all of it is in memory already, as it is of a small Parquet file."""
+        return self.parquet is not None and self.parquet.content is not None
 
     @property
     def label(self) -> str:
@@ -315,7 +391,7 @@ class Table:
             return
         with reading(self.path):
             if self.source is None:
-                about = parquet_file(self.path).metadata
+                about = self._parquet_source.metadata
                 sizes = [about.row_group(group).num_rows for group in range(about.num_row_groups)]
             else:
                 sizes = self.source.group_rows  # type: ignore[attr-defined]
@@ -359,7 +435,11 @@ class Table:
         if self.source is not None:
             return self.source.schema
         with reading(self.path):
-            return parquet_file(self.path).schema_arrow
+            return self._parquet_source.schema
+
+    @property
+    def _parquet_source(self) -> ParquetSource:
+        return self.parquet or ParquetSource.of(self.path, None)
 
     def empty(self, column: str) -> Any:
         """Return a typed column without its rows."""
@@ -369,7 +449,7 @@ class Table:
 
     def _parquet(self, columns: list[str], groups: list[int] | None, rows: int) -> Iterator[Any]:
         # One thread: several files or parts are read beside each other by whoever asks for that.
-        file = parquet_file(self.path)
+        file = self._parquet_source.file()
         places = range(file.metadata.num_row_groups) if groups is None else groups
         number = sum(file.metadata.row_group(place).num_rows for place in places)
         read = file.iter_batches(rows, row_groups=groups, columns=columns, use_threads=False)
@@ -487,7 +567,13 @@ class Table:
             )
 
 
-def open_table(path: Path, *, header: bool = True, decimal: Decimal | None = None) -> Table:
+def open_table(
+    path: Path,
+    *,
+    header: bool = True,
+    decimal: Decimal | None = None,
+    small: SmallFiles | None = None,
+) -> Table:
     """Return the table in a file, by the ending of its name.
 
     Parameters
@@ -499,6 +585,8 @@ def open_table(path: Path, *, header: bool = True, decimal: Decimal | None = Non
     decimal : {".", ","}, optional
         What stands before the fraction of a number in a text. A comma is no separator of fields
         then, unless the line of names has no other.
+    small : SmallFiles, optional
+        A small Parquet file is read whole, and is opened once.
 
     Raises
     ------
@@ -518,17 +606,19 @@ def open_table(path: Path, *, header: bool = True, decimal: Decimal | None = Non
             "a table must end in .parquet, .arrow, .csv, .tsv, .csv.gz or .tsv.gz, "
             f"{path.name!r} does not"
         )
-    with path.open("rb"):  # an error of the system in its usual form, before Arrow has its own
-        pass
+    content = None
+    with path.open("rb") as opened:  # an error of the system in its usual form, not in Arrow's
+        if small is not None and name.endswith(PARQUET):
+            content = small.content(opened)
     pyarrow_or_error()
     if not header and name.endswith((*PARQUET, *ARROW)):
         raise ArgumentError(f"--no-header is for CSV; the columns of {path.name} have names")
     with reading(path, header=header):
         if name.endswith(PARQUET):
-            file = parquet_file(path)
-            names, rows = tuple(file.schema_arrow.names), file.metadata.num_rows
-            said = texts_of_metadata(file.schema_arrow)
-            return Table(path, names, rows, typed=True, decimal=decimal, metadata=said)
+            held = ParquetSource.of(path, content)
+            names, rows = tuple(held.schema.names), held.metadata.num_rows
+            said = texts_of_metadata(held.schema)
+            return Table(path, names, rows, True, decimal=decimal, metadata=said, parquet=held)
         if name.endswith(ARROW):
             return held_table(ArrowFile.opened(path), path, decimal=decimal)
         with pyarrow_or_error().input_stream(str(path)) as stream:  # unpacks by the ending
