@@ -104,3 +104,34 @@ def test_what_one_collector_opens_and_closes_holds_at_the_other_at_once(
             answer = desk.get(f"{first.address}{path}/state").json()
             (found,) = (each for each in answer["epochs"] if each["name"] == epoch)
             assert found["reports"] == reports
+
+
+def test_a_token_that_one_collector_revokes_opens_nothing_at_the_other_at_once(
+    postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    address = postgres_server.new_database()
+    folders = [tmp_path / "first", tmp_path / "second"]
+    for folder in folders:
+        folder.mkdir()
+    with (
+        served(folders[0], "--database", address) as first,
+        served(folders[1], "--database", address) as second,
+    ):
+        admin = {"headers": as_role(ADMIN), "timeout": 60}
+        made = httpx.post(f"{first.address}/v1/tokens", json={"role": "admin"}, **admin)
+        token = made.json()["token"]
+        asked = {"headers": as_role(token), "timeout": 60}
+        deadline = time.monotonic() + 60
+        while httpx.get(f"{second.address}/v1/surveys", **asked).status_code != 200:
+            assert time.monotonic() < deadline, "the second never saw what the first had made"
+            time.sleep(0.1)
+        rows = httpx.get(f"{second.address}/v1/tokens", **admin).json()["tokens"]
+        (row,) = [row for row in rows if row["revocable"]]
+        assert row["last_use"] is not None
+        gone = httpx.delete(f"{first.address}/v1/tokens/{row['id']}", **admin)
+        assert gone.status_code == 204
+        for here in (second, first):
+            assert httpx.get(f"{here.address}/v1/surveys", **asked).status_code == 401
+            cookie = {"cookie": f"lapwing={token}"}
+            answer = httpx.get(f"{here.address}/v1/surveys", headers=cookie, timeout=60)
+            assert answer.status_code == 401
