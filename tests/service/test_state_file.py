@@ -311,7 +311,7 @@ def test_lines_that_no_collector_writes_are_refused(store: Store, target: Store)
         ([*lines[:w2], batches, *lines[w2:]], "epoch w1 .* is closed"),
         ([line for line in lines if "batches" not in line], "epoch w2 .* list the batches"),
         ([many if "batches" in line else line for line in lines], "epoch w2 .* list the batches"),
-        ([*lines, {"ended": ["w2"]}], "deleted epoch must be named once"),
+        ([*lines, {"ended": ["w8", "w8"]}], "deleted epoch must be named once"),
         ([*lines, {"refused": {"epoch": "w1", "reason": "\x00", "number": 1}}], "a reason"),
         ([*lines, {"refused": {"epoch": "w1", "reason": "r", "number": 10**30}}], "one is larger"),
     ):

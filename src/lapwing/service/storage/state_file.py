@@ -397,8 +397,8 @@ class _Import:
     def _take_ended(self, said: list[Any]) -> None:
         for name in said:
             check_epoch(StoredEpoch(name))
-        if len(set(said)) != len(said) or set(said) & set(self._epochs):
-            raise FormatError("a deleted epoch must be named once, and not be in the file")
+        if len(set(said)) != len(said):
+            raise FormatError("a deleted epoch must be named once")
         end_names(self._transaction, self.fingerprint, said)
 
     def _take_notices(self, said: list[Any]) -> None:
