@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from lapwing.documents import replacing
+from lapwing.documents import has_name, lock_file, replacing
 from lapwing.errors import BudgetError
 
 _PAUSE = 0.02
@@ -33,7 +33,7 @@ class LockedFile:
         self.descriptor = -1
 
     def _is_current(self) -> bool:
-        return _has_name(self.path, self.descriptor) and _read(self.descriptor) == self.content
+        return has_name(self.path, self.descriptor) and _read(self.descriptor) == self.content
 
     def write(self, content: bytes) -> bool:
         """Replace the content; False when it is not the file that was read any more."""
@@ -86,7 +86,7 @@ def acquire(path: Path, wait: float) -> LockedFile:
                     )
                 time.sleep(_PAUSE)
             # Who held the lock before has given the name to another file.
-            if _has_name(real, descriptor):
+            if has_name(real, descriptor):
                 _check_links(path, descriptor)
                 return LockedFile(real, descriptor, _read(descriptor))
         except BaseException:
@@ -105,13 +105,6 @@ def _check_links(path: Path, descriptor: int) -> None:
         )
 
 
-def _has_name(path: Path, descriptor: int) -> bool:
-    try:
-        return os.path.samestat(os.lstat(path), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
-
-
 def _read(descriptor: int) -> bytes:
     with open(os.dup(descriptor), "rb") as stream:
         stream.seek(0)
@@ -119,19 +112,11 @@ def _read(descriptor: int) -> bytes:
 
 
 def _lock(descriptor: int) -> bool:
-    """Lock an open file without waiting; False when another has it.
-
-    A lock of the operating system ends with its process, also after a crash.
-    """
-    try:
-        import fcntl
-    except ImportError:  # Windows, where an open file cannot be replaced
+    """Lock an open file without waiting; False when another has it."""
+    locked = lock_file(descriptor)
+    if locked is None:  # Windows, where an open file cannot be replaced, for one
         raise BudgetError(
             "a ledger file needs the file locks of a POSIX system; nothing was spent, keep the "
             "ledger on one"
-        ) from None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+        )
+    return locked
