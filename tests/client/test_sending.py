@@ -255,7 +255,7 @@ def test_a_collector_that_is_not_there(tmp_path: Path, collector: SmallCollector
         device = answered(tmp_path, "1", "2")
         made = device.send(nobody, patience=clock.patience(3))
         assert (made.stored, made.waiting) == (0, 2) and len(clock.pauses) == 2
-        assert made.problems == (f"{nobody} cannot be reached (ConnectError)",)
+        assert made.problems == (f"{nobody} cannot be reached (ConnectionRefusedError)",)
         with pytest.raises(CollectorError, match="cannot be reached"):
             device.fetch(nobody, AGE.fingerprint)
     assert device.send(collector.url).stored == 2

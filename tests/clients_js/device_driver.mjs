@@ -64,6 +64,7 @@ const STEPS = {
       .catch((error) => error.name),
   withdraw: (name, epoch) => device().withdraw(read(name), { epoch }),
   ledger: () => device().ledger(),
+  memory: () => process.resourceUsage().maxRSS / 1024, // MB
   clock: (milliseconds) => (shift += milliseconds),
   dies: (when) => (storage.dies = when),
   survey: (fingerprint) => device().fetch(options.collector, fingerprint),

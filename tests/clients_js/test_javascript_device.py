@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hmac
 import json
 import subprocess
@@ -215,6 +216,15 @@ def test_an_answer_that_is_far_too_long_is_none(collector: Scripted) -> None:
     )  # fmt: skip
     assert early[0]["state"] == "waiting" and sent[0]["state"] == "stored"
     assert survey["error"] == "LapwingError"
+
+
+def test_an_encoded_answer_is_cut_where_a_long_one_is(collector: Scripted) -> None:
+    """Browsers decode what they fetch, so what is decoded is counted: 1 GB in 2 kB is not read."""
+    zeros = gzip.compress(gzip.compress(bytes(10**7), 9) * 100, 9)
+    encoded = {"content-encoding": "gzip, gzip"}
+    collector.answers = [(201, encoded, zeros)]
+    _, early, memory = _play(collector, ["answer", "color", "a", "red"], ["send"], ["memory"])
+    assert early[0]["state"] == "waiting" and memory < 200
 
 
 def test_a_clock_that_is_set_back_does_not_put_a_report_off_for_years(collector: Scripted) -> None:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
@@ -33,7 +33,9 @@ from lapwing.protocol.messages.problems import PREFIX
 from lapwing.survey.survey import Survey
 
 if TYPE_CHECKING:
-    import httpx
+    import httpcore
+
+    from lapwing.client.limited_sockets import Limit
 
 
 LARGEST_SURVEY = 2**20
@@ -46,6 +48,12 @@ Hashing randomizers, whose cost does not grow with them, take more.
 """
 
 _LARGEST_ANSWER = 2**20
+
+_LARGEST_HEADERS = 2**16
+"""Bytes of an answer beside its body."""
+
+_SHORTEST_REQUEST = 1.0
+"""Seconds that the first request of a call has in any case."""
 
 _LONGEST_DETAIL = 1000
 """Characters of a collector's sentence that an admin is shown."""
@@ -138,7 +146,7 @@ class CollectorAddress:
         ``https://...``; plain http only of this machine itself (localhost), because on its way
         anybody could replace a survey, or see who sends what.
     seconds : float
-        That it may take to answer.
+        That one request may take in all, from connecting to the last byte of the answer.
 
     Raises
     ------
@@ -182,23 +190,12 @@ class CollectorAddress:
     def connected(self) -> Iterator[Connection]:
         """Open a connection that several requests share."""
         try:
-            import httpx
+            from lapwing.client.limited_sockets import Limit, connection_pool
         except ImportError:
-            raise MissingExtraError("httpx", extra="client") from None
-        # Nothing that tells one device from another: no version, and no cookie is kept. A redirect
-        # would lead to an address that nobody checked.
-        no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
-        with httpx.Client(
-            # Reading the certificates of the system takes long; plain http has no use for them.
-            verify=self.url.startswith("https://"),
-            timeout=self.seconds,
-            headers={"user-agent": "lapwing"},
-            cookies=no_cookies,
-            follow_redirects=False,
-            # A proxy of the environment would read reports and tokens for this machine itself.
-            trust_env=False,
-        ) as client:
-            yield Connection(self.url, client)
+            raise MissingExtraError("httpcore", extra="client") from None
+        limit = Limit()
+        with connection_pool(limit, secure=self.url.startswith("https://")) as pool:
+            yield Connection(self, pool, limit)
 
     def survey(self, fingerprint: str) -> Survey:
         """Return the survey of a fingerprint, verified.
@@ -342,44 +339,102 @@ class CollectorAddress:
             connection.ask_admin("DELETE", f"/v1/tokens/{id}", token=token)
 
 
+@dataclass(frozen=True)
+class _Answer:
+    """The answer to a request: its body is None when it is no collector's."""
+
+    status: int
+    headers: dict[str, str]
+    content: bytes | None
+
+
 class Connection:
     """Requests to one collector; see :meth:`CollectorAddress.connected`."""
 
-    def __init__(self, url: str, client: httpx.Client) -> None:
-        self._url = url
-        self._client = client
+    def __init__(self, address: CollectorAddress, pool: httpcore.ConnectionPool, limit: Limit):
+        self._address = address
+        self._url = address.url
+        self._pool = pool
+        self._limit = limit
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        most: int = _LARGEST_ANSWER,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+        seconds: float | None = None,
+    ) -> _Answer | str:
+        """Return the answer to a request, or why there is none.
+
+        It says nothing that tells one device from another: no version and no cookie. A redirect is
+        an answer like others, because it would lead to an address that nobody checked. A body that
+        is encoded is no collector's: 1.6 kB of it may stand for gigabytes.
+        """
+        from lapwing.client.limited_sockets import FAILURES, TooLongError, collector_url
+
+        parts = urlsplit(self._url)
+        sent = {
+            "host": parts.netloc.encode("idna").decode(),
+            "user-agent": "lapwing",
+            "accept": "*/*",
+            "accept-encoding": "identity",
+            **(headers or {}),
+        }
+        host = (parts.hostname or "").encode("idna")
+        target = (parts.path + path).encode()
+        try:
+            where = collector_url(parts.scheme.encode(), host, parts.port, target)
+            self._limit.begin(
+                seconds=min(self._address.seconds, seconds or self._address.seconds),
+                most=most + _LARGEST_HEADERS,
+            )
+            with self._pool.stream(method, where, headers=[*sent.items()], content=body) as answer:
+                read = {
+                    name.decode("latin-1").lower(): value.decode("latin-1")
+                    for name, value in answer.headers
+                }
+                plain = read.get("content-encoding", "identity") == "identity"
+                return _Answer(answer.status, read, _read(answer, most) if plain else None)
+        except TooLongError:
+            return f"{self._url} sent more than {most} bytes; it is no collector"
+        except FAILURES as error:
+            # Not what the error says: it may hold names of this machine.
+            return f"{self._url} cannot be reached ({type(error).__name__})"
 
     def get(self, path: str, *, most: int) -> bytes:
         """Return what stands at a path, of at most so many bytes."""
-        import httpx
+        answer = self._ask("GET", path, most=most)
+        if isinstance(answer, str):
+            raise CollectorError(answer)
+        if answer.content is None:
+            raise CollectorError(f"{self._url} sent an encoded answer; it is no collector")
+        if answer.status != 200:
+            raise CollectorError(f"{self._url} says {_said(answer.status, answer.content)}")
+        return answer.content
 
-        try:
-            with self._client.stream("GET", self._url + path) as answer:
-                content = _read(answer, most)
-        except httpx.HTTPError as error:
-            raise CollectorError(_unreachable(self._url, error)) from None
-        if content is None:
-            raise CollectorError(f"{self._url} sent more than {most} bytes; it is no collector")
-        if answer.status_code != 200:
-            raise CollectorError(f"{self._url} says {_said(answer.status_code, content)}")
-        return content
+    def put(self, parcel: Parcel, *, seconds: float | None = None) -> Delivery:
+        """Send a batch, and return what the collector says; failures of the way are an answer.
 
-    def put(self, parcel: Parcel) -> Delivery:
-        """Send a batch, and return what the collector says; failures of the way are an answer."""
-        import httpx
-
+        Parameters
+        ----------
+        parcel : Parcel
+        seconds : float, optional
+            That it may take, if this is less than the address allows.
+        """
         headers = {"content-type": MEDIA_TYPE}
         if parcel.token is not None:
             headers["authorization"] = f"Bearer {parcel.token}"
         path = f"/v1/surveys/{parcel.survey}/epochs/{parcel.epoch}/batches/{parcel.id}"
-        try:
-            with self._client.stream(
-                "PUT", self._url + path, content=parcel.body, headers=headers
-            ) as answer:
-                content = _read(answer, _LARGEST_ANSWER) or b""
-        except httpx.HTTPError as error:
-            return Delivery("later", _unreachable(self._url, error), everywhere=True)
-        status, pause = answer.status_code, _pause(answer.headers.get("retry-after"))
+        answer = self._ask("PUT", path, body=parcel.body, headers=headers, seconds=seconds)
+        if isinstance(answer, str):
+            return Delivery("later", answer, everywhere=True)
+        content = answer.content
+        if content is None:
+            return Delivery("later", f"{self._url} does not answer as a collector", everywhere=True)
+        status, pause = answer.status, _pause(answer.headers.get("retry-after"))
         if status in (200, 201):
             # A page for signing in to a network says 200 to everything.
             if _confirms(content, parcel.id):
@@ -395,31 +450,28 @@ class Connection:
         self, method: str, path: str, document: dict[str, Any] | None = None, *, token: str
     ) -> dict[str, Any]:
         """Return what a collector answers to an admin; an error says what the collector says."""
-        import httpx
-
         if not _ADMIN_TOKEN.fullmatch(token):
             raise ArgumentError("the token of an admin must be lwa_ and 43 more characters")
         headers = {"content-type": "application/json", "authorization": f"Bearer {token}"}
-        sent = None if document is None else json.dumps(document)
-        try:
-            with self._client.stream(
-                method, self._url + path, content=sent, headers=headers
-            ) as answer:
-                content = _read(answer, _LARGEST_ANSWER) or b""
-        except httpx.HTTPError as error:
-            raise CollectorError(_unreachable(self._url, error)) from None
+        body = None if document is None else json.dumps(document).encode()
+        answer = self._ask(method, path, body=body, headers=headers)
+        if isinstance(answer, str):
+            raise CollectorError(answer)
+        if answer.content is None:
+            raise CollectorError(f"{self._url} sent an encoded answer; it is no collector")
+        content = answer.content
         problem = _problem(content)
-        if answer.status_code in (200, 201, 204):
+        if answer.status in (200, 201, 204):
             return problem
-        if answer.status_code == 401:
+        if answer.status == 401:
             raise ArgumentError(f"{self._url} does not know this token; use the token of an admin")
-        if answer.status_code == 403:
+        if answer.status == 403:
             raise ArgumentError("this token may only read; use the token of an admin")
         detail = problem.get("detail")
         if not isinstance(detail, str) or not detail.isprintable() or len(detail) > _LONGEST_DETAIL:
-            said = _said(answer.status_code, content)
+            said = _said(answer.status, content)
             raise CollectorError(f"{self._url} does not answer as a collector: it says {said}")
-        kind = CollectorError if answer.status_code >= 500 else ArgumentError
+        kind = CollectorError if answer.status >= 500 else ArgumentError
         raise kind(f"the collector refused it: {detail}")
 
 
@@ -471,19 +523,16 @@ def _is_here(host: str) -> bool:
         return host == "localhost"
 
 
-def _read(answer: httpx.Response, most: int) -> bytes | None:
-    """Return the body of an answer; None when it is longer than allowed."""
+def _read(answer: httpcore.Response, most: int) -> bytes:
+    """Return the body of an answer; TooLongError when it is longer than allowed."""
+    from lapwing.client.limited_sockets import TooLongError
+
     content = bytearray()
-    for part in answer.iter_bytes():
+    for part in answer.iter_stream():
         content += part
         if len(content) > most:
-            return None
+            raise TooLongError
     return bytes(content)
-
-
-def _unreachable(url: str, error: Exception) -> str:
-    # Not what the error says: it may hold names of this machine.
-    return f"{url} cannot be reached ({type(error).__name__})"
 
 
 def _problem(content: bytes) -> dict[str, Any]:
@@ -575,6 +624,8 @@ class _Call:
     outbox: Outbox
     connection: Connection
     patience: Patience
+    left: float
+    """Seconds that are left of the call, of pauses and requests."""
     stored: int = 0
     refused: int = 0
     reasons: dict[str, None] = field(default_factory=dict)
@@ -584,8 +635,10 @@ class _Call:
 
         They are, after a failure that any other batch would meet now, too.
         """
-        failures = []
+        failures: list[_Failure] = []
         for number, batch in enumerate(batches, start=1):
+            if self.left <= 0:
+                return failures, batches[number - 1 :]
             parcel = self.outbox.parcel(batch)
             failure = None if parcel is None else self._put(parcel)
             if failure is None:
@@ -598,7 +651,9 @@ class _Call:
         return failures, []
 
     def _put(self, parcel: Parcel) -> _Failure | None:
-        said = self.connection.put(parcel)
+        begun = time.monotonic()
+        said = self.connection.put(parcel, seconds=self.left)
+        self.left -= time.monotonic() - begun
         if said.kind == "stored":
             self.outbox.settle(parcel.id, "stored", None)
             self.stored += 1
@@ -646,17 +701,16 @@ def send(
     due = outbox.due(address.url, now=patience.clock(), survey=survey, epoch=epoch)
     if not due:
         return SendResult(0, 0, outbox.waiting())
-    left = patience.together
     with address.connected() as connection:
-        call = _Call(outbox, connection, patience)
+        call = _Call(outbox, connection, patience, max(patience.together, _SHORTEST_REQUEST))
         for number in range(1, patience.rounds + 1):
             failures, untried = call.attempt(due)
             pause = patience.pause(number)
             pause = max([pause, *(one.pause for one in failures if one.everywhere)])
             # Those that were not tried first: perhaps it is only the one before them.
             due = untried + [one.batch for one in failures if one.pause <= pause]
-            if not due or number == patience.rounds or pause > left:
+            if not due or number == patience.rounds or pause > min(call.left, patience.together):
                 break
-            left -= pause
+            call.left -= pause
             patience.wait(pause)
     return SendResult(call.stored, call.refused, outbox.waiting(), tuple(call.reasons))

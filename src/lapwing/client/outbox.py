@@ -36,7 +36,7 @@ class Patience:
     longest : float
         Seconds of the longest pause that is not asked for by the collector.
     together : float
-        Seconds of all pauses of one call.
+        Seconds of one call, with all pauses and requests; the first request has at least one.
     wait : callable
         Waits so many seconds. Default: ``time.sleep``.
     clock : callable
