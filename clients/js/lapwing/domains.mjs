@@ -5,7 +5,7 @@
 
 import { demand, isWhole, requireKeys } from "./documents.mjs";
 import { DomainError, UnsupportedError } from "./errors.mjs";
-import { comparedLabel, comparedText } from "./labels.mjs";
+import { comparedLabel, comparedText, labelText } from "./labels.mjs";
 import { sha256OfText } from "./sha256.mjs";
 
 const MOST_BINS = 2 ** 24;
@@ -92,6 +92,11 @@ class Categories extends Domain {
       demand(labels.every(legal), "every label must be a text or a whole number");
       this.numbers = new Map(labels.map((label, number) => [comparedLabel(label), number]));
       demand(this.numbers.size === labels.length, "labels must all be different");
+      // The first label of each text: a value that is no label itself is one by its text.
+      this.texts = new Map();
+      for (const [label, number] of this.numbers) {
+        if (!this.texts.has(String(label))) this.texts.set(String(label), number);
+      }
       this.legal = labels.length;
     } else {
       demand(isWhole(labels, 1, 2 ** 40), "labels must be a list, or their number in 1..2^40");
@@ -107,8 +112,17 @@ class Categories extends Domain {
     return isWhole(value, 0, this.legal - 1) ? value + 0 : -1;
   }
 
+  #byText(value) {
+    const text = labelText(value);
+    if (text === null) return -1;
+    if (this.numbers) return this.texts.get(comparedText(text)) ?? -1;
+    const number = /^[0-9]{1,15}$/.test(text) ? Number(text) : -1;
+    return number < this.legal ? number : -1;
+  }
+
   symbol(value) {
-    const known = this.#known(value);
+    const exact = this.#known(value);
+    const known = exact >= 0 ? exact : this.#byText(value);
     if (known >= 0) return known;
     if (this.other >= 0) return this.other;
     throw new DomainError("a value must be one of the domain's labels, this one is not");

@@ -76,6 +76,13 @@ export function comparedText(text) {
   return form === text || !isAssigned(text) ? text : form;
 }
 
+/** Return the text that a value is as a label; null for what is none. */
+export function labelText(value) {
+  if (typeof value === "string") return value;
+  if (typeof value === "boolean") return String(value);
+  return Number.isInteger(value) ? BigInt(value).toString() : null;
+}
+
 /** Return a value as it is compared with labels. */
 export function comparedLabel(value) {
   return typeof value === "string" ? comparedText(value) : value;

@@ -33,6 +33,7 @@ from lapwing.errors import (
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import TallyLog
+from tests.engines import label_cases
 from tests.engines.arrow.test_same_tallies import _labels, _one_of_each, _survey, _table
 from tests.engines.page import example
 from tests.engines.randomizer_grid import EngineCase, in_engine
@@ -351,6 +352,22 @@ def test_work_that_is_left_is_stopped(session: Any, tmp_path: Path) -> None:
         raise KeyboardInterrupt
     assert work.ended()
     thread.join()
+
+
+def test_labels_are_those_of_all_engines(session: Any, tmp_path: Path) -> None:
+    for case, (cells, wanted, groups) in label_cases.CASES.items():
+        parquet.write_table(label_cases.table_of(cells), tmp_path / "a.parquet")
+        df = session.read.parquet(str(tmp_path / "a.parquet")).coalesce(1)
+        counted = engine.tally(df, label_cases.SURVEY, column="report", by="g").groups
+        assert {name: one.total for name, one in counted.items()} == groups, case
+        name = list(wanted)[len(case) % len(wanted)]
+        found = engine.summarize(df, label_cases.DOMAINS[name], column="v")
+        assert found.counts.tolist() == wanted[name], (case, name)
+    label_cases.folders(tmp_path)
+    for name, (_, groups) in label_cases.FOLDERS.items():
+        df = session.read.parquet(str(tmp_path / name)).coalesce(1)
+        counted = engine.tally(df, label_cases.SURVEY, column="report", by=name).groups
+        assert {label: one.total for label, one in counted.items()} == groups, name
 
 
 def test_a_join_of_two_surveys(session: Any, survey: Survey, tmp_path: Path) -> None:

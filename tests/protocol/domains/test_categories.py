@@ -68,7 +68,9 @@ def test_a_domain_too_large_to_list_takes_no_memory() -> None:
 
 
 @pytest.mark.parametrize("domain", [Categories(["red", "green"]), Categories(2)])
-@pytest.mark.parametrize("wrong", ["violet", 7919, -1, 0.5, True, b"red", float("inf"), ("red",)])
+@pytest.mark.parametrize(
+    "wrong", ["violet", 7919, -1, 0.5, True, b"violet", float("inf"), ("red",)]
+)
 def test_an_unknown_label_is_refused_by_position_and_never_shown(domain: Any, wrong: Any) -> None:
     known = list(domain.listed)
     values = np.empty(4, dtype=object)

@@ -388,7 +388,8 @@ def _labels(array: Any, domain: Any, *, column: str) -> Any:
     import pyarrow as pa
 
     kind = _kind(array.type)
-    if kind not in ("texts", "numbers", "true and false"):
+    legal = ("texts", "numbers", "true and false", "dates")
+    if kind not in legal[: 2 if isinstance(domain.labels, int) else 4]:
         _refuse_kind(column, kind, "labels (texts or whole numbers)", "convert it first")
     if isinstance(domain.labels, int):
         return _counted(array, kind)
@@ -429,8 +430,6 @@ def _counted(array: Any, kind: str) -> Values:
             values: Values = array.to_numpy(zero_copy_only=False)
             return values
         floats = _floats(array)
-    elif kind == "true and false":
-        floats = _floats(array.cast(pa.int8()))
     else:
         digits = pc.match_substring_regex(array, "^[0-9]{1,15}$")
         numbers = pc.if_else(digits, array, None).cast(pa.int64())

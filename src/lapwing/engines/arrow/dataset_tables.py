@@ -8,6 +8,7 @@ Files and folders whose names start with a dot or an underscore are none, as eve
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -28,6 +29,9 @@ from lapwing.engines.arrow.table_reader import (
 from lapwing.errors import ArgumentError, FormatError, kind_of
 from lapwing.protocol.domains.text_values import Decimal
 
+Keys = dict[str, str | None]
+"""What the names of folders say of a file; None where they say that there is no value."""
+
 COMPACT = ".lwr"
 """How the names of compact report files end."""
 
@@ -37,7 +41,7 @@ WHAT = (
 )
 
 
-def files_of(dataset: Any, *, endings: Sequence[str] = TABLES) -> list[tuple[Path, dict[str, str]]]:
+def files_of(dataset: Any, *, endings: Sequence[str] = TABLES) -> list[tuple[Path, Keys]]:
     """Return the files that paths stand for, with what the folders say of each.
 
     Parameters
@@ -53,7 +57,7 @@ def files_of(dataset: Any, *, endings: Sequence[str] = TABLES) -> list[tuple[Pat
     """
     if isinstance(dataset, str | os.PathLike):
         dataset = [dataset]
-    found: list[tuple[Path, dict[str, str]]] = []
+    found: list[tuple[Path, Keys]] = []
     for given in dataset:
         if not isinstance(given, str | os.PathLike):
             raise ArgumentError(f"a list must hold names of files, got {kind_of(given)}")
@@ -61,7 +65,29 @@ def files_of(dataset: Any, *, endings: Sequence[str] = TABLES) -> list[tuple[Pat
         found += _files_in(path, path, tuple(endings)) if path.is_dir() else [(path, {})]
     if not found:
         raise ArgumentError("there must be at least one file to read, got none")
+    _read_folder_names([keys for _, keys in found])
     return found
+
+
+_NO_LABEL = "__HIVE_DEFAULT_PARTITION__"
+"""What folders of partitioned data sets are named where there is no value."""
+
+
+def _read_folder_names(files: list[Keys]) -> None:
+    """Read what folders say of their files as Spark, pyarrow, polars and DuckDB read it.
+
+    Where all that is said under a name are whole numbers, these are its values: ``month=01`` is 1,
+    as none of the others can tell it from that.
+    """
+    for name in {name for keys in files for name in keys}:
+        said = {keys[name] for keys in files if name in keys} - {_NO_LABEL, None}
+        whole = all(re.fullmatch("[+-]?[0-9]{1,18}", word) for word in said if word is not None)
+        for keys in files:
+            word = keys.get(name)
+            if word == _NO_LABEL:
+                keys[name] = None
+            elif word is not None and whole:
+                keys[name] = str(int(word))
 
 
 def every_file(paths: Sequence[Path]) -> list[Path]:
@@ -69,9 +95,7 @@ def every_file(paths: Sequence[Path]) -> list[Path]:
     return [path for path, _ in files_of(list(paths), endings=(*TABLES, COMPACT))]
 
 
-def _files_in(
-    folder: Path, root: Path, endings: tuple[str, ...]
-) -> Iterator[tuple[Path, dict[str, str]]]:
+def _files_in(folder: Path, root: Path, endings: tuple[str, ...]) -> Iterator[tuple[Path, Keys]]:
     files = [
         path
         for path in sorted(folder.rglob("*"))
@@ -136,7 +160,7 @@ def tables_of(dataset: Any, *, header: bool = True, decimal: Decimal | None = No
     raise ArgumentError(f"the input must be {WHAT}; got {kind_of(dataset)}")
 
 
-def with_constants(table: Table, keys: dict[str, str]) -> Table:
+def with_constants(table: Table, keys: Keys) -> Table:
     """Return a table with the columns that the names of its folders say."""
     keys = {key: value for key, value in keys.items() if key not in table.names}
     return replace(table, names=(*table.names, *keys), constant=keys) if keys else table

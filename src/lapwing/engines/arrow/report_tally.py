@@ -17,7 +17,7 @@ from typing import Any
 from lapwing.documents import canonical, parse
 from lapwing.engines.arrow.arrow_values import labels_of
 from lapwing.engines.arrow.column_values import at_rows
-from lapwing.engines.arrow.dataset_tables import COMPACT, files_of, tables_of, with_constants
+from lapwing.engines.arrow.dataset_tables import COMPACT, Keys, files_of, tables_of, with_constants
 from lapwing.engines.arrow.inputs import STDIN, input_name, pyarrow_or_error, without_causes
 from lapwing.engines.arrow.ordered_work import Advance, in_order, threads_or_all, unwatched
 from lapwing.engines.arrow.report_count import (
@@ -217,7 +217,7 @@ def report_sources(
 
 def _of_file(
     path: Path,
-    keys: dict[str, str],
+    keys: Keys,
     survey: Survey,
     column: str | None,
     by: tuple[str, ...],

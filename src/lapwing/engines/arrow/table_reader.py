@@ -302,7 +302,7 @@ class Table:
     start: bytes | None = None
     skip: int = 0
     source: HeldRows | None = None
-    constant: Mapping[str, str] = field(default_factory=dict)
+    constant: Mapping[str, str | None] = field(default_factory=dict)
     metadata: Mapping[str, str] = field(default_factory=dict)
     is_file: bool = True
     parquet: ParquetSource | None = None
@@ -418,7 +418,8 @@ class Table:
                     continue
                 for name in columns:
                     if name in self.constant:
-                        same = pyarrow_or_error().repeat(self.constant[name], batch.num_rows)
+                        pa = pyarrow_or_error()
+                        same = pa.repeat(pa.scalar(self.constant[name], "string"), batch.num_rows)
                         batch = batch.append_column(name, same.dictionary_encode())
                 batch = batch.select(columns)
                 for place, array in enumerate(batch.columns):

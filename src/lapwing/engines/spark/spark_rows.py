@@ -133,7 +133,9 @@ class _Relation:
             str(key).lower(): str(word).lower()
             for key, word in (_pair(one) for one in _items(self.relation.options().toSeq()))
         }
-        if options.get("mode") == "failfast":
+        kind = self.relation.fileFormat().getClass().getSimpleName()
+        of_texts = not any(typed in kind for typed in ("Parquet", "Orc"))
+        if of_texts and options.get("mode") == "failfast":
             raise ArgumentError(
                 f"{self._name} is read in the mode FAILFAST of Spark, which writes what it cannot "
                 "parse into its logs; read it in the mode PERMISSIVE: such values are missing, and "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -14,7 +15,7 @@ from lapwing.linear.arrays import Values, declared_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.domain import LARGEST_INTEGER, MAXIMUM_BINS, check_choice, check_list
-from lapwing.protocol.domains.label_text import compared_label, compared_text
+from lapwing.protocol.domains.label_text import compared_label, compared_text, label_text
 from lapwing.protocol.domains.units import check_some, one_dimensional
 from lapwing.protocol.domains.unordered import Unordered
 
@@ -30,7 +31,8 @@ class Categories(Unordered):
     labels : sequence of str or int, or int
         The labels, all different; or their number, in 1..2^40, which stands for 0..number-1
         without ever listing them. Texts are compared in one Unicode form: "é" is the same label
-        as one character and as two.
+        as one character and as two. A value that is no label is the label with its text, if there
+        is one: "1" is 1, a date "2026-01-02", and a truth value "true" or "false".
     missing : {"refuse", "category"}
         What becomes of None and NaN. The missing category is the last symbol.
     other : str or int, optional
@@ -112,6 +114,14 @@ class Categories(Unordered):
     def _numbers(self) -> dict[str | int, int]:
         return {compared_label(label): number for number, label in enumerate(self.listed)}
 
+    @cached_property
+    def _texts(self) -> dict[str, int]:
+        """The first label of each text: a value that is no label itself is one by its text."""
+        texts: dict[str, int] = {}
+        for number, label in enumerate(self.listed):
+            texts.setdefault(compared_text(str(label)), number)
+        return texts
+
     def _is_listed(self, label: str | int) -> bool:
         return label in self.listed or compared_label(label) in self._numbers
 
@@ -144,11 +154,12 @@ class Categories(Unordered):
         if type(value) is float and value.is_integer():
             value = int(value)
         if isinstance(self.labels, int):
-            known = type(value) is int and 0 <= value < self.labels
-            return int(value) if known else self._unknown(position)
+            number = value if type(value) is int else _whole_number(value)
+            return number if 0 <= number < self.labels else self._unknown(position)
         symbol = self._numbers.get(value) if type(value) in (str, int) else None
-        if symbol is None and type(value) is str and not value.isascii():
-            symbol = self._numbers.get(compared_text(value))
+        if symbol is None:
+            text = label_text(value)
+            symbol = None if text is None else self._texts.get(compared_text(text))
         return self._unknown(position) if symbol is None else symbol
 
     def _unknown(self, position: int) -> int:
@@ -177,6 +188,12 @@ class Categories(Unordered):
                 f"{len(self.listed)}; declare those that matter, and an other label for the rest"
             )
         return replace(self, missing="category")
+
+
+def _whole_number(value: Any) -> int:
+    """Return the number that a value is as a label where labels are only counted; -1 for none."""
+    text = label_text(value)
+    return int(text) if text is not None and re.fullmatch("[0-9]{1,15}", text) else -1
 
 
 def _is_unicode(text: str) -> bool:

@@ -17,6 +17,7 @@ pyarrow does the work; where it is not installed, or too old for a type, the loo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -138,6 +139,9 @@ def coded_labels(values: Any, labels: Sequence[str | int]) -> CodedLabels | None
         return None
 
 
+_WHOLE = re.compile("0|-?[1-9][0-9]{0,15}")
+"""Texts of whole numbers, as Python writes them."""
+
 _PANDAS = {
     *("StringDtype", "ArrowDtype"),
     *(f"{sign}Int{bits}Dtype" for sign in ("", "U") for bits in (8, 16, 32, 64)),
@@ -178,11 +182,18 @@ def _coded(column: Any, labels: Sequence[str | int]) -> CodedLabels | None:
         return None
     if not labels:
         return _coded(column.dictionary_encode(), labels)
-    listed = [label for label in labels if isinstance(label, str if texts else int)]
+    # A label itself goes before one of another type that has the same text.
+    forms: dict[Any, str | int] = {}
+    for label in sorted(labels, key=lambda label: isinstance(label, str) != texts):
+        if texts:
+            forms.setdefault(compared_text(str(label)), label)
+        elif isinstance(label, int) or _WHOLE.fullmatch(label):
+            forms.setdefault(int(label), label)
+    listed = list(forms.values())
     if not listed:
         known = np.full(len(column), 0)
     else:
-        value_set = pa.array(listed, column.type if texts else pa.int64())
+        value_set = pa.array(list(forms), column.type if texts else pa.int64())
         if not texts:
             column = column.cast(pa.int64())
         known = places_of(column, value_set)

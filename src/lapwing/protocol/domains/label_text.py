@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from contextlib import suppress
+from datetime import date, datetime
+from typing import Any
+
+import numpy as np
 
 from lapwing.linear.memoized import memoized
 
@@ -63,6 +68,42 @@ def compared_text(text: str) -> str:
     if text.isascii() or unicodedata.is_normalized("NFC", text):
         return text
     return text if _unassigned().search(text) else unicodedata.normalize("NFC", text)
+
+
+def label_text(value: Any) -> str | None:
+    """Return the text that a value is as a label; None for what is none.
+
+    It is the same in Python, in frames and in every engine.
+
+    Parameters
+    ----------
+    value : anything
+        A text or its bytes, a whole number, a date or a truth value, also of Arrow.
+
+    Examples
+    --------
+    >>> import datetime
+    >>> [label_text(one) for one in ("a", 7, 7.0, True, datetime.date(2026, 1, 2), 7.5)]
+    ['a', '7', '7', 'true', '2026-01-02', None]
+    """
+    if isinstance(value, str):
+        return str(value)
+    if hasattr(value, "as_py"):
+        return label_text(value.as_py())
+    if isinstance(value, np.generic):
+        plain = value.item()  # of nanoseconds, a number
+        times = isinstance(value, np.datetime64 | np.timedelta64)
+        return None if times and isinstance(plain, int) else label_text(plain)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
+        return str(int(value))
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        with suppress(UnicodeDecodeError):
+            return value.decode()
+    return None
 
 
 def compared_label(label: str | int) -> str | int:

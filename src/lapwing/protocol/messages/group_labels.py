@@ -9,9 +9,9 @@ from urllib.parse import quote, unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, kind_of
 from lapwing.protocol.domains.label_columns import coded_labels
-from lapwing.protocol.domains.label_text import compared_text
+from lapwing.protocol.domains.label_text import compared_text, label_text
 
 Label = str | None
 Whole = NDArray[np.int64]
@@ -67,10 +67,24 @@ def label_in_columns(columns: Sequence[str], label: Label) -> list[Label]:
 
 
 def clean_label(label: Any) -> Label:
-    """Return a label in the form in which it is compared; None, NaN and nothing are none."""
-    if label is None or label != label:
+    """Return a label in the form in which it is compared; None, NaN and nothing are none.
+
+    Raises
+    ------
+    ArgumentError
+        When it is of a kind that no engine takes for a label.
+    """
+    if hasattr(label, "as_py"):
+        label = label.as_py()
+    if label is None or type(label).__name__ == "NAType" or label != label:
         return None
-    return compared_text(str(label).strip()) or None
+    text = None if isinstance(label, float | np.floating) else label_text(label)
+    if text is None:
+        raise ArgumentError(
+            "the labels of groups must be texts, whole numbers, dates or truth values, one is a "
+            f"{kind_of(label)}; convert it to a text first"
+        )
+    return compared_text(text.strip()) or None
 
 
 def columns_of(labels: Any) -> dict[str, Any] | None:
@@ -191,7 +205,9 @@ def _distinct(labels: Any) -> tuple[list[Any], Whole]:
             shifted = (labels - labels.dtype.type(low)).astype(np.int64, copy=False)
             used, numbers = compact(shifted, high - low + 1)
             return [low + one for one in used.tolist()], numbers
-    rows: Iterable[Any] = labels.tolist() if isinstance(labels, np.ndarray) else labels
+    # Of times in nanoseconds `tolist` makes numbers.
+    plain = isinstance(labels, np.ndarray) and labels.dtype.kind not in "mM"
+    rows: Iterable[Any] = labels.tolist() if plain else labels
     rows = rows if isinstance(rows, list) else list(rows)
     if not set(map(type, rows)) <= {str, int, type(None)}:
         # True is 1 is 1.0 to a dictionary, and no array of labels must be hashed.
