@@ -21,6 +21,7 @@ HEAVY = (
     "rfc8785",
     "dp_accounting",
     "opendp",
+    "certifi",
     "httpcore",
     "httpx",
     "scipy.optimize",

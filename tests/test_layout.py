@@ -61,6 +61,7 @@ CONFINED: dict[str, tuple[str, ...]] = {
     "jinja2": ("service/",),
     "asyncpg": ("service/",),
     "sqlite3": ("service/storage/", "client/"),
+    "certifi": ("client/",),
     "httpcore": ("client/",),
 }
 """Packages that only these import: folders, and files whose names end so."""

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
+import certifi
 import httpcore
 
 
@@ -128,8 +129,11 @@ class LimitedBackend(httpcore.NetworkBackend):
 
 def connection_pool(limit: Limit, *, secure: bool) -> httpcore.ConnectionPool:
     """Return a pool of one connection at a time, every request of which has this limit."""
-    # Reading the certificates of the system takes long; plain http has no use for them.
-    context = httpcore.default_ssl_context() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # Not `ssl.create_default_context`: it takes certificates, and a file for the keys of every
+    # connection, from variables of the environment.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if secure:  # reading the certificates takes long, and plain http has no use for them
+        context.load_verify_locations(certifi.where())
     return httpcore.ConnectionPool(
         ssl_context=context,
         max_connections=1,
