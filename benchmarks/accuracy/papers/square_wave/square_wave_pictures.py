@@ -229,11 +229,22 @@ def _over(
             ]
             _curves(ax, {name: points}, list(ratios))
         ax.axhline(1, color="#8a8a8a", linestyle=":", linewidth=1)
+        _plain_ticks(ax)
         ax.set_title(column, fontsize=10)
         ax.set_xlabel("ε")
-    axes[0, 0].set_ylabel("ratio of errors")
+    for ax in axes[0]:
+        ax.set_ylabel("ratio of errors")
     legend(figure, columns=4)
     return figure
+
+
+def _plain_ticks(ax: Any) -> None:
+    """Set ticks with plain numbers on a logarithmic scale that spans less than ten."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+
+    ax.yaxis.set_major_locator(MaxNLocator(4))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def _ratio(row: Mapping[str, Any], ours: str, theirs: str, figure: str) -> Mapping[str, float]:

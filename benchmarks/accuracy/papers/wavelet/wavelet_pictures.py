@@ -28,8 +28,8 @@ ROWS = (
     (WAVELET, *CATEGORICAL),
 )
 KNOWN = tuple(dict.fromkeys(name for names in ROWS for name in names))
-COLOR = dict(zip(KNOWN, (*COLORS, *COLORS[1:4]), strict=True))
-MARK = dict(zip(KNOWN, MARKS + MARKS[1:4], strict=True))
+COLOR = dict(zip(KNOWN, COLORS, strict=True))
+MARK = dict(zip(KNOWN, MARKS, strict=True))
 DODGE = 0.035
 """By so much curves stand apart along epsilon, so that none hides another's bars."""
 
