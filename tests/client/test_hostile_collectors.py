@@ -113,17 +113,20 @@ def answered(folder: Path, *, epochs: int = 1) -> Device:
 
 @pytest.mark.parametrize("behavior", SLOW.values(), ids=SLOW)
 def test_a_slow_server_takes_no_more_time_than_is_given(behavior: Behavior, tmp_path: Path) -> None:
-    """One byte a second kept a device busy for 69 s with `together=5`. Here all is shorter."""
+    """One byte a second kept a device busy for 69 s with `together=5`.
+
+    Here without a limit it would be minutes; the bounds leave room for a busy machine.
+    """
     device = answered(tmp_path, epochs=5)
     with server(behavior) as url:
         begun = time.monotonic()
         sent = device.send(url, patience=Patience(50, first=0.01, longest=0.01, together=1.5))
         busy = time.monotonic() - begun
-        assert (sent.stored, sent.waiting) == (0, 5) and busy < 4
+        assert (sent.stored, sent.waiting) == (0, 5) and busy < 30
         begun = time.monotonic()
         with pytest.raises(CollectorError, match=r"cannot be reached \(TimeoutError\)"):
             CollectorAddress(url, seconds=0.5).survey(COLOR.fingerprint)
-        assert time.monotonic() - begun < 3
+        assert time.monotonic() - begun < 30
 
 
 @pytest.mark.parametrize("behavior", LONG.values(), ids=LONG)
