@@ -188,7 +188,7 @@ def test_a_look_says_as_of_when_it_is(tmp_path: Path) -> None:
                 "reports": MINIMUM,
                 "hour": "2027-01-15T08:00:00Z",
                 "final": False,
-                "next": "with 20 more reports; else when the epoch has closed",
+                "next": "after 20 more reports, or when the epoch has closed",
             }
             page = f"/surveys/{WHOLE.fingerprint}?wait=1"
             cookie = {"cookie": f"lapwing={ANALYST}"}
@@ -217,7 +217,7 @@ def test_no_new_look_is_taken_just_before_a_planned_end(tmp_path: Path) -> None:
             await send(here, WHOLE, 1, MINIMUM)
             first = (await here.done("GET", f"{path}/results/e")).json()["look"]
             assert first["next"] == (
-                "with 20 more reports before 2027-01-15T17:00:00Z; else when the epoch has closed"
+                "after 20 more reports (until 2027-01-15T17:00:00Z), or when the epoch has closed"
             )
             for hours in (9.01, 10.5):  # in its last tenth, and in its grace
                 here.clock.now = NOON + 3600 * hours

@@ -431,13 +431,16 @@ def _next(kept: KeptSurvey, epoch: str, now: float) -> str:
     closed = "when the epoch has closed"
     if rests(stored, now):
         return closed
-    more = f"with {count_text(minimum)} more reports"
+    more = f"after {count_text(minimum)} more reports"
     if kept.segments:
         least = max(minimum, kept.survey.segment_minimum)
-        more += f", if every segment has {count_text(least)} more or none, or if they have doubled"
+        more += (
+            f" with {count_text(least)} more or none in each segment, "
+            "or after the reports have doubled"
+        )
     end = last_look(stored)
-    until = "" if end is None else f" before {to_text(end)}"
-    return f"{more}{until}; else {closed}"
+    until = "" if end is None else f" (until {to_text(end)})"
+    return f"{more}{until}, or {closed}"
 
 
 def _too_few(minimum: int) -> ProblemError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from functools import partial
 from typing import Annotated, Any, NotRequired, TypedDict, cast
 
@@ -13,12 +14,13 @@ from lapwing.service.catalog import Catalog, KeptSurvey
 from lapwing.service.collector import Collector
 from lapwing.service.problem_answers import Count
 from lapwing.service.results import LookDocument, look_document
-from lapwing.service.storage.looks import rests
+from lapwing.service.storage.looks import final_look, rests
 from lapwing.service.storage.store import (
     Look,
     StoredEpoch,
     StoredSurvey,
     SurveyState,
+    Total,
     UploadRule,
 )
 from lapwing.service.survey_life import EpochDocument, epoch_document
@@ -151,9 +153,14 @@ async def state_document(collector: Collector, kept: KeptSurvey, *, admin: bool)
     admin : bool
         Whether an admin asks.
     """
+    fingerprint, store = kept.stored.fingerprint, collector.store
+    totals = await collector.ask_store(partial(store.totals, fingerprint))
     epochs = []
     for epoch in kept.epochs.values():
-        look = await collector.results.look(kept, epoch.name)
+        if epoch.state == "closed":
+            look: Look | None = _final_look(epoch, kept, totals)
+        else:
+            look = await collector.results.look(kept, epoch.name)
         epochs.append(_epoch(epoch, kept, look, now=collector.clock()))
     document: StateDocument = {
         **_head(kept),
@@ -163,14 +170,13 @@ async def state_document(collector: Collector, kept: KeptSurvey, *, admin: bool)
     }
     if not admin:
         return document
-    fingerprint, store = kept.stored.fingerprint, collector.store
     # What was refused a moment ago is part of it.
     await collector.ask_store(partial(collector.refusals.store, store))
     reasons: dict[str, dict[str, int]] = {"": {}}
     for one in await collector.ask_store(partial(store.refused, fingerprint)):
         reasons.setdefault(one.epoch, {})[one.reason] = one.number
     received: Counter[str] = Counter()
-    for each in await collector.ask_store(partial(store.totals, fingerprint)):
+    for each in totals:
         received[each.epoch] += each.reports
     for shown in epochs:
         shown["received"] = received[shown["name"]]
@@ -180,6 +186,16 @@ async def state_document(collector: Collector, kept: KeptSurvey, *, admin: bool)
         document["upload_tokens"] = {"unused": tokens.unused, "used": tokens.used}
     document["refused"] = reasons[""]
     return document
+
+
+def _final_look(epoch: StoredEpoch, kept: KeptSurvey, totals: Iterable[Total]) -> Look:
+    counts = dict.fromkeys(kept.segments, 0)
+    for each in totals:
+        if each.epoch == epoch.name:
+            counts[each.segment] = counts.get(each.segment, 0) + each.reports
+    minimum = kept.stored.minimum
+    least = max(minimum, kept.survey.segment_minimum) if kept.segments else None
+    return final_look(0, counts, minimum=minimum, least=least)
 
 
 def _epoch(epoch: StoredEpoch, kept: KeptSurvey, look: Look | None, *, now: float) -> CountedEpoch:

@@ -56,7 +56,7 @@ def look_in_words(look: Mapping[str, Any]) -> str:
     ...     print(sentence)
     As of 2,000 reports, between 2027-01-15 08:00 and 09:00 UTC
     Later reports are not in it
-    The next look: when it has closed.
+    The next look comes when it has closed.
     >>> look_in_words({"reports": 2001, "final": True, "hour": None, "next": None})
     'Final: all 2,001 reports of the epoch, which has closed.'
     """
@@ -66,7 +66,7 @@ def look_in_words(look: Mapping[str, Any]) -> str:
     day, hour = look["hour"][:10], int(look["hour"][11:13])
     return (
         f"As of {reports} reports, between {day} {hour:02}:00 and {hour + 1:02}:00 UTC. "
-        f"Later reports are not in it. The next look: {look['next']}."
+        f"Later reports are not in it. The next look comes {look['next']}."
     )
 
 

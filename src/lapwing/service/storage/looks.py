@@ -152,6 +152,23 @@ def last_look(epoch: StoredEpoch) -> int | None:
     return epoch.closes - (epoch.closes - epoch.opens) // LAST_PART
 
 
+def final_look(epoch: int, counts: Mapping[str, int], *, minimum: int, least: int | None) -> Look:
+    """Return what is shown of a closed epoch: all that it has, in the segments that may be shown.
+
+    Parameters
+    ----------
+    epoch : int
+        Its number.
+    counts : mapping of str to int
+        Reports of each segment.
+    minimum, least : int
+        As of :func:`next_look`.
+    """
+    enough = least is not None and sum(counts.values()) >= minimum
+    visible = shown_segments(counts, minimum=least or 0) if enough else ()
+    return Look(epoch, counts, frozenset(visible))
+
+
 def kept_parts(transaction: Transaction, epoch: int, counting: Counting) -> dict[str, SegmentLook]:
     """Return the segments of an epoch at its last look; empty where there was none."""
     rows = transaction.rows(

@@ -25,12 +25,12 @@ from lapwing.service.storage.counting import Counting, Row, fold_group
 from lapwing.service.storage.driver import ConflictError, Driver, Transaction
 from lapwing.service.storage.intake import Delta, Intake, Place
 from lapwing.service.storage.looks import (
+    final_look,
     kept_look,
     kept_parts,
     live_counts,
     next_look,
     rests,
-    shown_segments,
     take_look,
 )
 from lapwing.service.storage.state_file import exported, imported
@@ -460,9 +460,7 @@ class Store:
             counts = live_counts(transaction, place.epoch, counting)
             least = counting.least(minimum)
             if stored.state == "closed":
-                enough = least is not None and sum(counts.values()) >= minimum
-                shown = shown_segments(counts, minimum=least or 0) if enough else ()
-                return Look(place.epoch, counts, frozenset(shown))
+                return final_look(place.epoch, counts, minimum=minimum, least=least)
             look = kept_look(transaction, place.epoch, counting)
             before = kept_parts(transaction, place.epoch, counting)
             due = next_look(before, counts, minimum=minimum, least=least) is not None
