@@ -19,7 +19,7 @@ from benchmarks.service.upload_load import load
 from benchmarks.summaries import summary
 
 TITLE = "Hostile clients without a token"
-FULL: dict[str, Any] = {"seconds": 10.0, "rounds": 5, "rate": 200.0, "connections": 4}
+FULL: dict[str, Any] = {"seconds": 10.0, "rounds": 4, "rate": 200.0, "connections": 4}
 QUICK: dict[str, Any] = {"seconds": 2.0, "rounds": 1, "rate": 100.0, "connections": 2}
 
 ASKED_TIMES = 4.0
