@@ -437,6 +437,7 @@ TINY: dict[str, dict[str, Any]] = {
         "seconds": 0.1,
         "rounds": 1,
     },
+    "service/hostile": {"seconds": 1.0, "rounds": 1, "rate": 50.0, "connections": 2},
     "service/memory": {"reports": 4000, "symbols": 300, "parts": 2, "connections": 2},
     "service/javascript_reports": {"reports": 200, "rounds": 2},
     "service/first_picture": {"reports": 2000, "bins": 32, "rounds": 1},
