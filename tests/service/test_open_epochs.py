@@ -6,12 +6,20 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import lapwing as lw
+from lapwing.documents import canonical
+from lapwing.protocol.messages.batch import Batch
 from lapwing.service.settings import Settings
+from lapwing.service.storage.opening import PostgresStore
+from lapwing.service.storage.sql_store import Store
+from lapwing.service.storage.store import StoredEpoch, StoredSurvey
+from tests.service.conftest import Opening
 from tests.service.one_collector import (
     ANALYST,
     NOON,
@@ -21,6 +29,7 @@ from tests.service.one_collector import (
     problem,
     site,
 )
+from tests.service.uploading import SEGMENTED, upload
 
 MINIMUM = 20
 WHOLE = labels_survey()
@@ -250,8 +259,6 @@ def test_looks_of_logs_are_frozen_without_copies(tmp_path: Path) -> None:
             total = 0
             for reports in (MINIMUM, 1, 5, MINIMUM, 1):
                 batch = survey.randomize([1] * reports)
-                from lapwing.protocol.messages.batch import Batch
-
                 await here.send(Batch.of(batch, survey=survey.fingerprint))
                 total += reports
                 tally = (await here.done("GET", f"{path}/tallies/e")).json()
@@ -263,3 +270,46 @@ def test_looks_of_logs_are_frozen_without_copies(tmp_path: Path) -> None:
             assert here.collector.store.tally(survey.fingerprint, "e").total == total
 
     asyncio.run(run())
+
+
+def test_looks_while_others_store_and_fold_freeze_whole_tallies(opening: Opening) -> None:
+    """Two stores of one PostgreSQL, or one SQLite file, in threads."""
+    one = opening()
+    stores = [one, opening()] if isinstance(one, PostgresStore) else [one, one]
+    fingerprint = SEGMENTED.fingerprint
+    document = canonical(SEGMENTED.to_document())
+    one.add_survey(StoredSurvey(fingerprint, document, minimum=MINIMUM))
+    one.set_survey_state(fingerprint, "published")
+    one.put_epoch(fingerprint, StoredEpoch("w1"))
+    one.set_epoch_state(fingerprint, "w1", "open")
+    seen: dict[int, list[int]] = {}
+    wrong: list[object] = []
+
+    def send(store: Store, number: int) -> None:
+        for place in range(40):
+            code = (number + place) % 300
+            (outcome,) = store.store([upload([code] * 3, SEGMENTED, segment=place % 3)])
+            wrong.extend([] if outcome.verdict == "stored" else [outcome])
+
+    def look(store: Store) -> None:
+        for _ in range(40):
+            found = store.look(fingerprint, "w1", now=NOON)
+            if found is not None:
+                tally = store.tally(fingerprint, "w1", shown=True)
+                counts = tally.blocks[0].tolist()
+                # A later look may have been taken between the two.
+                if tally.total == found.total and seen.setdefault(tally.total, counts) != counts:
+                    wrong.append(found)
+            store.fold(everything=True)
+
+    with ThreadPoolExecutor(6) as pool:
+        work = [pool.submit(send, store, 7 * n) for n, store in enumerate(stores * 2)]
+        work += [pool.submit(look, store) for store in stores]
+        for each in work:
+            each.result()
+    assert wrong == [] and len(seen) > 1
+    totals = sorted(seen)
+    assert all(later - former >= MINIMUM for former, later in pairwise(totals))
+    assert one.tally(fingerprint, "w1").total == 4 * 40 * 3
+    for store in dict.fromkeys(stores):
+        store.close()
