@@ -53,7 +53,7 @@ def _of_httpx(call: ast.Call) -> bool:
 
 
 def _is_steady(node: ast.expr) -> bool:
-    if not (isinstance(node, ast.Call) and ast.unparse(node.func) == "settings"):
+    if not (isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "settings"):
         return False
     given = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
     return given.get("deadline") == "None" and given.get("derandomize", "False") != "False"

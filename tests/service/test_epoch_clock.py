@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import hypothesis
 import pytest
 from hypothesis import given
-from hypothesis import settings as steady
 from hypothesis import strategies as st
 
 from lapwing.errors import ArgumentError
@@ -41,7 +41,7 @@ def test_an_epoch_follows_its_times(now: int, state: str) -> None:
 
 
 # The same cases each time, and as slow as the machine is just then.
-@steady(deadline=None, max_examples=200, derandomize=True)
+@hypothesis.settings(deadline=None, max_examples=200, derandomize=True)
 @given(st.lists(st.integers(0, 400), min_size=1, max_size=20))
 def test_a_clock_that_jumps_never_leads_back(moments: list[int]) -> None:
     epoch = PLAN

@@ -117,21 +117,21 @@ def test_a_token_that_one_collector_revokes_opens_nothing_at_the_other_at_once(
         served(folders[0], "--database", address) as first,
         served(folders[1], "--database", address) as second,
     ):
-        admin = {"headers": as_role(ADMIN), "timeout": 60}
-        made = httpx.post(f"{first.address}/v1/tokens", json={"role": "admin"}, **admin)
+        admin = {"headers": as_role(ADMIN)}
+        made = httpx.post(f"{first.address}/v1/tokens", json={"role": "admin"}, timeout=60, **admin)
         token = made.json()["token"]
-        asked = {"headers": as_role(token), "timeout": 60}
+        asked = {"headers": as_role(token)}
         deadline = time.monotonic() + 60
-        while httpx.get(f"{second.address}/v1/surveys", **asked).status_code != 200:
+        while httpx.get(f"{second.address}/v1/surveys", timeout=60, **asked).status_code != 200:
             assert time.monotonic() < deadline, "the second never saw what the first had made"
             time.sleep(0.1)
-        rows = httpx.get(f"{second.address}/v1/tokens", **admin).json()["tokens"]
+        rows = httpx.get(f"{second.address}/v1/tokens", timeout=60, **admin).json()["tokens"]
         (row,) = [row for row in rows if row["revocable"]]
         assert row["last_use"] is not None
-        gone = httpx.delete(f"{first.address}/v1/tokens/{row['id']}", **admin)
+        gone = httpx.delete(f"{first.address}/v1/tokens/{row['id']}", timeout=60, **admin)
         assert gone.status_code == 204
         for here in (second, first):
-            assert httpx.get(f"{here.address}/v1/surveys", **asked).status_code == 401
+            assert httpx.get(f"{here.address}/v1/surveys", timeout=60, **asked).status_code == 401
             cookie = {"cookie": f"lapwing={token}"}
             answer = httpx.get(f"{here.address}/v1/surveys", headers=cookie, timeout=60)
             assert answer.status_code == 401
