@@ -123,7 +123,8 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
         epsilon: [_ratio(row) for row in rows if row["epsilon"] == epsilon]
         for epsilon in dict.fromkeys(row["epsilon"] for row in rows)
     }
-    told = listed([f"{min(v):.2f} to {max(v):.2f} at ε = {e:g}" for e, v in by_epsilon.items()])
+    ratios = [f"{min(v):.2f} to {max(v):.2f} at ε = {e:g}" for e, v in by_epsilon.items()]
+    told = listed(ratios) if ratios else "–"
     return [
         Claim(
             "Plain subset selection on the signed symbols is less efficient.",
