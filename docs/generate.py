@@ -37,7 +37,8 @@ without asking) and `--help` or `-h`.
 - **Errors** never quote a value. They name its row, counted from 1 without the header. In a CSV of
   several columns, blank lines are not counted.
 - **Output files** are written whole or not at all. After an error or Ctrl-C, an existing file is
-  unchanged and no temporary file is left. A command replaces an existing file only with `--force`.
+  unchanged and no temporary file is left. What a killed command leaves is removed by the next one
+  that writes to that folder. A command replaces an existing file only with `--force`.
   It never replaces an input or a read-only file.
 - **Memory** does not grow with the number of people: tables and reports are read in batches. Only
   `compare --truth` holds them all, about 120 bytes for each true value.

@@ -160,6 +160,21 @@ class TestAllTables:
         assert sensitivity.absolute / scale <= 1 + 1e-12
 
 
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(("mechanism", "domain"), HIDING, ids=lambda made: str(made)[:50])
+def test_the_number_of_rows_is_estimated_from_the_answers(
+    mechanism: LinearMechanism, domain: Any, relation: Any
+) -> None:
+    values = ["a", "b", "c"] * 3000 if domain == LABELS else [0.5, 1.5, 2.5] * 3000
+    found = lw.release(
+        values, domain, unit=np.arange(9000) // 3, most=2, neighbors=relation, epsilon=4,
+        mechanism=mechanism, rng=lw.seeded(1),
+    )  # fmt: skip
+    assert found.release.people is None
+    assert abs(found.release.total - 6000) < 60
+    assert found.distribution.mass.sum() == pytest.approx(1)
+
+
 def test_every_mechanism_hides_units_or_refuses_them(tmp_path: Path) -> None:
     hiding = {type(mechanism) for mechanism, _ in HIDING}
     refusing: dict[Any, Any] = {
@@ -365,6 +380,10 @@ def test_what_does_not_fit_is_refused_before_anything() -> None:
     for wrong in ({"unit": ["a"]}, {"most": 2}):
         with pytest.raises(ArgumentError, match="belong together"):
             lw.release([1], domain, **wrong, **how)
+    with pytest.raises(ArgumentError, match="got a str, pass the column itself"):
+        lw.release([1], domain, unit=mistaken("patient"), most=1, **how)
+    with pytest.raises(ArgumentError, match="a budget has no unit"):
+        Ledger(lw.Guarantee(1, 0, "replace-one", "central", unit=PrivacyUnit("u", 1)))
     for most in (0, -1, 1.5, True, 2**20 + 1):
         with pytest.raises(ArgumentError, match="most"):
             lw.release([1], domain, unit=["a"], most=most, **how)

@@ -187,6 +187,10 @@ class Ledger:
                 "a budget has no lifetime, because it limits all payments "
                 "together; leave lifetime out"
             )
+        if self.budget.unit is not None:
+            raise ArgumentError(
+                "a budget has no unit, because each payment names its own; leave unit out"
+            )
         for entry in self.entries:
             self._check_relation(entry)
         self._check_total("the entries", self.entries)

@@ -27,7 +27,6 @@ from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Decimal, Texts, check_texts
-from lapwing.protocol.messages.unit_rows import unit_named
 from lapwing.stored_files import DOMAIN
 
 TextsName = Annotated[
@@ -248,7 +247,8 @@ class CuratorDomainOptions(DomainFile):
     def whose(self) -> PrivacyUnit | None:
         """Return the unit that the options name; None where each row is of another person."""
         check_units(self.unit, self.most, None)
-        return unit_named(self.unit, self.most)
+        known = self.unit is not None and self.most is not None
+        return PrivacyUnit(str(self.unit), int(self.most or 0)) if known else None
 
     def curated(self, *, bins: int) -> tuple[Domain, str]:
         """Return the domain in the file, fit for a curator; see :meth:`stored`."""

@@ -38,7 +38,7 @@ from lapwing.protocol.messages.exact_counts import (
     counts_of,
 )
 from lapwing.protocol.messages.reports import reports_per_block
-from lapwing.protocol.messages.unit_rows import UnitRows, unit_named
+from lapwing.protocol.messages.unit_rows import UnitRows
 from lapwing.survey.survey import Survey
 
 
@@ -285,8 +285,8 @@ def summarize(
         for one in tables_of(dataset, header=reading.header, decimal=reading.decimal)
     ]
     check_units(unit, most, progress)
-    if unit is not None:
-        return _unit_counts(columns, curated, unit_named(unit, most), rng, advance, examine)
+    if unit is not None and most is not None:
+        return _unit_counts(columns, curated, PrivacyUnit(unit, most), rng, advance, examine)
     workers = threads_or_all(threads)
     total = np.zeros(curated.size, dtype=np.int64)
     job = {
@@ -320,12 +320,11 @@ def summarize(
 def _unit_counts(
     columns: list[tuple[ColumnValues, ColumnValues | None]],
     curated: Domain,
-    unit: PrivacyUnit | None,
+    unit: PrivacyUnit,
     rng: RandomSource | None,
     advance: Advance,
     examine: Examine,
 ) -> ExactCounts:
-    assert unit is not None
     names = [unit_column(one, unit.name, beside) for one, beside in columns]
     kept, rows = UnitRows(unit.most, source_of(rng)), RowCounts()
     for name, (one, beside) in zip(names, columns, strict=True):

@@ -30,7 +30,7 @@ _SPARE = 2**16
 
 
 def unit_named(column: Any, most: int | None) -> PrivacyUnit | None:
-    """Return the unit that a column of its names stands for; None without a column.
+    """Return the unit that a column in memory stands for; None without a column.
 
     It is named as a pandas or polars column is, else "unit".
 
@@ -45,7 +45,12 @@ def unit_named(column: Any, most: int | None) -> PrivacyUnit | None:
         )
     if most is None:
         return None
-    name = column if isinstance(column, str) else getattr(column, "name", None)
+    if isinstance(column, str):
+        raise ArgumentError(
+            "unit must say whose each row is, in an array as long as the values; got a str, pass "
+            "the column itself"
+        )
+    name = getattr(column, "name", None)
     most = check_whole("most", most, low=1, high=MOST_ROWS)
     return PrivacyUnit(name if isinstance(name, str) and name else "unit", most)
 
