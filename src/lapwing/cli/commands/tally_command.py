@@ -76,8 +76,8 @@ def tally(
         list[str],
         typer.Argument(
             metavar="REPORTS",
-            help="Files of reports, or folders of them: .lwr, .parquet, .arrow or .csv; - is "
-            "standard input (.lwr).",
+            help="Files of reports, or folders, patterns or addresses (s3://) of them: .lwr, "
+            ".parquet, .arrow or .csv; - is standard input (.lwr).",
         ),
     ],
     output: OutputFile,

@@ -14,8 +14,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
-from urllib.parse import unquote
 
+from lapwing.engines.arrow.addresses import (
+    Keys,
+    address_of,
+    datasets_at,
+    keys_of,
+    local_path,
+    matching,
+)
 from lapwing.engines.arrow.inputs import pyarrow_or_error, reading, without_causes
 from lapwing.engines.arrow.table_reader import (
     BATCH_ROWS,
@@ -29,15 +36,12 @@ from lapwing.engines.arrow.table_reader import (
 from lapwing.errors import ArgumentError, FormatError, kind_of
 from lapwing.protocol.domains.text_values import Decimal
 
-Keys = dict[str, str | None]
-"""What the names of folders say of a file; None where they say that there is no value."""
-
 COMPACT = ".lwr"
 """How the names of compact report files end."""
 
 WHAT = (
-    "a file, a folder, a list of files, or a table: of pyarrow (Table, RecordBatchReader, "
-    "Dataset), polars, pandas, or with Arrow's C stream, as a relation of DuckDB"
+    "a file, a folder, a pattern, an address, a list of them, or a table: of pyarrow (Table, "
+    "RecordBatchReader, Dataset), polars, pandas, or with Arrow's C stream, as a relation of DuckDB"
 )
 
 
@@ -61,8 +65,12 @@ def files_of(dataset: Any, *, endings: Sequence[str] = TABLES) -> list[tuple[Pat
     for given in dataset:
         if not isinstance(given, str | os.PathLike):
             raise ArgumentError(f"a list must hold names of files, got {kind_of(given)}")
-        path = Path(given)
-        found += _files_in(path, path, tuple(endings)) if path.is_dir() else [(path, {})]
+        whole: list[tuple[Path, Path | None]] = [(Path(given), None)]
+        for path, root in matching(Path(given)) or whole:
+            if path.is_dir():
+                found += _files_in(path, root or path, tuple(endings))
+            else:
+                found.append((path, keys_of(path.relative_to(root).parts[:-1] if root else ())))
     if not found:
         raise ArgumentError("there must be at least one file to read, got none")
     _read_folder_names([keys for _, keys in found])
@@ -91,8 +99,50 @@ def _read_folder_names(files: list[Keys]) -> None:
 
 
 def every_file(paths: Sequence[Path]) -> list[Path]:
-    """Return files as they are, and for a folder those in it; it must hold tables or reports."""
-    return [path for path, _ in files_of(list(paths), endings=(*TABLES, COMPACT))]
+    """Return files as they are, and for a folder or a pattern those in it; of addresses none.
+
+    A folder must hold tables or reports.
+    """
+    local = [path for path in map(_local, paths) if path is not None]
+    return [path for path, _ in files_of(local, endings=(*TABLES, COMPACT))] if local else []
+
+
+def _local(name: str | os.PathLike[str]) -> Path | None:
+    """Return a path, also of an address of this machine; None of any other address."""
+    address = address_of(name)
+    return Path(name) if address is None else local_path(address)
+
+
+Place = tuple[Path, Keys]
+
+
+def places_of(dataset: Any, *, endings: Sequence[str] = TABLES) -> list[Place | Table]:
+    """Return the files that names stand for, as of :func:`files_of`; those at addresses as tables.
+
+    Parameters
+    ----------
+    dataset : Path, str, or a list of them
+        Paths, patterns such as "2026-*/*.parquet", and addresses such as "s3://bucket/reports".
+    endings : sequence of str
+        As of :func:`files_of`.
+    """
+    names = [dataset] if isinstance(dataset, str | os.PathLike) else list(dataset)
+    addresses = [address_of(one) if isinstance(one, str | os.PathLike) else None for one in names]
+    paths = [None if address is None else local_path(address) for address in addresses]
+    local = [path or name for path, name in zip(paths, names, strict=True)]
+    if all(path or not address for path, address in zip(paths, addresses, strict=True)):
+        return [*files_of(local, endings=endings)]
+    places: list[Place | Table] = []
+    for name, path, address in zip(local, paths, addresses, strict=True):
+        if address is None or path is not None:
+            places += files_of([name], endings=endings)
+            continue
+        with reading(Path(address)):
+            found = list(datasets_at(address))
+            _read_folder_names([keys for _, keys in found])
+            for one, keys in found:
+                places += [with_constants(table, keys) for table in _fragments(one, None)]
+    return places
 
 
 def _files_in(folder: Path, root: Path, endings: tuple[str, ...]) -> Iterator[tuple[Path, Keys]]:
@@ -110,8 +160,7 @@ def _files_in(folder: Path, root: Path, endings: tuple[str, ...]) -> Iterator[tu
                 f"the folder {folder.name} must hold nothing but files that end in "
                 f"{', '.join(endings)}; {path.name} does not"
             )
-        pairs = [part.partition("=") for part in path.relative_to(root).parts[:-1]]
-        yield path, {key: unquote(value) for key, sign, value in pairs if sign}
+        yield path, keys_of(path.relative_to(root).parts[:-1])
 
 
 @without_causes
@@ -136,10 +185,15 @@ def tables_of(dataset: Any, *, header: bool = True, decimal: Decimal | None = No
     """
     if isinstance(dataset, str | os.PathLike | list | tuple):
         opened = [
-            (open_table(path, header=header, decimal=decimal), keys)
-            for path, keys in files_of(dataset)
+            place
+            if isinstance(place, Table)
+            else (open_table(place[0], header=header, decimal=decimal), place[1])
+            for place in places_of(dataset)
         ]
-        return [with_constants(table, keys) for table, keys in opened]
+        return [
+            replace(one, decimal=decimal) if isinstance(one, Table) else with_constants(*one)
+            for one in opened
+        ]
     arrow = pyarrow_or_error()
     from pyarrow import dataset as arrow_dataset
 

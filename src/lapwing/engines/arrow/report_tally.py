@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from lapwing.documents import canonical, parse
+from lapwing.engines.arrow.addresses import Keys
 from lapwing.engines.arrow.arrow_values import labels_of
 from lapwing.engines.arrow.column_values import at_rows
-from lapwing.engines.arrow.dataset_tables import COMPACT, Keys, files_of, tables_of, with_constants
+from lapwing.engines.arrow.dataset_tables import COMPACT, places_of, tables_of, with_constants
 from lapwing.engines.arrow.inputs import STDIN, input_name, pyarrow_or_error, without_causes
 from lapwing.engines.arrow.ordered_work import Advance, in_order, threads_or_all, unwatched
 from lapwing.engines.arrow.report_count import (
@@ -201,12 +202,14 @@ def report_sources(
         When a column is missing or of another type, or a file cannot be read.
     """
     if isinstance(dataset, str | Path | list | tuple):
-        files = files_of(dataset, endings=(*TABLES, COMPACT))
+        files = places_of(dataset, endings=(*TABLES, COMPACT))
 
         def opened(first: int) -> list[ReportSource]:
             return [
-                _of_file(path, keys, survey, column, by, count_column, small)
-                for path, keys in files[first : first + _TOGETHER]
+                _of_table(place, survey, column, by, count_column, stored=True)
+                if isinstance(place, Table)
+                else _of_file(*place, survey, column, by, count_column, small)
+                for place in files[first : first + _TOGETHER]
             ]
 
         work = [partial(opened, first) for first in range(0, len(files), _TOGETHER)]
@@ -267,9 +270,11 @@ def _of_table(
     column: str | None,
     by: tuple[str, ...],
     count_column: str | None,
+    *,
+    stored: bool = False,
 ) -> ReportSource:
     ours = check_report_table(table.path, table.metadata, survey)
-    if column is None and not ours and table.is_file:
+    if column is None and not ours and (table.is_file or stored):
         check_report_table(table.path, table.metadata, survey, required=True)
     found = table.column(column or "report")
     by = tuple(table.column(name, option="--by", beside=found) for name in by)
@@ -310,9 +315,10 @@ def tally(
     Parameters
     ----------
     dataset : Path, str, list of them, or a table in memory
-        Files of reports (.lwr, .parquet, .arrow, .csv) or folders of them, partitioned too; or a
-        table of pyarrow (Table, RecordBatchReader, Dataset), polars (also lazy) or pandas. It may
-        be larger than memory.
+        Files of reports (.lwr, .parquet, .arrow, .csv) or folders of them, partitioned too;
+        patterns ("2026-*/*.parquet"); addresses of pyarrow's file systems ("s3://bucket/reports"),
+        for .parquet and .arrow; or a table of pyarrow (Table, RecordBatchReader, Dataset), polars
+        (also lazy) or pandas. It may be larger than memory.
     survey : Survey
         Whose reports they are.
     column : str, optional
