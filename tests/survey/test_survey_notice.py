@@ -12,6 +12,8 @@ import lapwing as lw
 from lapwing.client import Device
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.privacy.guarantee import Guarantee
+from lapwing.privacy.ledger import Ledger
+from lapwing.protocol.messages.batch import Batch
 from lapwing.survey.privacy_statement import (
     Participation,
     person_ledger,
@@ -19,6 +21,7 @@ from lapwing.survey.privacy_statement import (
     statement_markdown,
 )
 from lapwing.survey.survey import NOTICE
+from tests.client import old_device_file
 
 COLORS = lw.RandomizedResponse(lw.Categories(["red", "blue"]), 1)
 SILENT = lw.Survey("color", COLORS)
@@ -118,9 +121,11 @@ def test_a_device_keeps_the_text_of_each_answer(tmp_path: Any) -> None:
 
 
 def test_a_device_file_of_before_keeps_text_too(tmp_path: Any) -> None:
-    device = Device.open(tmp_path, epsilon_cap=1, budget=4)
-    device.answer(SILENT, "red", epoch="old")
-    with device.file.transaction() as connection:
-        connection.execute("DROP TABLE notice")
+    """Files of version 1 may have no table for it."""
+    budget = Guarantee(4, 0, "replace-one", "local")
+    report = SILENT.randomize(["red"], rng=lw.seeded(1))
+    sent = ("b" * 32, "old", "", Batch.of(report, survey=SILENT.fingerprint), "stored")
+    old_device_file.write(tmp_path / "device.lapwing", Ledger(budget), batches=(sent,))
+    device = Device.open(tmp_path, epsilon_cap=1, budget=budget)
     device.answer(SPOKEN, "red", epoch="new")
     assert [batch.notice for batch in device.batches()] == [SPOKEN.notice, {}]
