@@ -1,8 +1,9 @@
-"""The example of the page runs, in a folder with a table of values and nothing else."""
+"""The examples of the page run, in a folder with a table of values and nothing else."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+import lapwing as lw
+from lapwing.engines import arrow
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from tests.engines.page import example
+from tests.engines.page import code_under, example
 
 
 def test_the_example_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,3 +30,33 @@ def test_the_example_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.Monkey
     counted, summary = names["counted"], names["summary"]
     assert counted.tally.total == 60 and counted.refused == 0 and len(counted.files) == 2
     assert isinstance(summary, ExactCounts) and summary.people == 60 and "(0, 400_000" in last
+
+
+def test_groups_and_counted_reports_of_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    survey = lw.Survey("x", lw.SquareWave(lw.Interval(0, 1, bins=8), epsilon=1))
+    for place in ("PT/day=1", "PT/day=2", "ES/day=1"):
+        folder = Path("reports", f"country={place}")
+        folder.mkdir(parents=True)
+        people = pa.table({"v": np.linspace(0, 1, 600)})
+        arrow.randomize(people, survey, output=folder / "a.parquet")
+    whole = arrow.tally("reports", survey).tally
+    arrow.tally("reports", survey, by=["country", "day"]).by_group(minimum=1).save(
+        "tuesday.parquet"
+    )
+    names: dict[str, Any] = {"lw": lw, "arrow": arrow, "survey": survey}
+    exec(compile(code_under("Many groups"), "engines.md", "exec"), names)
+    assert len(names["monday"]) == 3 and names["week"].total == 2 * whole.total
+
+    def sql(query: str) -> Any:  # what a database gives for it
+        assert "count(*) AS n FROM reports GROUP BY report" in query
+        rows = parquet.read_table("reports", columns=["report"])
+        counts = rows.group_by("report").aggregate([([], "count_all")])
+        return SimpleNamespace(to_arrow_table=lambda: counts.rename_columns(["report", "n"]))
+
+    names["duckdb"] = SimpleNamespace(sql=sql)
+    *lines, last = code_under("Counted reports").strip().splitlines()
+    exec(compile("\n".join([*lines, f"found = {last}"]), "engines.md", "exec"), names)
+    assert names["found"] == whole

@@ -247,7 +247,7 @@ def test_what_is_wrong_is_said_before_a_job_starts(
     assert spark_rows._tail_of_remote(session._jvm, conf, uri) == here
     monkeypatch.setattr(spark_rows, "_TAIL", 64)  # less than any footer
     short = spark_rows._tail_of_remote(session._jvm, conf, uri)
-    assert len(short) < len(here) and spark_rows._words(short, uri)["lapwing.survey"]
+    assert len(short) < len(here) and spark_rows._footer(short, uri).words["lapwing.survey"]
     assert engine.tally(theirs, survey).total == 20
     then = len(jobs())
     with pytest.raises(MismatchError, match=r"ours\.parquet holds reports of survey"):
