@@ -24,12 +24,12 @@ from lapwing.cli.option_groups import option
 from lapwing.documents import replacing
 from lapwing.engines.arrow.inputs import STDIN, input_name
 from lapwing.errors import ArgumentError, DomainError, LapwingWarning
-from lapwing.protocol.messages.group_tallies import GroupTallies, is_table
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from lapwing.protocol.domains.row_counts import RowCounts
+    from lapwing.protocol.messages.group_tallies import GroupTallies
 
 
 _PIPED_WIDTH = 200
@@ -383,6 +383,8 @@ def write_text(path: Path, text: str) -> None:
 
 def write_groups(path: Path, groups: GroupTallies) -> None:
     """Write the tallies of segments, as a table where the name of the file ends in .parquet."""
+    from lapwing.protocol.messages.group_tallies import is_table  # with NumPy: only when needed
+
     with writing(path) as stream:
         groups.write(stream, table=is_table(path))
 

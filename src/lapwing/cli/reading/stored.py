@@ -10,6 +10,7 @@ from lapwing.errors import ArgumentError
 from lapwing.protocol.messages.group_table import FORMAT as GROUP_TALLIES
 from lapwing.protocol.messages.group_tallies import GroupTallies, is_table
 from lapwing.protocol.messages.tally import Tally
+from lapwing.results.rounding import count_text
 from lapwing.survey.survey import Survey
 
 
@@ -65,4 +66,4 @@ _LISTED = 50
 def _listed(groups: GroupTallies) -> str:
     names = list(groups)
     more = len(names) - _LISTED
-    return ", ".join(names[:_LISTED]) + (f" and {more:,} more" if more > 0 else "")
+    return ", ".join(names[:_LISTED]) + (f" and {count_text(more)} more" if more > 0 else "")
