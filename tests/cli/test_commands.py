@@ -162,7 +162,32 @@ def test_verify_shows_what_many_reports_of_a_lifetime_can_tell(lapwing: Program)
     ]
     assert epsilons[0] == pytest.approx(1) and 1 < epsilons[1] < 2
     assert epsilons == sorted(epsilons) and 2.9 < epsilons[-1] <= 3
-    assert "about an unchanged value" in lapwing("verify", "page.json").out
+    assert "reports from one device file" in lapwing("verify", "page.json").out
+
+
+@pytest.mark.parametrize("remembered", ["round", "report"])
+def test_a_run_of_randomize_promises_nothing_of_the_next(
+    lapwing: Program, tmp_path: Path, remembered: str
+) -> None:
+    """Every run draws new permanent rounds, or reports: two runs cost the epsilon of one twice."""
+    how = {"round": ["--randomizer", "rappor"], "report": ["--remembered"]}[remembered]
+    lapwing("new", "-o", "s.json", "--name", "s", "--epsilon", "0.5", "--categories", "a,b", *how)
+    (tmp_path / "x.csv").write_text("x\n" + "a\n" * 200)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "x.csv").write_text("x\na\n")
+    for values, output in (("x.csv", "x.lwr"), ("folder", "reports")):
+        out = lapwing("randomize", "s.json", values, "-c", "x", "-o", output).out
+        assert "together" not in out and "epsilon = 0.5, pure" in out
+        drawn = {"round": "permanent rounds", "report": "reports"}[remembered]
+        assert f"draws other {drawn} and costs each person epsilon = 0.5 again" in out
+    survey = lw.Survey.load(tmp_path / "s.json")
+    assert "together: epsilon" in str(survey.guarantee)
+    # The same people again: nothing of the first run is used.
+    first, second = (survey.randomize(["a"] * 200) for _ in range(2))
+    assert (first.data != second.data).any()
+    lapwing("new", "-o", "f.json", "--name", "f", "--epsilon", "0.5", "--categories", "a,b")
+    run = lapwing("randomize", "f.json", "x.csv", "-c", "x", "-o", "f.lwr")
+    assert run.code == 0 and "another run" not in run.out
 
 
 def test_a_truth_in_seconds_is_drawn_as_texts_says(lapwing: Program, tmp_path: Path) -> None:

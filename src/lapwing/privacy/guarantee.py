@@ -135,9 +135,10 @@ class Guarantee:
         Who is trusted: nobody; a curator, with the raw values; or a shuffler, with who sent which
         report.
     lifetime : int, float, str, Decimal or Fraction, optional
-        Where reports share a permanent round (:class:`lapwing.Rappor`): the epsilon of any number
-        of reports about an unchanged value, where `epsilon` is that of one. It is said beside the
-        promise and takes no part in comparisons.
+        Where reports share what a device file keeps (a permanent round of :class:`lapwing.Rappor`,
+        or a memoized report): the epsilon of any number of them, where `epsilon` is that of one.
+        It is said beside the promise and takes no part in comparisons. It does not hold for
+        reports that are randomized without such a file.
     unit : PrivacyUnit, optional
         In the central model: what is replaced, added or removed, with all its rows. Default: one
         row.
@@ -147,7 +148,7 @@ class Guarantee:
     >>> print(Guarantee(1, 0, "replace-one", "local"))
     epsilon = 1, pure, neighbors replace-one, local model
     >>> print(str(Guarantee("0.1", 0, "replace-one", "local", lifetime=24)).split("; ")[1])
-    all reports of an unchanged value together: epsilon = 24
+    all reports from one device file together: epsilon = 24
     """
 
     epsilon: Fraction
@@ -210,7 +211,7 @@ class Guarantee:
         if self.lifetime is None:
             return promise
         lifetime = float(self.lifetime)
-        return f"{promise}; all reports of an unchanged value together: epsilon = {lifetime:g}"
+        return f"{promise}; all reports from one device file together: epsilon = {lifetime:g}"
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form; fractions are written exactly, as text."""

@@ -156,7 +156,7 @@ def _sentences(asked: Sequence[Participation], ledger: Ledger) -> list[str]:
         told.append(
             "Your device draws a permanent round once for each survey with a lifetime, from your "
             "first answer. It keeps this round when your answer changes, so no report depends on "
-            "a later answer. All reports about your first answer together use at most this "
+            "a later answer. All reports from your device together use at most this "
             f"epsilon, however many there are: {', '.join(lifetimes)}."
         )
     if kept or lifetimes:

@@ -234,16 +234,22 @@ class Survey(Stored):
 
     @property
     def lifetime_guarantee(self) -> Guarantee | None:
-        """What all answers about an unchanged value promise together; None when each costs anew.
+        """What all answers from one device file promise together; None when each costs anew.
 
-        A device (:class:`lapwing.client.Device`) keeps the first value of a survey whose answers
-        are remembered. So the promise covers all its answers, whatever the value becomes.
+        A device (:class:`lapwing.client.Device`) keeps the report or the permanent round of its
+        first answer in its file. So the promise covers all its answers, whatever the value becomes.
+        It does not cover :meth:`randomize`, which keeps nothing.
         """
         lifetime = self.guarantee.lifetime
         return None if lifetime is None else replace(self.guarantee, epsilon=lifetime)
 
     def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value; runs on the device. See the randomizer.
+
+        Nothing is kept. A second call for the same people draws other reports, and other permanent
+        rounds of :class:`lapwing.Rappor`. It costs each of them the epsilon of :attr:`guarantee`
+        again, also where the answers of the survey are remembered. Only a device file keeps a
+        report or a round (:class:`lapwing.client.Device`).
 
         Warns
         -----

@@ -231,7 +231,7 @@ def test_what_a_lifetime_costs_stands_beside_the_promise_of_one_report() -> None
     for guarantee in (survey.guarantee, survey.randomizer.channel.guarantee, result.guarantee):
         assert guarantee is not None
         assert (guarantee.epsilon, guarantee.lifetime) == (Fraction(1, 10), 24)
-        assert "all reports of an unchanged value together: epsilon = 24" in str(guarantee)
+        assert "all reports from one device file together: epsilon = 24" in str(guarantee)
     document = result.to_document()
     assert document["guarantee"]["lifetime"] == "24"
     again = Distribution.from_document(document)

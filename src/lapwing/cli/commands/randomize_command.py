@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +18,7 @@ from lapwing.engines.arrow.report_tables import ENDINGS, LABELED_ENDINGS
 from lapwing.engines.arrow.value_jobs import randomize as randomize_tables
 from lapwing.engines.arrow.value_jobs import write_columns
 from lapwing.errors import ArgumentError
+from lapwing.privacy.exact_numbers import epsilon_text
 from lapwing.protocol.domains.row_counts import RowCounts
 from lapwing.results.rounding import count_text
 from lapwing.survey.survey import Survey
@@ -56,6 +57,10 @@ def randomize(
     Each value is randomized on its own. Reports are in the order of the rows. The randomness comes
     from the operating system. There is no seed, because anybody who knows it could undo the
     protection. If any value is refused, nothing is written.
+
+    Nothing is kept from one run to the next. Another run over the same people draws other reports,
+    and other permanent rounds of rappor, and costs each of them the epsilon of one report again.
+    Only a device file (lapwing.client.Device) keeps a memoized report or a permanent round.
 
     The ending of the output says what is written: .lwr (compact), .parquet, .arrow (also .feather)
     or .csv. For a folder of tables, -o may also be a folder that does not exist yet. It gets one
@@ -140,9 +145,16 @@ def _show(
         "survey": survey.name,
         "column": column,
         "reports": count_text(total),
-        "privacy guarantee": str(survey.guarantee),
+        # What a device file promises of all its reports is no promise of a run, which keeps none.
+        "privacy guarantee": str(replace(survey.guarantee, lifetime=None)),
         "written": output,
     }
+    if survey.answers != "fresh":
+        drawn = "permanent rounds" if survey.answers == "remembered round" else "reports"
+        shown["another run"] = (
+            f"draws other {drawn} and costs each person epsilon = "
+            f"{epsilon_text(survey.guarantee.epsilon)} again; only a device file keeps them"
+        )
     if by is not None:
         shown["in the clear"] = f"the segment of each person, from column {by}"
     out.show(document, facts(shown))

@@ -135,8 +135,8 @@ def verify(
 
     Then it shows how much an observer of one report, or of several reports of one person, can learn
     about that person at most. For fresh reports, the epsilons are added. A memoized report costs
-    epsilon once. Reports of rappor about an unchanged value together cost at most its lifetime
-    epsilon; Lapwing's devices keep the first value.
+    epsilon once. Reports of rappor together cost at most its lifetime epsilon. Both hold for the
+    reports of one device file, which keeps the first draw; lapwing randomize keeps nothing.
     """
     shuffle.check()
     person.check(survey_file)
@@ -218,10 +218,10 @@ def _beliefs(survey: Survey, repeats: list[dict[str, Any]]) -> Table:
     ]
     which = {
         "fresh": "fresh reports",
-        "remembered report": "repetitions of one memoized report",
-        "remembered round": "reports about an unchanged value",
+        "remembered report": "repetitions of the memoized report of one device file",
+        "remembered round": "reports from one device file",
     }[survey.answers]
-    title = f"upper bounds of what {which} of one person reveal"
+    title = f"upper bounds of what {which} reveal about one person"
     return grid(title, headers, body)
 
 

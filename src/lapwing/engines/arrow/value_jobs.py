@@ -119,6 +119,10 @@ def randomize(
     -------
     Randomized where the values lie, they were given away before: this protects from whoever reads
     the reports, not from whoever holds the table.
+
+    Nothing is kept: another run over the same people costs each of them the epsilon of one report
+    again, also of a survey whose answers are remembered. Only a device file
+    (:class:`lapwing.client.Device`) keeps a report or a permanent round.
     """
     output = Path(output)
     reading = reading or Reading()

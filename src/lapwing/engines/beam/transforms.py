@@ -366,6 +366,10 @@ class RandomizeValues(PTransform):  # type: ignore[misc]
 
     Randomness is the operating system's, on each worker its own. Randomized where the values lie,
     they were given away before: this protects from whoever reads the reports.
+
+    Nothing is kept: another run over the same people costs each of them the epsilon of one report
+    again, also of a survey whose answers are remembered. Only a device file
+    (:class:`lapwing.client.Device`) keeps a report or a permanent round.
     """
 
     def __init__(

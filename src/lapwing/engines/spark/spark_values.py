@@ -342,6 +342,10 @@ def randomize(
     tasks that fail after they have written. A key from the driver that fixes the randomness of each
     row would do less: the rows of a task that is done again may come in another order, and then one
     key's randomness stands in the reports of two people.
+
+    Nothing is kept: another run over the same people costs each of them the epsilon of one report
+    again, also of a survey whose answers are remembered. Only a device file
+    (:class:`lapwing.client.Device`) keeps a report or a permanent round.
     """
     rows = SparkRows.of(df)
     values = ColumnValues.in_table(rows.table, column, survey.randomizer.domain, by=by, texts=texts)

@@ -142,7 +142,7 @@ def guarantee_in_words(survey: Survey) -> list[str]:
     elif lifetime is not None:
         told.append(
             "A device draws once, from a person's first value, and keeps that draw when the value "
-            "changes. All reports of a person about this first value together cost at most "
+            "changes. All reports from one device together cost at most "
             f"epsilon = {exact_text(lifetime.epsilon)}."
         )
     else:
