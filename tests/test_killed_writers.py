@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from lapwing import documents
+from lapwing.cli.console import check_output
 from lapwing.documents import replacing
+from lapwing.errors import ArgumentError
 from lapwing.privacy import Guarantee, Ledger
 from lapwing.protocol import ExactCounts
 
@@ -62,6 +64,44 @@ def test_every_writer_removes_what_was_abandoned(tmp_path: Path) -> None:
         pass
     assert hidden(tmp_path) == sorted(name for name in FOREIGN if name.startswith("."))
     assert (tmp_path / FOREIGN[2]).exists()
+
+
+def test_a_run_that_is_refused_removes_what_was_abandoned(tmp_path: Path) -> None:
+    output = tmp_path / "out.lwr"
+    output.write_bytes(b"published by another")
+    for refused in (
+        lambda: documents.check_absent(output),
+        lambda: check_output(output, inputs=[], force=False),
+    ):
+        documents._folders.forget()
+        abandoned(tmp_path, ".out.lwr.lapwing-abcd_123")
+        with pytest.raises(ArgumentError, match="already exists"):
+            refused()
+        assert hidden(tmp_path) == []
+
+
+def test_nobody_else_reads_what_finds_its_name_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several write to one name, and one publishes: the others' reports were always closed."""
+    take, modes = documents._take_name, []
+
+    def looked_at(temporary: str, path: Path) -> None:
+        modes.append(os.stat(temporary).st_mode & 0o777)
+        take(temporary, path)
+
+    monkeypatch.setattr(documents, "_take_name", looked_at)
+    output = tmp_path / "out.lwr"
+    with (
+        pytest.raises(ArgumentError, match="already exists"),
+        replacing(output, absent=True) as late,
+    ):
+        late.write(b"second reports of the same values")
+        with replacing(output, absent=True) as early:
+            early.write(b"reports")
+    assert modes == [0o600, 0o600] and output.read_bytes() == b"reports"
+    (tmp_path / "usual").touch()
+    assert output.stat().st_mode == (tmp_path / "usual").stat().st_mode
 
 
 def test_a_file_that_is_being_written_stays(

@@ -479,7 +479,7 @@ def replacing(path: Path, *, mode: int = 0o644, absent: bool = False) -> Iterato
     """
     folder = path.parent
     try:
-        _remove_abandoned(folder)
+        remove_abandoned(folder)
         descriptor, temporary = _locked_temporary(path)
     except OSError as error:
         # The name of the temporary file tells nobody anything.
@@ -493,10 +493,11 @@ def replacing(path: Path, *, mode: int = 0o644, absent: bool = False) -> Iterato
             os.fsync(stream.fileno())
         umask = os.umask(0)
         os.umask(umask)
-        os.chmod(temporary, mode & ~umask)
-        if absent:
+        if absent:  # its reader's bits come last: of a file that finds no place nobody reads any
             _take_name(temporary, path)
+            os.chmod(held if os.chmod in os.supports_fd else path, mode & ~umask)
         else:
+            os.chmod(temporary, mode & ~umask)
             os.replace(temporary, path)
         sync_folder(folder)
     except BaseException:
@@ -555,7 +556,7 @@ class _Folders:
 _folders = _Folders()
 
 
-def _remove_abandoned(folder: Path) -> None:
+def remove_abandoned(folder: Path) -> None:
     """Remove the temporary files in a folder whose processes are gone.
 
     Where files cannot be locked nobody knows of them, and they stay.
@@ -631,7 +632,11 @@ def _take_name(temporary: str, path: Path) -> None:
 
 
 def check_absent(path: Path) -> None:
-    """Raise ArgumentError when something has the name of an output that replaces nothing."""
+    """Raise ArgumentError when something has the name of an output that replaces nothing.
+
+    A process that was killed while it wrote for that name leaves nothing, also when it is refused.
+    """
+    remove_abandoned(path.parent)
     if os.path.lexists(path):
         raise ArgumentError(
             f"the output {path.name} already exists, and is not replaced; use it, or choose "

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from lapwing.cli.option_groups import option
-from lapwing.documents import replacing
+from lapwing.documents import remove_abandoned, replacing
 from lapwing.engines.arrow.inputs import STDIN, input_name
 from lapwing.errors import ArgumentError, DomainError, LapwingWarning
 
@@ -325,6 +325,7 @@ def _check_replaced(path: Path, *, force: bool) -> None:
     """Raise ArgumentError when a file is there that must stay."""
     if not path.exists():
         return
+    remove_abandoned(path.resolve().parent)  # also where this run ends here
     # Its mode is asked too, because the system lets root write to whatever is read-only.
     writable = path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
     if not writable or not os.access(path, os.W_OK):
