@@ -122,6 +122,12 @@ class Categories(Unordered):
             texts.setdefault(compared_text(str(label)), number)
         return texts
 
+    @cached_property
+    def _number_of_other(self) -> int | None:
+        if self.other is None or isinstance(self.labels, int):
+            return None if self.other is None else int(self.other)
+        return self._numbers[compared_label(self.other)]
+
     def _is_listed(self, label: str | int) -> bool:
         return label in self.listed or compared_label(label) in self._numbers
 
@@ -158,18 +164,15 @@ class Categories(Unordered):
             return number if 0 <= number < self.labels else self._unknown(position)
         symbol = self._numbers.get(value) if type(value) in (str, int) else None
         if symbol is None:
-            text = label_text(value)
-            symbol = None if text is None else self._texts.get(compared_text(text))
+            text = value if type(value) is str else label_text(value)
+            if text is not None:
+                symbol = self._texts.get(text if text.isascii() else compared_text(text))
         return self._unknown(position) if symbol is None else symbol
 
     def _unknown(self, position: int) -> int:
         """Return the symbol of what is no label; DomainError where there is none."""
-        if self.other is not None:
-            return (
-                int(self.other)
-                if isinstance(self.labels, int)
-                else self._numbers[compared_label(self.other)]
-            )
+        if self._number_of_other is not None:
+            return self._number_of_other
         raise DomainError(
             f"every value must be one of the domain's labels, the one at position {position} is "
             "not; add the label, or name a label for all such values: other='...' in the domain "
