@@ -54,13 +54,11 @@ def randomize(
 ) -> None:
     """Randomized reports, one for the value of each person.
 
-    Each value is randomized on its own. Reports are in the order of the rows. The randomness comes
-    from the operating system. There is no seed, because anybody who knows it could undo the
-    protection. If any value is refused, nothing is written.
+    Each value is randomized on its own. Reports are in the order of the rows. A seed would undo the
+    protection, so there is none. If any value is refused, nothing is written.
 
-    Nothing is kept from one run to the next. Another run over the same people draws other reports,
-    and other permanent rounds of rappor, and costs each of them the epsilon of one report again.
-    Only a device file (lapwing.client.Device) keeps a memoized report or a permanent round.
+    Nothing is kept. The next run draws other reports of the same people, and other permanent rounds
+    of rappor, and costs the epsilon of one report again. Only device files keep them.
 
     The ending of the output says what is written: .lwr (compact), .parquet, .arrow (also .feather)
     or .csv. For a folder of tables, -o may also be a folder that does not exist yet. It gets one
@@ -82,8 +80,7 @@ def randomize(
     survey = read_survey(survey_file)
     columns = given.columns_in(values, survey.randomizer.domain, by=work.by)
     threads = work.workers()
-    known = columns[0].table.rows if len(columns) == 1 else None
-    progress = out.progress("randomize", known)
+    progress = out.progress("randomize", columns[0].table.rows if len(columns) == 1 else None)
     rows = RowCounts()
     with out.listening(), progress as advance, writing(output, absent=not force) as stream:
         total = write_columns(
