@@ -290,7 +290,7 @@ class TestSample:
         assert texts[0] == texts[1] != texts[2]
         header, *cells = texts[0].splitlines()
         values = np.array([float(cell) for cell in cells if cell.strip('"')])
-        assert header == "value" and len(cells) == 20000
+        assert header == '"value"' and len(cells) == 20000
         median = done("answer", "out.json", "--quantile", "0.5", "--json").document["quantiles"][0][
             "value"
         ]
@@ -306,14 +306,14 @@ class TestSample:
             (
                 lw.Categories(["a,b", "c"], missing="category"),
                 [0.5, 0.3, 0.2],
-                {'"a,b"', "c", '""'},
+                {'"a,b"', '"c"', '""'},
             ),
             (
                 lw.Interval("2026-01-01", "2026-01-03", bins=2, unit="date", missing="bin"),
                 [0.5, 0.3, 0.2],
-                {"2026-01-01", "2026-01-02", '""'},
+                {'"2026-01-01"', '"2026-01-02"', '""'},
             ),
-            (lw.Interval("09:00", "09:00:01", bins=1, unit="time-of-day"), [1.0], {"09:00:00"}),
+            (lw.Interval("09:00", "09:00:01", bins=1, unit="time-of-day"), [1.0], {'"09:00:00"'}),
         ],
     )
     def test_values_are_written_as_the_domain_writes_them(
@@ -323,7 +323,11 @@ class TestSample:
         (tmp_path / "result.json").write_text(result.to_json())
         done("sample", "result.json", "--size", "300", "--seed", "1", "-c", "x", "-o", "s.csv")
         lines = (tmp_path / "s.csv").read_text().splitlines()
-        assert lines[0] == "x" and len(lines) == 301 and set(lines[1:]) == cells
+        assert lines[0] == '"x"' and len(lines) == 301 and set(lines[1:]) == cells
+        # And it is read again.
+        done("count", "s.csv", "--domain", "result.json", "-c", "x", "-o", "s.lws")
+        counted = lw.protocol.ExactCounts.load(tmp_path / "s.lws")
+        assert counted.counts.sum() == 300 and np.count_nonzero(counted.counts) == len(cells)
 
     @pytest.mark.parametrize(
         "wrong",

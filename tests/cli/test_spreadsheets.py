@@ -6,6 +6,7 @@ import csv
 import io
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import lapwing as lw
@@ -27,6 +28,11 @@ FORMULAS = [
         "-1e",
         "-3\t",
         "-3\n",
+        " =1",
+        "\u00a0=1",
+        "\ufeff=1",
+        "\u200b+1",
+        "\u3000@a",
     ),
 ]
 
@@ -46,11 +52,29 @@ def test_no_cell_ends_a_line(end: str) -> None:
     assert cells_of(csv_of([{"x": f"a{end}=1", "y": 1}])) == [["x", "y"], [f"a{end}=1", "1"]]
 
 
+@pytest.mark.parametrize("divider", [*",;\t|:. "])
+@pytest.mark.parametrize("quote", ["", '"', '"";', "'"])
+def test_no_part_of_a_text_is_a_cell(divider: str, quote: str) -> None:
+    """Spreadsheets divide cells as the language of the computer says: in many, at semicolons."""
+    label = f"x{quote}{divider}=1+1{quote}"
+    text = csv_of([{label: label, "share": 0.5}, {label: None, "share": -0.5}])
+    rows = [*csv.reader(io.StringIO(text, newline=""), delimiter=divider)]
+    assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@"))]
+    assert cells_of(text) == [[label, "share"], [label, "0.5"], ["", "-0.5"]]
+
+
+def test_numbers_have_no_quotes_and_texts_have_them() -> None:
+    cells = {"a": 1, "b": 0.5, "c": np.float64(2), "d": "1", "e": None, "f": "", "g": True}
+    header = '"a","b","c","d","e","f","g"'
+    assert csv_of([cells]) == header + '\n1,0.5,2.0,"1",,"",True\n'
+    assert csv_of([{"x": None}, {"x": "a"}]) == '"x"\n""\n"a"\n'  # no line is empty
+
+
 @pytest.mark.parametrize(
     "cell", [-3, -3.5, "-3", "+3", "-.5", "-3.5e-7", "snipe", "", "a=b", "> 3"]
 )
 def test_a_number_and_any_other_text_stay(cell: object) -> None:
-    assert spreadsheet_cell(cell) == cell
+    assert spreadsheet_cell(cell) == (f'"{cell}"' if isinstance(cell, str) else str(cell))
     assert cells_of(csv_of([{"x": cell, "y": None}]))[1] == [str(cell), ""]
 
 

@@ -108,7 +108,11 @@ def test_a_result_is_what_the_library_decodes(tmp_path: Path) -> None:
 
 async def pictures_and_tables(here: Site, path: str, compared: str) -> None:
     for ending, media_type, start in (
-        ("csv", "text/csv; charset=utf-8", b"left,right,share,cdf,low,high,interval\n"),
+        (
+            "csv",
+            "text/csv; charset=utf-8",
+            b'"left","right","share","cdf","low","high","interval"\n',
+        ),
         ("svg", "image/svg+xml", b"<?xml"),
         ("png", "image/png", b"\x89PNG"),
     ):

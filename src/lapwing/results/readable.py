@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Number
 from typing import Any, TextIO
 
 import numpy as np
@@ -31,60 +31,50 @@ def rows_of(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-_FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+_FORMULA = re.compile(r"[\s\ufeff\u200b]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
 """How a cell begins that a spreadsheet may take for a formula."""
 
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
-def spreadsheet_cell(cell: Any) -> Any:
-    """Return a cell that no spreadsheet runs: text that begins as a formula gets an apostrophe.
+def spreadsheet_cell(cell: Any) -> str:
+    """Return the field of a CSV that holds a cell, which no spreadsheet runs.
 
-    Numbers stay numbers, also in text.
+    Text is in quotes: where a spreadsheet divides cells at semicolons or tabs, no part of it
+    becomes a cell. Text that begins as a formula gets an apostrophe, unless it is a number. Numbers
+    have no quotes. None is an empty field.
 
     Examples
     --------
-    >>> [spreadsheet_cell(cell) for cell in ("=1+1", "-3", -3, "-3+A1", "snipe")]
-    ["'=1+1", '-3', -3, "'-3+A1", 'snipe']
+    >>> print(*map(spreadsheet_cell, ("=1+1", "-3", -3, "x;=1+1")))
+    "'=1+1" "-3" -3 "x;=1+1"
     """
-    if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
-        return f"'{cell}"
-    return cell
+    if cell is None:
+        return ""
+    if isinstance(cell, Number):
+        return str(cell)
+    text = str(cell)
+    formula = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
+    return '"' + ("'" if formula else "") + text.replace('"', '""') + '"'
 
 
-class SpreadsheetWriter:
-    """Writes rows as CSV whose cells no spreadsheet runs; lines end in a line feed.
-
-    Parameters
-    ----------
-    stream : text stream
-    """
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        # Of the characters of a line's end, csv quotes those that it writes itself: both here.
-        self._rows = csv.writer(self, lineterminator="\r\n")
-
-    def write(self, line: str) -> int:
-        """Write a line of csv's."""
-        return self._stream.write(line.removesuffix("\r\n") + "\n")
-
-    def rows(self, rows: Iterable[Iterable[Any]]) -> None:
-        """Write rows of cells."""
-        self._rows.writerows(map(spreadsheet_cell, row) for row in rows)
+def write_rows(stream: TextIO, rows: Iterable[Iterable[Any]]) -> None:
+    """Write rows as CSV whose cells no spreadsheet runs; lines end in a line feed."""
+    for row in rows:
+        # Readers skip an empty line.
+        stream.write((",".join(map(spreadsheet_cell, row)) or '""') + "\n")
 
 
 def csv_of(rows: Sequence[dict[str, Any]]) -> str:
-    """Return rows as CSV; their keys are the names of the columns, None is an empty cell.
+    """Return rows as CSV; their keys are the names of the columns, None is an empty field.
 
-    Text that a spreadsheet would run as a formula begins with an apostrophe.
+    Its fields are those of :func:`spreadsheet_cell`.
     """
     text = io.StringIO()
     if rows:
         names = dict.fromkeys(name for row in rows for name in row)
-        writer = SpreadsheetWriter(text)
-        writer.rows([names])
-        writer.rows([row.get(name) for name in names] for row in rows)
+        write_rows(text, [names])
+        write_rows(text, ([row.get(name) for name in names] for row in rows))
     return text.getvalue()
 
 

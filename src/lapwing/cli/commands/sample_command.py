@@ -14,7 +14,7 @@ from lapwing.cli.reading.options import Force, OutputFile
 from lapwing.cli.reading.stored_answers import read_result
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.units import to_text
-from lapwing.results.readable import SpreadsheetWriter
+from lapwing.results.readable import write_rows
 from lapwing.results.rounding import count_text
 
 VALUE_LIMIT = 10**8
@@ -81,12 +81,11 @@ def _write(path: Path, column: str, result: Any, size: int, seed: int | None, ou
     numbers = result._in_numbers()
     with writing(path) as stream:
         text = io.TextIOWrapper(stream, "utf-8", newline="")
-        table = SpreadsheetWriter(text)
-        table.rows([[column]])
+        write_rows(text, [[column]])
         with out.progress("sample", size) as advance:
             for start in range(0, size, _BATCH):
                 part = numbers.sample(min(_BATCH, size - start), rng=rng)
-                table.rows([cell] for cell in _cells(part, result.domain))
+                write_rows(text, ([cell] for cell in _cells(part, result.domain)))
                 advance(part.size)
         text.detach()  # flushes, and leaves closing to `writing`
 
@@ -94,10 +93,10 @@ def _write(path: Path, column: str, result: Any, size: int, seed: int | None, ou
 def _cells(values: Any, domain: Any) -> list[Any]:
     """Return values as the cells of a table: in the unit of the domain, empty where missing."""
     if values.dtype == object:
-        return ["" if label is None else label for label in values]
+        return list(values)
     if domain.name == "integers":
-        return ["" if np.isnan(x) else int(x) for x in values]
+        return [None if np.isnan(x) else int(x) for x in values]
     if domain.unit == "number":
-        return ["" if np.isnan(x) else repr(float(x)) for x in values]
+        return [None if np.isnan(x) else float(x) for x in values]
     whole = np.floor(values)  # a moment late in a day or second belongs to it, not to the next
-    return ["" if np.isnan(x) else to_text(x, unit=domain.unit) for x in whole]
+    return [None if np.isnan(x) else to_text(x, unit=domain.unit) for x in whole]
