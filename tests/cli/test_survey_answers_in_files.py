@@ -34,7 +34,9 @@ def test_a_remembered_report_costs_once(lapwing: Program, tmp_path: Path) -> Non
     assert found.code == 0, found.err
     assert {row["epsilon"] for row in found.document["repeats"]} == {1.0}
     assert found.document["person"]["spent"]["epsilon"] == "1"
-    assert "repetitions of one memoized report" in " ".join(lapwing("verify", path).out.split())
+    assert "repetitions of the memoized report of one device file" in " ".join(
+        lapwing("verify", path).out.split()
+    )
 
 
 def test_what_does_not_fit_is_refused(lapwing: Program, tmp_path: Path) -> None:
