@@ -106,6 +106,11 @@ class Site:
             await self.done("POST", f"{path}/epochs/{epoch}/open")
         return path
 
+    async def close(self, epoch: str, path: str) -> None:
+        """Close an epoch, and end its grace."""
+        for _ in range(2):
+            await self.done("POST", f"{path}/epochs/{epoch}/close")
+
     async def send(
         self,
         batch: Batch | bytes,

@@ -138,6 +138,38 @@ def test_lines_behind_a_body_in_chunks_count_as_headers() -> None:
         assert b" 204 " in got and got.count(b"HTTP/1.1") <= 2
 
 
+CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+async def read_and_answer(scope: Any, receive: Any, send: Any) -> None:
+    size, more = 0, True
+    while more:
+        message = await receive()
+        if message["type"] != "http.request":
+            return
+        size, more = size + len(message["body"]), message["more_body"]
+    body = b"%d bytes" % size
+    headers = [(b"content-length", b"%d" % len(body)), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+@pytest.mark.usefixtures("brief")
+@pytest.mark.parametrize("application", [read_and_answer, answer])
+def test_a_body_in_tiny_pieces_is_refused(application: Any) -> None:
+    pieces = (CHUNKED, *[b"1\r\na\r\n" * 50] * 6, b"0\r\n\r\n")
+    got = asyncio.run(exchange(*pieces, pause=0.02, application=application))
+    if application is read_and_answer:
+        assert got.startswith(b"HTTP/1.1 400 ") and b"urn:lapwing:problem:malformed-request" in got
+    assert got.count(b"HTTP/1.1") == 1
+
+
+def test_a_body_in_small_pieces_is_read() -> None:
+    parts = [b"100\r\n" + b"a" * 256 + b"\r\n"] * 300 + [b"1\r\na\r\n"] * 100
+    got = asyncio.run(exchange(CHUNKED, *parts, b"0\r\n\r\n", application=read_and_answer))
+    assert got.endswith(b"76900 bytes")
+
+
 def test_some_requests_may_wait_behind_another() -> None:
     asked = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * serving.WAITING_REQUESTS
     asked += b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from itertools import combinations, product
@@ -10,8 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lapwing.service.storage.looks import SegmentLook, last_look, next_look, rests, shown_segments
-from lapwing.service.storage.store import StoredEpoch
+from lapwing.service.storage.looks import (
+    SegmentLook,
+    final_look,
+    last_look,
+    next_look,
+    rests,
+)
+from lapwing.service.storage.store import Look, StoredEpoch
 
 COUNTS = st.dictionaries(st.text(min_size=1, max_size=3), st.integers(0, 50), max_size=8)
 # The same cases each time, and as slow as the machine is just then.
@@ -23,7 +30,7 @@ STEADY = settings(deadline=None, max_examples=200, derandomize=True)
 def test_no_small_count_is_shown_or_follows_from_what_is(
     counts: dict[str, int], minimum: int
 ) -> None:
-    shown = shown_segments(counts, minimum=minimum)
+    shown = next_look({}, counts, minimum=1, least=minimum) or set()
     assert all(counts[name] >= minimum for name in shown)
     hidden = sum(counts.values()) - sum(counts[name] for name in shown)
     assert hidden == 0 or hidden >= minimum or not shown
@@ -32,16 +39,9 @@ def test_no_small_count_is_shown_or_follows_from_what_is(
 @STEADY
 @given(COUNTS, st.integers(1, 40))
 def test_nothing_is_hidden_without_need(counts: dict[str, int], minimum: int) -> None:
-    if all(reports >= minimum or reports == 0 for reports in counts.values()):
-        enough = {name for name, reports in counts.items() if reports >= minimum}
-        assert shown_segments(counts, minimum=minimum) == enough
-
-
-@STEADY
-@given(COUNTS, st.integers(1, 40))
-def test_a_first_look_shows_what_a_closed_epoch_would(counts: dict[str, int], least: int) -> None:
-    shown = next_look({}, counts, minimum=1, least=least)
-    assert shown == (shown_segments(counts, minimum=least) if sum(counts.values()) else None)
+    enough = {name for name, reports in counts.items() if reports >= minimum}
+    if enough and all(reports >= minimum or reports == 0 for reports in counts.values()):
+        assert next_look({}, counts, minimum=1, least=minimum) == enough
 
 
 Counts = tuple[int, ...]
@@ -149,13 +149,56 @@ def test_no_combination_of_looks_isolates_fewer_than_the_minimum(
     assert many > 10
 
 
+@pytest.mark.parametrize(("steps", "asks", "minimum", "least"), SMALL)
+def test_no_combination_of_looks_and_final_results_isolates_fewer(
+    steps: list[Counts], asks: int, minimum: int, least: int
+) -> None:
+    seen = Counter(
+        final_isolates(looks, steps, minimum=minimum, least=least, final=final_look)
+        for looks in histories(steps, asks=asks - 1, minimum=minimum, least=least, rule=next_look)
+    )
+    assert set(seen) == {None} and seen[None] > 3
+
+
+def all_that_has_enough(
+    epoch: int, before: Mapping[str, SegmentLook], counts: Mapping[str, int], **terms: int
+) -> Look:
+    """What final results were when they did not depend on the looks before."""
+    return final_look(epoch, {}, counts, minimum=terms["minimum"], least=terms["least"])
+
+
+def test_final_results_that_forget_the_looks_would_be_found() -> None:
+    looks = histories(THREE, asks=3, minimum=2, least=2, rule=next_look)
+    terms = {"minimum": 2, "least": 2, "final": all_that_has_enough}
+    assert any(final_isolates(each, THREE, **terms) for each in looks)
+
+
+def final_isolates(
+    looks: Looks, steps: list[Counts], *, minimum: int, least: int, final: Callable[..., Look]
+) -> tuple[int, ...] | None:
+    """What :func:`isolated` finds when an epoch closes any step after its last look."""
+    before: dict[str, SegmentLook] = {}
+    for counts, shown in looks:
+        before = after(before, {str(s): n for s, n in enumerate(counts)}, set(shown))
+    for step in steps:
+        ends = tuple(map(sum, zip(looks[-1][0] if looks else (0,) * len(step), step, strict=True)))
+        labelled = {str(place): reports for place, reports in enumerate(ends)}
+        look = final(0, before, labelled, minimum=minimum, least=least)
+        counts = tuple(look.reports.values())
+        if look.total >= minimum and (
+            found := isolated((*looks, (counts, look.visible)), minimum=minimum)
+        ):
+            return found
+    return None
+
+
 def always(
     before: Mapping[str, SegmentLook], counts: Mapping[str, int], **terms: int
 ) -> set[str] | None:
     """Show whatever has enough reports now, as a collector without looks did."""
     if sum(counts.values()) < terms["minimum"]:
         return None
-    return shown_segments(counts, minimum=terms["least"])
+    return next_look({}, counts, minimum=1, least=terms["least"])
 
 
 def with_more(
@@ -190,8 +233,13 @@ def test_looks_go_on_while_a_segment_hardly_grows() -> None:
 def test_the_last_look_is_not_just_before_a_planned_end() -> None:
     planned = StoredEpoch("e", "open", opens=1000, closes=2000, grace_seconds=100)
     assert last_look(planned) == 1900
-    assert not rests(planned, 1899) and rests(planned, 1900)
+    assert not rests(planned, 1899, answers="fresh") and rests(planned, 1900, answers="fresh")
     by_hand = StoredEpoch("e", "open", opens=1000)
-    assert last_look(by_hand) is None and not rests(by_hand, 1e12)
+    assert last_look(by_hand) is None and not rests(by_hand, 1e12, answers="fresh")
     for state in ("planned", "grace", "closed"):
-        assert rests(StoredEpoch("e", state), 0)  # type: ignore[arg-type]
+        assert rests(StoredEpoch("e", state), 0, answers="fresh")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("answers", ["remembered report", "remembered round"])
+def test_what_devices_remember_is_shown_when_the_epoch_has_closed(answers: str) -> None:
+    assert rests(StoredEpoch("e", "open"), 0, answers=answers)

@@ -197,19 +197,122 @@ def test_a_look_says_as_of_when_it_is(tmp_path: Path) -> None:
                 "reports": MINIMUM,
                 "hour": "2027-01-15T08:00:00Z",
                 "final": False,
+                "complete": False,
                 "next": "after 20 more reports, or when the epoch has closed",
             }
             page = f"/surveys/{WHOLE.fingerprint}?wait=1"
             cookie = {"cookie": f"lapwing={ANALYST}"}
             text = (await here.done("GET", page, token=None, headers=cookie)).text
             assert "As of 20 reports, between 2027-01-15 08:00 and 09:00 UTC." in text
-            await send(here, WHOLE, 1, 1)
-            for _ in range(2):
-                await here.done("POST", f"{path}/epochs/e/close")
+            await send(here, WHOLE, 1, MINIMUM + 1)
+            await here.close("e", path)
             look = (await here.done("GET", f"{path}/results/e")).json()["look"]
-            assert look == {"reports": MINIMUM + 1, "hour": None, "final": True, "next": None}
+            final = {"hour": None, "final": True, "complete": True, "next": None}
+            assert look == {"reports": 2 * MINIMUM + 1, **final}
             text = (await here.done("GET", page, token=None, headers=cookie)).text
-            assert "Final: all 21 reports of the epoch, which has closed." in text
+            assert "Final: all 41 reports of the epoch, which has closed." in text
+
+    asyncio.run(run())
+
+
+def test_final_results_leave_out_too_few_since_the_last_look(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            path = await here.publish(WHOLE, **TERMS)
+            await send(here, WHOLE, 1, MINIMUM)
+            before = await counts(here, path)
+            await send(here, WHOLE, 5, MINIMUM - 1)
+            await here.close("e", path)
+            for _ in range(2):
+                assert await counts(here, path) == before
+                (epoch,) = (await here.done("GET", f"{path}/state")).json()["epochs"]
+                assert epoch["reports"] == MINIMUM and epoch["received"] == 2 * MINIMUM - 1
+                assert epoch["look"]["final"] and not epoch["look"]["complete"]
+                assert (await here.done("GET", f"{path}/results/e.csv")).content
+                while here.collector.store.fold(everything=True):
+                    pass
+            page = f"/surveys/{WHOLE.fingerprint}?wait=1"
+            cookie = {"cookie": f"lapwing={ANALYST}"}
+            text = (await here.done("GET", page, token=None, headers=cookie)).text
+            assert "Final: 20 reports. Too few came after these to be shown" in text
+            # An export holds all, and what is shown of it.
+            state = b"".join(here.collector.store.export(WHOLE.fingerprint))
+            await here.done("DELETE", path)
+            here.collector.store.import_([state])
+            here.collector.catalog.load()
+            assert await counts(here, path) == before
+            assert sum(here.counts(WHOLE)) == 2 * MINIMUM - 1
+
+    asyncio.run(run())
+
+
+def test_final_results_hide_who_was_hidden_before(tmp_path: Path) -> None:
+    """All at the end, minus the segments then, were the few of one segment at a look before."""
+
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            path = await here.publish(PARTS, **TERMS)
+            for segment, reports in ((1, 2), (2, 2)):
+                await send(here, PARTS, 0, reports * MINIMUM, segment=segment)
+            assert sum(await counts(here, path, "?segment=south")) == 2 * MINIMUM
+            await send(here, PARTS, 5, 2)
+            await send(here, PARTS, 0, 4 * MINIMUM, segment=1)
+            await counts(here, path)
+            await send(here, PARTS, 0, MINIMUM, segment=1)
+            await here.close("e", path)
+            whole = await counts(here, path)
+            shown = [
+                await here.ask("GET", f"{path}/tallies/e?segment={s}") for s in ("north", "south")
+            ]
+            assert [answer.status_code for answer in shown] == [403, 200]
+            assert sum(whole) == 9 * MINIMUM + 2
+
+    asyncio.run(run())
+
+
+def test_looks_at_two_epochs_do_not_show_a_remembered_report(tmp_path: Path) -> None:
+    """Whoever answers in two epochs sends the same report, so one minus the other is a joiner's."""
+    rappor = lw.Rappor(lw.Categories(8), 1, lifetime=2)
+    for survey in (labels_survey(remembered=True), lw.Survey("rounds", rappor)):
+        answers = survey.randomize([1] * (MINIMUM + 1))
+
+        async def run(survey: lw.Survey = survey, answers: lw.Reports = answers) -> None:
+            async with site(tmp_path) as here:
+                path = await here.publish(survey, **TERMS, epochs=("e", "f"))
+                for epoch, reports in (("e", answers[:-1]), ("f", answers)):
+                    batch = Batch.of(reports, survey=survey.fingerprint)
+                    assert (await here.send(batch, epoch=epoch)).status_code == 201
+                for epoch in ("e", "f"):
+                    for where in ("results", "tallies", "alarms"):
+                        answer = await here.ask("GET", f"{path}/{where}/{epoch}")
+                        assert (answer.status_code, problem(answer)) == (403, "too-few-reports")
+                        assert "nothing is shown of an epoch that takes" in answer.json()["detail"]
+                state = (await here.done("GET", f"{path}/state", token=ANALYST)).json()
+                assert [each["reports"] for each in state["epochs"]] == [None, None]
+                assert {each["text"] for each in state["epochs"]} == {"shown when it has closed"}
+                await here.close("e", path)
+                await here.done("GET", f"{path}/tallies/e")
+                assert (await here.ask("GET", f"{path}/tallies/f")).status_code == 403
+
+        asyncio.run(run())
+
+
+def test_an_epoch_that_is_extended_keeps_its_last_tenth(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            path = await here.publish(WHOLE, **TERMS)
+            times = {"closes": "2027-01-15T18:00:00Z"}
+            await here.done("PUT", f"{path}/epochs/e", json=times)
+            opened = {"opens": "2027-01-15T17:59:00Z", **times}
+            answer = await here.ask("PUT", f"{path}/epochs/e", json=opened)
+            assert (answer.status_code, "opens must stay" in answer.json()["detail"]) == (409, True)
+            (epoch,) = (await here.done("GET", f"{path}/epochs")).json()["epochs"]
+            assert (epoch["opens"], epoch["closes"]) == ("2027-01-15T08:00:00Z", times["closes"])
+            await send(here, WHOLE, 1, MINIMUM)
+            assert sum(await counts(here, path)) == MINIMUM
+            here.clock.now = NOON + 3600 * 9.9
+            await send(here, WHOLE, 2, MINIMUM)
+            assert sum(await counts(here, path)) == MINIMUM
 
     asyncio.run(run())
 

@@ -96,6 +96,8 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, st
             for survey in (FIRST, SECOND, OTHER, REMEMBERED, RARE):
                 await here.publish(survey, epochs=("e", "f"), minimum=100)
                 await fill(here, survey, VALUES[: 99 if survey == RARE else 100])
+                if survey == REMEMBERED:
+                    await here.close("e", f"/v1/surveys/{survey.fingerprint}")
             path = f"/v1/surveys/{one}/results/e"
             asked = {what: f"{path}?{query}" for what, query in questions.items()}
             asked["too few first"] = f"{path.replace(one, RARE.fingerprint)}?together={one}/e"

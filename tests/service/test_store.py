@@ -153,8 +153,14 @@ def test_epochs_only_go_forward(store: Store) -> None:
 
 def test_times_may_change_until_it_closes_and_the_state_stays(store: Store) -> None:
     publish(store)
-    assert not store.put_epoch(FP, StoredEpoch("w1", "planned", opens=5, closes=9))
-    assert store.epochs(FP) == [StoredEpoch("w1", "open", opens=5, closes=9)]
+    assert not store.put_epoch(FP, StoredEpoch("w1", "planned", closes=9))
+    assert store.epochs(FP) == [StoredEpoch("w1", "open", closes=9)]
+    with pytest.raises(ArgumentError, match="opens must stay"):
+        store.put_epoch(FP, StoredEpoch("w1", "planned", opens=5, closes=9))
+    assert store.put_epoch(FP, StoredEpoch("w2", "planned", opens=5))
+    store.set_epoch_state(FP, "w2", "open")
+    assert not store.put_epoch(FP, StoredEpoch("w2", "planned", closes=9))
+    assert store.epochs(FP)[-1] == StoredEpoch("w2", "open", opens=5, closes=9)
 
 
 @pytest.mark.parametrize("name", ["", "W1", "-a", "a b", "a" * 65, "ü", "a/b"])

@@ -184,18 +184,16 @@ async def show_health(request: Request) -> Response:
     tag="operations",
     query=None,
     description="Open to all where the setting `open_counters` is true. Only admins are told of "
-    "uploads at once, others after as many more reports as the largest minimum.",
+    "uploads and of other requests.",
     security=[{"role": []}],
     answers={200: AnswerSchema("Counters.", {"text/plain": {"type": "string"}})},
 )
 async def show_counters(request: Request) -> Response:
-    """Return the counters for Prometheus; to others than admins, those of uploads lag behind."""
+    """Return the counters for Prometheus; to others than admins, none that devices move."""
     collector = collector_of(request)
     if not collector.settings.open_counters:
         require_analyst(request)
-    admin = role_of(request, cookie=True) == "admin"
-    largest = max((kept.stored.minimum for kept in collector.catalog), default=1)
-    text = collector.counters.text(minimum=None if admin else largest)
+    text = collector.counters.text(admin=role_of(request, cookie=True) == "admin")
     return Response(text, headers=NOT_KEPT, media_type=counters.MEDIA_TYPE)
 
 

@@ -1,8 +1,8 @@
 """What a collector counts about itself, in the text format that Prometheus reads.
 
 Counts of all surveys together. Where there is one survey they are its own, and tell when a single
-person reported. So only an admin sees them as they are; others see those of uploads as they were
-when so many had come that none of them is told.
+person asked or reported. So whatever devices move is for an admin; others see how long decoding
+took.
 """
 
 from __future__ import annotations
@@ -61,8 +61,7 @@ class Counters:
         self.requests: Counter[int] = Counter()
         self.storing = Durations()
         self.decoding = Durations()
-        self._gauges: dict[str, tuple[str, str, Callable[[], float]]] = {}
-        self._frozen = (0, self._of_uploads())
+        self._watched: dict[str, tuple[str, str, Callable[[], float]]] = {}
 
     def watch(self, name: str, kind: str, help_text: str, read: Callable[[], float]) -> None:
         """Show a number that somebody else keeps.
@@ -71,49 +70,24 @@ class Counters:
         ----------
         name, help_text : str
         kind : {"gauge", "counter"}
-            A counter is of uploads.
         read : callable
             Returns it now.
         """
-        self._gauges[name] = (kind, help_text, read)
-        if not self.uploads:
-            self._frozen = (0, self._of_uploads())
+        self._watched[name] = (kind, help_text, read)
 
-    def text(self, *, minimum: int | None = None) -> str:
-        """Return everything, one number a line.
+    def text(self, *, admin: bool) -> str:
+        """Return them, one number a line.
 
         Parameters
         ----------
-        minimum : int, optional
-            What counts uploads or reports is shown as of a time since which fewer reports have
-            come. None: as it is now.
+        admin : bool
+            Whether an admin asks, who is told everything: else no number that a device moves.
         """
-        if minimum is None:
-            lines = self._of_uploads()
-        else:
-            if self.reports - self._frozen[0] >= minimum:
-                self._frozen = (self.reports, self._of_uploads())
-            lines = self._frozen[1]
-        lines = [
-            *lines,
-            "# HELP lapwing_requests_total Other requests by status.",
-            "# TYPE lapwing_requests_total counter",
-        ]
-        for status, number in sorted(self.requests.items()):
-            lines.append(f'lapwing_requests_total{{status="{status}"}} {number}')
-        lines += self._watched("gauge")
+        lines = self._of_devices() if admin else []
         lines += self.decoding.lines("lapwing_decoding_seconds", "Of one decode, waiting included.")
         return "\n".join(lines) + "\n"
 
-    def _watched(self, wanted: str) -> list[str]:
-        lines = []
-        for name, (kind, help_text, read) in self._gauges.items():
-            if kind == wanted:
-                lines += [f"# HELP {name} {help_text}", f"# TYPE {name} {kind}"]
-                lines.append(f"{name} {read():g}")
-        return lines
-
-    def _of_uploads(self) -> list[str]:
+    def _of_devices(self) -> list[str]:
         lines = [
             "# HELP lapwing_uploads_total Uploads by status and by the word of the answer.",
             "# TYPE lapwing_uploads_total counter",
@@ -124,8 +98,14 @@ class Counters:
             "# HELP lapwing_reports_total Reports in batches stored for the first time.",
             "# TYPE lapwing_reports_total counter",
             f"lapwing_reports_total {self.reports}",
-            *self._watched("counter"),
+            "# HELP lapwing_requests_total Other requests by status.",
+            "# TYPE lapwing_requests_total counter",
         ]
+        for status, number in sorted(self.requests.items()):
+            lines.append(f'lapwing_requests_total{{status="{status}"}} {number}')
+        for name, (kind, help_text, read) in self._watched.items():
+            lines += [f"# HELP {name} {help_text}", f"# TYPE {name} {kind}"]
+            lines.append(f"{name} {read():g}")
         return lines + self.storing.lines(
             "lapwing_storing_seconds", "From the last byte of an upload to its answer."
         )

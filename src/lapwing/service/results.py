@@ -288,6 +288,12 @@ class Results:
             raise malformed(
                 "surveys decoded together have no segment and no comparison; leave out both"
             )
+        if question.against not in (None, question.epoch) and kept.survey.answers != "fresh":
+            raise ProblemError(
+                Problem.CANNOT_BE_SAID,
+                "reports of this survey are about a person's first value in every epoch, even "
+                "if it changed, so a difference would show only who joined and who left",
+            )
         key = await self._key(kept, question.epoch, question.segment, looks)
         together = await self._together(key, question, looks)
         against, people = None, "same"
@@ -299,12 +305,6 @@ class Results:
             against = await self._key(kept, epoch, segment, looks)
             if against == key:
                 raise malformed("compare with another epoch or another segment")
-            if epoch != question.epoch and kept.survey.answers != "fresh":
-                raise ProblemError(
-                    Problem.CANNOT_BE_SAID,
-                    "reports of this survey are about a person's first value in every epoch, even "
-                    "if it changed, so a difference would show only who joined and who left",
-                )
             # Nobody is in two segments of one epoch. Anybody may be in two epochs, and those of a
             # segment are among everybody.
             if epoch == question.epoch and None not in (segment, question.segment):
@@ -341,11 +341,16 @@ class Results:
             )
         fingerprint, minimum = kept.stored.fingerprint, kept.stored.minimum
         look = looks.get((fingerprint, epoch)) or await self.look(kept, epoch)
-        if look is None and rests(kept.epochs[epoch], self._clock()):
+        answers = kept.survey.answers
+        if look is None and rests(kept.epochs[epoch], self._clock(), answers=answers):
             raise ProblemError(
                 Problem.TOO_FEW,
                 "no first look is taken before the epoch has opened, in the last tenth of its time "
-                "and in its grace; its results come when it has closed",
+                "and in its grace; its results come when it has closed"
+                if answers == "fresh"
+                else "devices send reports about the same answer in every epoch of this survey, so "
+                "nothing is shown of an epoch that takes reports; its results come when it has "
+                "closed",
                 more={"minimum": minimum},
             )
         if look is None or look.total < minimum:
@@ -401,6 +406,10 @@ class LookDocument(TypedDict):
         Meta(description="In the hour from then it was taken; null: final."),
     ]
     final: bool
+    complete: Annotated[
+        bool,
+        Meta(description="Whether all reports are in it; false and final: the last few are not."),
+    ]
     next: Annotated[
         str | None, Meta(description="When the next one is taken, in words; null: final.")
     ]
@@ -421,6 +430,7 @@ def look_document(look: Look, kept: KeptSurvey, epoch: str, *, now: float) -> Lo
         "reports": look.total,
         "hour": to_text(look.hour),
         "final": look.final,
+        "complete": look.final and look.complete,
         "next": None if look.final else _next(kept, epoch, now),
     }
 
@@ -429,7 +439,7 @@ def _next(kept: KeptSurvey, epoch: str, now: float) -> str:
     """Return when the next look is taken, by the terms of the survey and the epoch alone."""
     stored, minimum = kept.epochs[epoch], kept.stored.minimum
     closed = "when the epoch has closed"
-    if rests(stored, now):
+    if rests(stored, now, answers=kept.survey.answers):
         return closed
     more = f"after {count_text(minimum)} more reports"
     if kept.segments:

@@ -32,6 +32,7 @@ from asyncio.events import TimerHandle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 import uvicorn
@@ -61,8 +62,24 @@ HEADER_LINES = 100
 WAITING_REQUESTS = 8
 """Requests of one connection that wait behind the one that is being answered."""
 
+PIECE_BYTES = 256
+SHORT_BYTES = 2**15
+"""Pieces of a body (chunks, or what came at once) have 256 bytes each on average, or lack at most
+so many in all: a piece of one byte takes as long to read as one of many."""
+
 LINGER_SECONDS = 1.0
 """From a refusal to the end of its connection, so that the client can read it."""
+
+
+_LONG_HEADERS = ProblemError(
+    Problem.HEADERS_TOO_LARGE,
+    f"a request may have {HEADER_LINES} header lines of {HEADER_BYTES} bytes together",
+)
+
+_SMALL_PIECES = ProblemError(
+    Problem.MALFORMED_REQUEST,
+    f"the pieces of a body must have {PIECE_BYTES} bytes on average; send it at once",
+)
 
 
 class Connection(HttpToolsProtocol):
@@ -82,6 +99,8 @@ class Connection(HttpToolsProtocol):
         self._quiet_bytes = 0
         self._progress = False
         self._refused = False
+        self._short_bytes = 0
+        self._problem = _LONG_HEADERS
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, and wait for a first byte no longer than for a further request."""
@@ -122,19 +141,24 @@ class Connection(HttpToolsProtocol):
         """Begin to answer, unless it was too much or too many wait already."""
         self._in_headers = False
         self._progress = True
+        self._short_bytes = 0
         if len(self.url) > HEADER_BYTES or len(self.pipeline) >= WAITING_REQUESTS:
             self._stop_parsing()
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Take a piece of a body."""
+        """Take a piece of a body, while they are not too small."""
         self._progress = True
+        self._short_bytes += PIECE_BYTES - len(body)
+        if self._short_bytes > SHORT_BYTES:
+            self._problem = _SMALL_PIECES
+            self._stop_parsing()
         super().on_body(body)
 
     def _stop_parsing(self) -> None:
         """End what is parsed now: the rest of it would take as long as it is made to."""
         self._refused = True
-        raise ValueError("too many header lines, or requests that wait")
+        raise ValueError("too many header lines, small pieces, or requests that wait")
 
     def send_400_response(self, msg: str) -> None:
         """Say what is wrong with a request that cannot be parsed."""
@@ -163,7 +187,7 @@ class Connection(HttpToolsProtocol):
             self._timer = self.loop.call_later(HEADER_SECONDS, self._close)
 
     def _refuse(self) -> None:
-        """Read no more, say that the headers are too long unless answers are under way, and end.
+        """Read no more, say why unless answers are under way, and end.
 
         The end comes a moment later: whoever does this comes again at once.
         """
@@ -173,12 +197,14 @@ class Connection(HttpToolsProtocol):
             return
         self.transport.pause_reading()
         self._timer = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
+        in_body = self._problem is _SMALL_PIECES and not self.pipeline
         if self.cycle is not None and not self.cycle.response_complete:
-            return
-        problem = ProblemError(
-            Problem.HEADERS_TOO_LARGE,
-            f"a request may have {HEADER_LINES} header lines of {HEADER_BYTES} bytes together",
-        )
+            # Whoever waits for the rest of this very body has not answered.
+            if not in_body or self.cycle.response_started:
+                return
+        elif in_body:
+            return  # it was answered before the rest of it came
+        problem = self._problem
         body = problem.body()
         lines = [
             *problem.headers(),
@@ -186,7 +212,8 @@ class Connection(HttpToolsProtocol):
             (b"connection", b"close"),
         ]
         head = b"".join(name + b": " + value + b"\r\n" for name, value in lines)
-        self.transport.write(b"HTTP/1.1 431 Request Header Fields Too Large\r\n" + head + b"\r\n")
+        status = f"HTTP/1.1 {problem.status} {HTTPStatus(problem.status).phrase}\r\n"
+        self.transport.write(status.encode() + head + b"\r\n")
         self.transport.write(body)
 
     def _stop_timer(self) -> None:

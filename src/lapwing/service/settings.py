@@ -71,7 +71,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     secure_cookies : bool
         Whether the pages' cookie is for HTTPS only: true behind a proxy that ends TLS.
     open_counters : bool
-        Whether everybody who reaches the port may read ``/metrics``, without a token.
+        Whether everybody who reaches the port may read what ``/metrics`` tells an analyst, without
+        a token.
     """
 
     database: str = "collector.sqlite"

@@ -491,7 +491,8 @@ class SurveyLife:
 def _ended(epoch: StoredEpoch, now: int, *, last: bool) -> StoredEpoch:
     """Return an epoch that closes now; when it is the last of it, its grace is over, too."""
     # One that was to open later never did.
-    opens = None if epoch.opens is not None and epoch.opens > now else epoch.opens
+    never = epoch.state == "planned" and epoch.opens is not None and epoch.opens > now
+    opens = None if never else epoch.opens
     closes = now if epoch.closes is None else min(epoch.closes, now)
     if opens is not None:
         closes = max(closes, opens + 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from functools import partial
 from typing import Annotated, Any, NotRequired, TypedDict, cast
 
@@ -14,13 +13,12 @@ from lapwing.service.catalog import Catalog, KeptSurvey
 from lapwing.service.collector import Collector
 from lapwing.service.problem_answers import Count
 from lapwing.service.results import LookDocument, look_document
-from lapwing.service.storage.looks import final_look, rests
+from lapwing.service.storage.looks import rests
 from lapwing.service.storage.store import (
     Look,
     StoredEpoch,
     StoredSurvey,
     SurveyState,
-    Total,
     UploadRule,
 )
 from lapwing.service.survey_life import EpochDocument, epoch_document
@@ -154,14 +152,11 @@ async def state_document(collector: Collector, kept: KeptSurvey, *, admin: bool)
         Whether an admin asks.
     """
     fingerprint, store = kept.stored.fingerprint, collector.store
-    totals = await collector.ask_store(partial(store.totals, fingerprint))
-    epochs = []
-    for epoch in kept.epochs.values():
-        if epoch.state == "closed":
-            look: Look | None = _final_look(epoch, kept, totals)
-        else:
-            look = await collector.results.look(kept, epoch.name)
-        epochs.append(_epoch(epoch, kept, look, now=collector.clock()))
+    looks = [await collector.results.look(kept, name) for name in kept.epochs]
+    epochs = [
+        _epoch(epoch, kept, look, now=collector.clock())
+        for epoch, look in zip(kept.epochs.values(), looks, strict=True)
+    ]
     document: StateDocument = {
         **_head(kept),
         "upload_tokens": None,
@@ -176,7 +171,7 @@ async def state_document(collector: Collector, kept: KeptSurvey, *, admin: bool)
     for one in await collector.ask_store(partial(store.refused, fingerprint)):
         reasons.setdefault(one.epoch, {})[one.reason] = one.number
     received: Counter[str] = Counter()
-    for each in totals:
+    for each in await collector.ask_store(partial(store.totals, fingerprint)):
         received[each.epoch] += each.reports
     for shown in epochs:
         shown["received"] = received[shown["name"]]
@@ -186,16 +181,6 @@ async def state_document(collector: Collector, kept: KeptSurvey, *, admin: bool)
         document["upload_tokens"] = {"unused": tokens.unused, "used": tokens.used}
     document["refused"] = reasons[""]
     return document
-
-
-def _final_look(epoch: StoredEpoch, kept: KeptSurvey, totals: Iterable[Total]) -> Look:
-    counts = dict.fromkeys(kept.segments, 0)
-    for each in totals:
-        if each.epoch == epoch.name:
-            counts[each.segment] = counts.get(each.segment, 0) + each.reports
-    minimum = kept.stored.minimum
-    least = max(minimum, kept.survey.segment_minimum) if kept.segments else None
-    return final_look(0, counts, minimum=minimum, least=least)
 
 
 def _epoch(epoch: StoredEpoch, kept: KeptSurvey, look: Look | None, *, now: float) -> CountedEpoch:
@@ -211,7 +196,8 @@ def _epoch(epoch: StoredEpoch, kept: KeptSurvey, look: Look | None, *, now: floa
         "refused": None,
     }
     document = cast(CountedEpoch, counts_and_times)
-    if look is None and rests(epoch, now) and epoch.state != "planned":
+    resting = rests(epoch, now, answers=kept.survey.answers)
+    if look is None and resting and epoch.state != "planned":
         document["text"] = "shown when it has closed"
     if kept.segments:
         least = max(minimum, kept.survey.segment_minimum)

@@ -57,10 +57,18 @@ def look_in_words(look: Mapping[str, Any]) -> str:
     As of 2,000 reports, between 2027-01-15 08:00 and 09:00 UTC
     Later reports are not in it
     The next look comes when it has closed.
-    >>> look_in_words({"reports": 2001, "final": True, "hour": None, "next": None})
+    >>> final = {"reports": 2001, "final": True, "complete": True, "hour": None, "next": None}
+    >>> look_in_words(final)
     'Final: all 2,001 reports of the epoch, which has closed.'
+    >>> look_in_words({**final, "complete": False})
+    'Final: 2,001 reports. Too few came after these to be shown, and the epoch has closed.'
     """
     reports = count_text(look["reports"])
+    if look["final"] and not look["complete"]:
+        return (
+            f"Final: {reports} reports. Too few came after these to be shown, and the epoch has "
+            "closed."
+        )
     if look["final"]:
         return f"Final: all {reports} reports of the epoch, which has closed."
     day, hour = look["hour"][:10], int(look["hour"][11:13])

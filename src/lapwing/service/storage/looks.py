@@ -28,39 +28,13 @@ class SegmentLook(NamedTuple):
     """Its reports at the last look that showed it; 0 where none did."""
 
 
-def shown_segments(counts: Mapping[str, int], *, minimum: int) -> set[str]:
-    """Return the segments of a closed epoch whose reports may be shown.
-
-    Parameters
-    ----------
-    counts : mapping of str to int
-        Reports of each segment; the sum is known, too.
-    minimum : int
-        Reports that a segment needs.
-
-    Notes
-    -----
-    What is hidden is the sum minus what is shown. So as long as the hidden ones together hold fewer
-    reports than the minimum, the smallest that is shown is hidden, too.
-
-    Examples
-    --------
-    >>> sorted(shown_segments({"north": 40, "south": 30, "other": 5}, minimum=10))
-    ['north']
-    >>> sorted(shown_segments({"north": 40, "south": 30, "other": 0}, minimum=10))
-    ['north', 'south']
-    """
-    shown = {name for name, reports in counts.items() if reports >= minimum}
-    while shown:
-        hidden = sum(reports for name, reports in counts.items() if name not in shown)
-        if hidden == 0 or hidden >= minimum:
-            break
-        shown.remove(min(shown, key=lambda name: (counts[name], name)))
-    return shown
-
-
 def next_look(
-    before: Mapping[str, SegmentLook], counts: Mapping[str, int], *, minimum: int, least: int | None
+    before: Mapping[str, SegmentLook],
+    counts: Mapping[str, int],
+    *,
+    minimum: int,
+    least: int | None,
+    last: bool = False,
 ) -> set[str] | None:
     """Return the segments that a new look shows; None while there must be no new look.
 
@@ -74,30 +48,34 @@ def next_look(
         More reports that the whole needs.
     least : int, optional
         More reports that a segment needs, at least `minimum`. None: the survey has no segments.
+    last : bool
+        Whether the epoch has closed, so that nothing is gained by waiting for a better look.
 
     Notes
     -----
     **Rule.** A look needs `minimum` more reports than the last one. While some segment has more
-    reports, but fewer than `least` more, it also needs as many new reports as there were. It shows
-    a segment that has `least` more reports, and one that the last look showed and that has no more.
-    The others are hidden. Together they must have `least` more reports; or no more, while no
-    segment is shown again that the last look hid; or nobody at all since they were last shown. If
-    they do not, the look hides the segment with the fewest more reports, too.
+    reports, but fewer than `least` more, a look before the last one also needs as many new reports
+    as there were. It shows a segment that has `least` more reports, and one that the last look
+    showed and that has no more. The others are hidden. Together they must have `least` more
+    reports, or all that came; or no more, while no segment is shown again that the last look hid;
+    or nobody at all since they were last shown. If they do not, the look hides the segment with the
+    fewest more reports, too.
 
-    **Privacy.** No linear combination of what all looks have shown concerns fewer than `minimum`
-    people, unless it concerns nobody. *Proof.* Call the people of segment s who came between looks
-    j - 1 and j the cell (s, j). A combination has a coefficient a(j) for the growth of the whole at
-    look j, and b(s, I) for the growth of s over I, the looks since s was last shown. The cell
-    (s, j) has the coefficient a(j) + b(s, I), and a(j) after the last look that showed s. Take the
-    last look L. A segment shown at L - 1 and L is a cell of its own, which is empty or of `least`
-    people. A segment shown at L and hidden at L - 1 has `least` people in (s, L), so its b is -a(L)
-    or we are done. The cells (s, L) of hidden segments have the coefficient a(L). If they have
-    `least` people together, a(L) is 0 or we are done. If they have nobody since they were last
+    **Privacy.** No linear combination of what all looks have shown, the last one included, concerns
+    fewer than `minimum` people, unless it concerns nobody. This is about one epoch whose reports
+    each come once. *Proof.* Call the people of segment s who came between looks j - 1 and j the
+    cell (s, j). A combination has a coefficient a(j) for the growth of the whole at look j, and
+    b(s, I) for the growth of s over I, the looks since s was last shown. The cell (s, j) has the
+    coefficient a(j) + b(s, I), and a(j) after the last look that showed s. Take the last look L. A
+    segment shown at L - 1 and L is a cell of its own, which is empty or of `least` people. A
+    segment shown at L and hidden at L - 1 has `least` people in (s, L), so its b is -a(L) or we are
+    done. The cells (s, L) of hidden segments have the coefficient a(L). If they have `least` people
+    together, or all of the look, a(L) is 0 or we are done. If they have nobody since they were last
     shown, adding a constant to all a(j) changes no cell that has people, so let a(L) be 0. Then
     what remains is a combination of the looks before L, in which the segments that L showed again
-    are hidden: use induction. If the hidden ones have no more people and no segment is shown
-    again, no cell at L with people has a coefficient, and the same holds. Where no segment is
-    shown, the hidden ones have the `minimum` more reports of the whole.
+    are hidden: use induction. If the hidden ones have no more people and no segment is shown again,
+    no cell at L with people has a coefficient, and the same holds. Where no segment is shown, the
+    hidden ones have the `minimum` more reports of the whole.
     `tests/service/test_looks.py` checks all sequences of looks at small epochs.
 
     Examples
@@ -118,7 +96,7 @@ def next_look(
         return None
     if least is None:
         return set()
-    if grown < old and any(0 < each < least for each in more.values()):
+    if not last and grown < old and any(0 < each < least for each in more.values()):
         return None
     shown = {
         name
@@ -129,20 +107,34 @@ def next_look(
     growth = sum(more[name] for name in hidden)
     again = any(not parts[name].visible for name in shown)
     unseen = sum(counts[name] - parts[name].last_shown for name in hidden)
-    if shown and (0 < growth < least or (growth == 0 and again and unseen > 0)):
+    if shown and (0 < growth < min(least, grown) or (growth == 0 and again and unseen > 0)):
         grew = [name for name in shown if more[name] > 0]
         shown.remove(min(grew, key=lambda name: (more[name], name)))
     return shown
 
 
-def rests(epoch: StoredEpoch, now: float) -> bool:
+def rests(epoch: StoredEpoch, now: float, *, answers: str) -> bool:
     """Return whether an epoch gets no new look before it has closed.
 
-    The final results minus the last look are those who came between. So the last look is never
-    just before a planned end: not in the last tenth of the time, and not in the grace.
+    Parameters
+    ----------
+    epoch : StoredEpoch
+    now : float
+        Seconds since 1970.
+    answers : str
+        As `Survey.answers`.
+
+    Notes
+    -----
+    The final results leave out the reports since the last look if these are fewer than the minimum.
+    So that they seldom are, the last look is not just before a planned end: not in the last tenth
+    of the time, and not in the grace.
+
+    Devices that remember send the same report in every epoch, so looks at two open epochs would
+    tell of the few who reported in one of them. Such an epoch is shown once, when it has closed.
     """
     end = last_look(epoch)
-    return epoch.state != "open" or (end is not None and now >= end)
+    return answers != "fresh" or epoch.state != "open" or (end is not None and now >= end)
 
 
 def last_look(epoch: StoredEpoch) -> int | None:
@@ -152,21 +144,34 @@ def last_look(epoch: StoredEpoch) -> int | None:
     return epoch.closes - (epoch.closes - epoch.opens) // LAST_PART
 
 
-def final_look(epoch: int, counts: Mapping[str, int], *, minimum: int, least: int | None) -> Look:
-    """Return what is shown of a closed epoch: all that it has, in the segments that may be shown.
+def final_look(
+    epoch: int,
+    before: Mapping[str, SegmentLook],
+    counts: Mapping[str, int],
+    *,
+    minimum: int,
+    least: int | None,
+) -> Look:
+    """Return what is shown of a closed epoch: a last look, or the one before if that cannot be.
 
     Parameters
     ----------
     epoch : int
         Its number.
-    counts : mapping of str to int
-        Reports of each segment.
-    minimum, least : int
+    before, counts, minimum, least
         As of :func:`next_look`.
+
+    Notes
+    -----
+    The reports since the last look are left out for good if they are fewer than the minimum: the
+    final results minus that look would be these few.
     """
-    enough = least is not None and sum(counts.values()) >= minimum
-    visible = shown_segments(counts, minimum=least or 0) if enough else ()
-    return Look(epoch, counts, frozenset(visible))
+    shown = next_look(before, counts, minimum=minimum, least=least, last=True)
+    if shown is None and before:
+        shown = {name for name, part in before.items() if part.visible}
+        former = {name: part.reports for name, part in before.items()}
+        return Look(epoch, former, frozenset(shown), complete=former == dict(counts))
+    return Look(epoch, counts, frozenset(shown or ()))
 
 
 def kept_parts(transaction: Transaction, epoch: int, counting: Counting) -> dict[str, SegmentLook]:

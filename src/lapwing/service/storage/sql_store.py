@@ -8,6 +8,7 @@ token: a device that repeats a stored batch hears that it is stored, though the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import get_args
@@ -271,14 +272,16 @@ class Store:
     def put_epoch(self, survey: str, epoch: StoredEpoch) -> bool:
         """Keep an epoch, or change its times; return whether it is new.
 
-        The state of one that exists is left alone. ArgumentError when the name is not legal or
-        was that of an epoch that was deleted, or the epoch is closed.
+        The state of one that exists is left alone, and once it has opened also the time at which
+        it did: which look is the last depends on that. ArgumentError when the name is not legal or
+        was that of an epoch that was deleted, or the epoch is closed, or has opened at another time
+        than is said.
         """
         check_epoch(epoch)
         with self._driver.writing() as transaction:
             key, _ = self._survey(transaction, survey, self._driver.alone)
             found = transaction.rows(
-                "SELECT key, state FROM epochs WHERE survey = ?1 AND name = ?2"
+                "SELECT key, state, opens FROM epochs WHERE survey = ?1 AND name = ?2"
                 + self._driver.alone,
                 key,
                 epoch.name,
@@ -286,8 +289,16 @@ class Store:
             if not found:
                 self._insert_epoch(transaction, survey, key, epoch)
                 return True
-            if found[0][1] == "closed":
+            state, opened = found[0][1:]
+            if state == "closed":
                 raise ArgumentError("a closed epoch must stay as it is; make one of another name")
+            if state != "planned":
+                if epoch.opens not in (None, opened):
+                    raise ArgumentError(
+                        "opens must stay as it is once the epoch has opened; leave it out"
+                    )
+                epoch = replace(epoch, opens=opened)
+                check_epoch(epoch)
             transaction.run(
                 "UPDATE epochs SET opens = ?1, closes = ?2, grace_seconds = ?3 WHERE key = ?4",
                 epoch.opens,
@@ -420,8 +431,7 @@ class Store:
         survey, epoch : str
         segment : str, optional
         shown : bool
-            Whether it is that of the last look, where the epoch has not closed: else of all reports
-            that there are.
+            Whether it is that of what is shown (:meth:`look`): else of all reports that there are.
 
         Raises
         ------
@@ -436,7 +446,7 @@ class Store:
                 where += " AND segment = ?2"
                 arguments.append(counting.segment(segment))
             tables = [f"folded{where}", f"deltas{where}"]
-            if shown and place.epoch_state != "closed":
+            if shown and not self._all_shown(transaction, place, counting):
                 tables = [f"folded{where} AND look = 1"]
             rows = [
                 Row(reports, form, bytes(body))
@@ -450,22 +460,26 @@ class Store:
     def look(self, survey: str, epoch: str, *, now: float) -> Look | None:
         """Return what is shown of an epoch; None while nothing is.
 
-        Of a closed epoch that is everything. Before, it is the last look: a new one is taken here
-        if there may be one. It is the same for all collectors of a database.
+        That is the last look. Before the epoch has closed, a new one is taken here if there may be
+        one. It is the same for all collectors of a database.
         """
         with self._driver.reading() as transaction:
             place = self._place(transaction, survey, epoch)
             counting = self._counting(transaction, survey)
             minimum, stored = self._terms(transaction, place)
-            counts = live_counts(transaction, place.epoch, counting)
-            least = counting.least(minimum)
             if stored.state == "closed":
-                return final_look(place.epoch, counts, minimum=minimum, least=least)
+                return self._final(transaction, place, counting)
+            answers = counting.survey.answers
+            if answers != "fresh":
+                return None
             look = kept_look(transaction, place.epoch, counting)
+            if rests(stored, now, answers=answers):
+                return look
+            counts = live_counts(transaction, place.epoch, counting)
             before = kept_parts(transaction, place.epoch, counting)
-            due = next_look(before, counts, minimum=minimum, least=least) is not None
-        if not due or rests(stored, now):
-            return look
+            least = counting.least(minimum)
+            if next_look(before, counts, minimum=minimum, least=least) is None:
+                return look
         with self._driver.writing() as transaction:
             # While this row is locked nobody adds to the epoch, folds it, or looks at it.
             transaction.rows(
@@ -474,6 +488,23 @@ class Store:
             if self._terms(transaction, place)[1].state == "open":
                 take_look(transaction, place.epoch, counting, minimum=minimum, now=now)
             return kept_look(transaction, place.epoch, counting)
+
+    def _all_shown(self, transaction: Transaction, place: Place, counting: Counting) -> bool:
+        """Return whether what is shown of an epoch is all that there is."""
+        return place.epoch_state == "closed" and (
+            self._final(transaction, place, counting).complete
+        )
+
+    def _final(self, transaction: Transaction, place: Place, counting: Counting) -> Look:
+        """Return what is shown of a closed epoch."""
+        minimum, _ = self._terms(transaction, place)
+        return final_look(
+            place.epoch,
+            kept_parts(transaction, place.epoch, counting),
+            live_counts(transaction, place.epoch, counting),
+            minimum=minimum,
+            least=counting.least(minimum),
+        )
 
     def _terms(self, transaction: Transaction, place: Place) -> tuple[int, StoredEpoch]:
         """Return the minimum of an epoch's survey, and the epoch."""

@@ -89,7 +89,7 @@ def _documents(
     )
     for epoch, *values in epochs:
         yield {"epoch": dict(zip(_EPOCH_KEYS, values, strict=True))}
-        look = None if values[1] == "closed" else kept_look(transaction, epoch, counting)
+        look = kept_look(transaction, epoch, counting)
         if look is not None:
             parts = kept_parts(transaction, epoch, counting)
             segments = {name: part._asdict() for name, part in parts.items()}
@@ -282,8 +282,8 @@ class _Import:
         epoch, counting = self._filled(), self._counting
         labels = {*counting.segments, counting.label(NO_SEGMENT)}
         require(said["segments"], labels, name="the segments of a look")
-        if epoch.look is not None or epoch.rows or epoch.state not in ("open", "grace"):
-            raise FormatError("a look must come once, first, in an epoch that takes reports")
+        if epoch.look is not None or epoch.rows or epoch.state == "planned":
+            raise FormatError("a look must come once, first, in an epoch that has opened")
         check_whole("hour", said["hour"], low=0, high=LATEST)
         parts = {}
         for name, one in said["segments"].items():

@@ -120,7 +120,9 @@ class Look(NamedTuple):
     visible: frozenset[str]
     """The segments that may be shown; whether the whole may be, its minimum says."""
     hour: int | None = None
-    """The hour in which the look was taken, in seconds since 1970; None: final, of all reports."""
+    """The hour in which the look was taken, in seconds since 1970; None: final."""
+    complete: bool = True
+    """Whether a final look has all reports: it leaves out too few since the look before."""
 
     @property
     def total(self) -> int:
