@@ -11,6 +11,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 
@@ -63,6 +64,20 @@ def pytest_terminal_summary(
     terminalreporter.write_line(
         f"DID NOT RUN: {len(skipped) - whole} tests{files}. Not here: {causes}", red=True, bold=True
     )
+
+
+_COMPUTED_ONCE = re.compile(r'scope="module"|^@(functools\.)?(lru_)?cache\b', re.MULTILINE)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the tests of a file in one process where they share what is computed once."""
+    sharing: dict[Path, bool] = {}
+    for item in items:
+        if item.path not in sharing:
+            source = item.path.read_text("utf-8") if item.path.suffix == ".py" else ""
+            sharing[item.path] = _COMPUTED_ONCE.search(source) is not None
+        if sharing[item.path] and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.name))
 
 
 PROGRAMS = {"chromium", "java", "node", "nodejs", "initdb", "pg_ctl", "curl", "cc", "gcc", "clang"}
