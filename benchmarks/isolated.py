@@ -1,8 +1,8 @@
 """One benchmark in a process of its own; started by the runner, not by hand.
 
-    python -m benchmarks.isolated NAME FILE full|quick
+    python -m benchmarks.isolated NAME FILE full|quick [SETTINGS]
 
-Writes what was measured, or why it could not be, to FILE.
+SETTINGS are a JSON object of those to change. Writes what was measured, or why it could not be, to FILE.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def script(name: str) -> Any:
 
 def main() -> None:
     """Measure one benchmark."""
-    name, file, mode = sys.argv[1:]
+    name, file, mode, *changed = sys.argv[1:]
     for key, value in ENVIRONMENT.items():
         if os.environ.get(key, "") != value:
             raise SystemExit(f"start this through `python -m benchmarks`: {key} must be {value!r}")
@@ -59,6 +59,8 @@ def main() -> None:
 
     module = script(name)
     settings = module.QUICK if mode == "quick" else module.FULL
+    if changed:
+        settings = settings | json.loads(changed[0])
     wall = time.perf_counter()
     try:
         measured = module.measure(**settings)

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,7 @@ BENCHMARKS = {
     "accuracy/central_dictionaries": "its figures 9, 26, 27 (needs the data folder)",
     "accuracy/central_sites": "its figures 6, 7, 20-23: sites, rounds (needs the data folder)",
     "accuracy/central_real": "its figure 19: Airbnb and a yaw angle (needs the data folder)",
+    "accuracy/fewer_repeats": "claims of all five papers judged again with a quarter of the repeats",
     "accuracy/fresh_seeds": "claims of all five papers judged again with another seed",
     "speed/randomizers": "randomize and tally a million people",
     "speed/categorical": "hashing, Hadamard response, subsets; a scan of 2^32 values",
@@ -125,8 +126,15 @@ def _meant(name: str, known: str) -> bool:
     return known == wanted or f"{place(known)}/".startswith(f"{wanted}/")
 
 
-def run(name: str, *, quick: bool = False) -> dict[str, Any] | None:
+def run(
+    name: str, *, quick: bool = False, changed: Mapping[str, Any] | None = None
+) -> dict[str, Any] | None:
     """Run one benchmark and return its result, which is not kept yet; None if it was skipped.
+
+    Parameters
+    ----------
+    changed : mapping, optional
+        Settings to use instead of those of the script.
 
     Raises
     ------
@@ -144,6 +152,7 @@ def run(name: str, *, quick: bool = False) -> dict[str, Any] | None:
             [
                 *(sys.executable, "-m", "benchmarks.isolated"),
                 *(name, str(file), "quick" if quick else "full"),
+                *([json.dumps(dict(changed))] if changed else []),
             ],
             cwd=machine.ROOT,
             env={**os.environ, **ENVIRONMENT},

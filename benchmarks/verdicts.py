@@ -6,13 +6,16 @@ mean of the paired differences in units of its own standard error (as many stand
 normal law as Student's law gives the same chance, for a few repeats err more than many).
 
 =============  =====================================================================================
-contradicted   a cell fails it by more than 2 standard errors, raised so that a claim of many
+contradicted   a cell fails it by more than 2.5 standard errors, raised so that a claim of many
                comparisons is wrongly contradicted as seldom as one of a single comparison
                (Bonferroni); a claim about *most* cells: half of them or more fail it by 2
 holds          no cell fails it by 2 standard errors, and more than half of them meet it by 2;
                a claim about *most* cells: more than half meet it by 2
 undecided      the rest
 =============  =====================================================================================
+
+Between 2 and 2.5 lies a zone of *undecided*: with one limit for both, a cell near it would turn a
+sentence from *holds* to *contradicted* with the seed.
 
 What is no comparison of two means ("the best width does not fall") is judged by repeats drawn anew
 from those measured (the bootstrap): the share of draws in which it fails takes the place of the
@@ -38,7 +41,10 @@ VERDICTS = (HOLDS, CONTRADICTED, IN_SOME, UNDECIDED, NOT_MEASURED)
 LIMIT = 2.0
 """Standard errors beyond which a difference is one."""
 
-DRAWS = 2000
+AGAINST = 2.5
+"""Standard errors beyond which one cell contradicts a claim of every cell."""
+
+DRAWS = 4000
 """Bootstrap draws of a statement that is no comparison of two means."""
 
 
@@ -121,13 +127,15 @@ def resampled(
         size: rng.integers(size, size=(DRAWS, size))
         for size in sorted({v.size for v in values.values()})
     }
+    if any(np.isnan(kept).any() for kept in values.values()):
+        return Cell(math.nan)
     means = [kept[chosen[kept.size]].mean(axis=1) for kept in values.values()]
     # All numbers of Python at once: to take each from its array is most of the time of the pages.
     yes = sum(
         bool(holds(dict(zip(values, drawn, strict=True))))
         for drawn in np.column_stack(means).tolist()
     )
-    # Half a draw is added to each side: from 2000 draws nothing is known for certain.
+    # Half a draw is added to each side: from so many draws nothing is known for certain.
     return Cell(float(special.ndtri((yes + 0.5) / (DRAWS + 1))))
 
 
@@ -195,14 +203,14 @@ class Claim:
     def counts(self) -> tuple[int, int, int]:
         """Return how many cells meet it, fail it, and nearly fail it.
 
-        A cell fails a claim of every cell beyond the limit raised for all its comparisons, as the
-        verdict says; beyond that of the cell alone it nearly does.
+        A cell fails a claim of every cell beyond :data:`AGAINST` raised for all its comparisons,
+        as the verdict says; beyond the limit of the cell alone it nearly does.
         """
         met = sum(cell.met for cell in self.cells)
         failed = sum(cell.failed for cell in self.cells)
         if self.most:
             return met, failed, 0
-        bound = _raised(sum(cell.comparisons for cell in self.cells))
+        bound = _raised(sum(cell.comparisons for cell in self.cells), AGAINST)
         beyond = sum(cell.toward < -bound for cell in self.cells)
         return met, beyond, failed - beyond
 
@@ -261,9 +269,9 @@ def sentences(claims: Iterable[Claim]) -> list[Sentence]:
 
 
 @cache
-def _raised(comparisons: int) -> float:
-    """Return the limit at which so many comparisons together err as seldom as one at `LIMIT`."""
-    return float(-special.ndtri(special.ndtr(-LIMIT) / comparisons))
+def _raised(comparisons: int, limit: float = LIMIT) -> float:
+    """Return the limit at which so many comparisons together err as seldom as one at `limit`."""
+    return float(-special.ndtri(special.ndtr(-limit) / comparisons))
 
 
 def _standard_errors(differences: np.ndarray) -> float:

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmarks.accuracy.papers import fresh_seeds, judged
+from benchmarks.__main__ import main
+from benchmarks.accuracy.papers import fewer_repeats, fresh_seeds, judged, judged_again
 from benchmarks.verdicts import (
     CONTRADICTED,
     HOLDS,
@@ -44,8 +45,8 @@ def paper(monkeypatch):
     module = SimpleNamespace(
         claims=claims, measure=measure, FULL={"repeats": 30, "seed": 0}, TITLE="Made up"
     )
-    kept = {"measured": measure(repeats=30, seed=0)}
-    for where in (judged, fresh_seeds):
+    kept = {"measured": measure(repeats=30, seed=0), "seconds": {"cpu": 1.0}}
+    for where in (judged, judged_again):
         monkeypatch.setattr(where, "script", lambda name: module)
         monkeypatch.setattr(where, "results", SimpleNamespace(read=lambda name: kept))
     monkeypatch.setattr(judged, "BENCHMARKS", {NAME: ""})
@@ -93,7 +94,7 @@ def test_marks_are_filled_by_place_and_only_they(paper):
 
 
 def test_a_verdict_that_turns_with_the_seed_is_counted(paper):
-    settings = {"divided": 3, "least": 8, "only": [NAME]}
+    settings = {"divided": 3, "least": 8, "only": [NAME], "at_once": 1}
     same = fresh_seeds.measure(seed=1, **settings)
     assert [(one["kept"], one["again"]) for one in same["claims"]] == [
         ("holds", "holds"),
@@ -102,18 +103,76 @@ def test_a_verdict_that_turns_with_the_seed_is_counted(paper):
         ("holds", "holds"),
         ("contradicted", "contradicted"),
     ]
-    assert ": 0 of 5 did" in fresh_seeds.section(same, {"seed": 1, **settings})
-    turned = fresh_seeds.measure(seed=13, **settings)
-    text = fresh_seeds.section(turned, {"seed": 13, **settings})
-    assert ": 1 of 5 did" in text and "*It is less.* holds, then contradicted" in text
+    assert "; 0 of 5 (0.0 %) did" in fresh_seeds.section(same, {"seed": 1, **settings})
+    other = fresh_seeds.measure(seed=13, **settings)
+    text = fresh_seeds.section(other, {"seed": 13, **settings})
+    assert "; 1 of 5 (20.0 %) did" in text and "*It is less.* holds, then contradicted" in text
+
+
+def test_what_needs_all_repeats_is_marked_and_surprises_nobody(paper, monkeypatch):
+    settings = {"divided": 15, "least": 1, "only": [NAME], "at_once": 1}
+    found = fewer_repeats.measure(**settings)
+    assert judged_again.moved(found["claims"]) == []
+    found["claims"][0]["again"] = UNDECIDED
+    assert [one["text"] for one in fewer_repeats.surprising(found["claims"])] == ["It is less."]
+    assert "1 of 5 (20.0 %) have another verdict" in fewer_repeats.section(found, settings)
+    kept = judged.results.read(NAME)
+    monkeypatch.setattr(
+        judged,
+        "results",
+        SimpleNamespace(read=lambda name: {"measured": found} if name == judged.FEWER else kept),
+    )
+    assert fewer_repeats.surprising(found["claims"]) == []
+    assert [one.needs_repeats for one in judged.judged()] == [True, False, False, False, False]
+    assert "| 4 | 1 | 1 | 1 | 1 | 0 | 0 | 1 |" in judged.overview({"made": "M"}, judged.judged())
+
+
+def test_a_claim_rests_on_stand_ins_alone_if_no_other_column_speaks_of_it():
+    def row(column: str) -> dict:
+        figures = {"ours": {"values": [0.0, 0.1]}, "theirs": {"values": [1.0, 1.1]}}
+        return {"column": column, "epsilon": 0.5, "methods": figures}
+
+    def cells(rows: list[dict]) -> list[Cell]:
+        kept = [row["methods"] for row in rows if row["epsilon"] < 1]
+        return [less(one["ours"]["values"], [one["theirs"]["values"]]) for one in kept]
+
+    def judge(measured: dict) -> list[Claim]:
+        rows = measured["rows"]
+        return [
+            Claim("On all.", cells(rows), where="figure 2"),
+            Claim("On real people.", cells([r for r in rows if r["column"] != "beta"])),
+        ]
+
+    rules = {"beta": {"rule": "draws from a law"}, "taxi": {"rule": "a stand-in, drawn from rows"}}
+    measured = {"columns": rules, "rows": [row("beta"), row("taxi")]}
+    assert judged.on_stand_ins(judge, measured, judge(measured)) == {("", "On real people.")}
+    measured["rows"].pop(0)
+    assert len(judged.on_stand_ins(judge, measured, judge(measured))) == 2
+    rules["taxi"]["rule"] = "the paper's own file"
+    assert not judged.on_stand_ins(judge, measured, judge(measured))
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["papers"], "--quick or with --seed N"),
+        (["papers", "--quick", "--seed", "2"], "--quick or with --seed N"),
+        (["papers", "nobody", "--quick"], "is no benchmark"),
+        (["tables", "--seed", "2"], "--seed goes with papers"),
+    ],
+)
+def test_the_command_of_the_papers_says_what_it_needs(typed, said, capsys):
+    with pytest.raises(SystemExit):
+        main(typed)
+    assert said in capsys.readouterr().err
 
 
 def test_only_repeats_are_fewer():
     settings = {"repeats": 100, "repeats_of_items": 10, "bins": 64, "columns": ["a"]}
-    assert fresh_seeds.fewer(settings, 3, 8) == {
+    assert judged_again.fewer(settings, 3, 8) == {
         "repeats": 33,
         "repeats_of_items": 8,
         "bins": 64,
         "columns": ["a"],
     }
-    assert fresh_seeds.fewer({"repeats": 4}, 3, 8) == {"repeats": 4}
+    assert judged_again.fewer({"repeats": 4}, 3, 8) == {"repeats": 4}

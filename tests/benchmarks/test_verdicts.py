@@ -135,12 +135,19 @@ class TestClaim:
 
 
 class TestTogether:
+    def test_no_cell_alone_turns_what_holds_into_contradicted(self):
+        met = [Cell(9.0)] * 3
+        found = [Claim("x", [*met, Cell(-size)]).verdict for size in (1.9, 2.35, 3.1)]
+        assert found == [HOLDS, UNDECIDED, CONTRADICTED]
+        assert Claim("x", [Cell(-2.45)]).verdict == UNDECIDED
+        assert Claim("x", [Cell(-2.55)]).verdict == CONTRADICTED
+
     def test_counts_and_verdict_have_one_limit(self):
         # Of two cells at 2.1 standard errors each alone would fail; both together, by chance.
         claim = Claim("It is less.", [Cell(-2.1), Cell(-2.1)])
         assert claim.verdict == UNDECIDED and claim.counts == (0, 0, 2)
         assert "failed in 0, nearly failed in 2)" in claim.line()
-        failed = Claim("It is less.", [Cell(-2.1), Cell(-2.5)])
+        failed = Claim("It is less.", [Cell(-2.1), Cell(-2.8)])
         assert failed.verdict == CONTRADICTED and failed.counts == (0, 1, 1)
         assert Claim("It is less.", [Cell(-2.1)] * 2, most=True).counts == (0, 2, 0)
 

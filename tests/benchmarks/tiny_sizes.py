@@ -372,11 +372,18 @@ TINY: dict[str, dict[str, Any]] = {
         "epsilons": [1],
         "seed": 0,
     },
+    "accuracy/fewer_repeats": {
+        "divided": 1000,
+        "least": 2,
+        "only": ["accuracy/none_has_claims"],
+        "at_once": 1,
+    },
     "accuracy/fresh_seeds": {
         "seed": 1,
         "divided": 1000,
         "least": 2,
         "only": ["accuracy/none_has_claims"],
+        "at_once": 1,
     },
     "speed/randomizers": {"people": 50, "bins": 16, "rounds": 1},
     "accuracy/heavy_hitters": {

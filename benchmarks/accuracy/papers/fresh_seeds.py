@@ -2,116 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from benchmarks import results
-from benchmarks.accuracy.papers.judged import claiming
-from benchmarks.isolated import script
-from benchmarks.markdown import listed, table
-from benchmarks.verdicts import CONTRADICTED, HOLDS, NOT_MEASURED, UNDECIDED
+from benchmarks.accuracy.papers.judged_again import again, counted, moved, named, share, told, turned
 
 TITLE = "The same claims with other seeds"
-FULL: dict[str, Any] = {
-    "seed": 1,
-    "divided": 3,
-    "least": 8,
-    "only": [
-        "accuracy/square_wave_choices",
-        "accuracy/wavelet_levels",
-        "accuracy/convolution_figures",
-        "accuracy/convolution_largest",
-        "accuracy/compressive_theorem",
-        "accuracy/central_projection",
-        "accuracy/central_pursuit",
-        "accuracy/central_real",
-        "accuracy/central_figures",
-    ],
-}
+FULL: dict[str, Any] = {"seed": 1, "divided": 1, "least": 1, "only": None, "at_once": 2}
 QUICK: dict[str, Any] = {
     "seed": 1,
     "divided": 50,
     "least": 2,
     "only": ["accuracy/convolution_figures"],
+    "at_once": 1,
 }
 
-VERDICTS = (HOLDS, CONTRADICTED, UNDECIDED, NOT_MEASURED)
-OPPOSITES = {HOLDS: CONTRADICTED, CONTRADICTED: HOLDS}
+MOST_MOVED = 0.05
+"""Of all claims, to or from undecided: what is asked of other seeds."""
 
 
-def measure(*, seed: int, divided: int, least: int, only: Sequence[str] | None) -> dict[str, Any]:
+def measure(
+    *, seed: int, divided: int, least: int, only: Sequence[str] | None, at_once: int
+) -> dict[str, Any]:
     """Return every claim's verdict from the kept result and from people drawn anew.
 
     Parameters
     ----------
     seed : int
         In place of the one that each benchmark has.
-    divided, least : int
-        Repeats are those of the benchmark, divided, but not fewer than the least.
+    divided, least, at_once : int
+        As of :func:`benchmarks.accuracy.papers.judged_again.again`.
     only : sequence of str, optional
         Benchmarks to judge again; default: all of the papers that have claims and a kept result.
     """
-    rows = []
-    for name in only or claiming():
-        document = results.read(name)
-        if document is None:
-            continue
-        module = script(name)
-        settings = fewer(module.FULL, divided, least) | {"seed": seed}
-        before = module.claims(document["measured"])
-        after = {(c.where, c.reading): c for c in module.claims(module.measure(**settings))}
-        rows += [
-            {
-                "benchmark": name,
-                "where": claim.where,
-                "text": claim.reading,
-                "kept": claim.verdict,
-                "again": after[claim.where, claim.reading].verdict,
-            }
-            for claim in before
-            if (claim.where, claim.reading) in after
-        ]
-    return {"claims": rows}
-
-
-def fewer(settings: Mapping[str, Any], divided: int, least: int) -> dict[str, Any]:
-    """Return settings with every number of repeats divided, but not below the least."""
-    return {
-        key: min(value, max(least, value // divided))
-        if key.startswith("repeats") and isinstance(value, int)
-        else value
-        for key, value in settings.items()
-    }
+    return again(only, changed={"seed": seed}, divided=divided, least=least, at_once=at_once)
 
 
 def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
-    """Return how many verdicts stayed, and which turned into their opposite."""
+    """Return how many verdicts stayed, which moved, and which turned into their opposite."""
     claims = measured["claims"]
-    turned = [one for one in claims if OPPOSITES.get(one["kept"]) == one["again"]]
-    rows = [
-        [
-            kept,
-            *(
-                str(sum((one["kept"], one["again"]) == (kept, new) for one in claims))
-                for new in VERDICTS
-            ),
-        ]
-        for kept in VERDICTS
-    ]
-    names = [f"`{name}`" for name in dict.fromkeys(one["benchmark"] for one in claims)]
-    named = listed(names) if names else "no benchmark"
-    found = "\n".join(
-        f"- `{one['benchmark']}`, {one['where']}: *{one['text']}* {one['kept']}, then "
-        f"{one['again']}."
-        for one in turned
+    other, opposite = moved(claims), turned(claims)
+    repeats = (
+        "as many repeats"
+        if settings["divided"] == 1
+        else f"repeats divided by {settings['divided']} (at least {settings['least']})"
     )
     return "\n\n".join(
         [
-            f"The {len(claims)} claims of {named} with seed {settings['seed']} and repeats divided "
-            f"by {settings['divided']} (at least {settings['least']}): the kept verdict by line, "
-            "the new one by column. With fewer repeats more is undecided; what must not happen is "
-            f"that *holds* becomes *contradicted* or back: {len(turned)} of {len(claims)} did.",
-            table(["", *VERDICTS], rows),
-            found,
+            f"The {len(claims)} claims of {named(claims)} with seed {settings['seed']} and "
+            f"{repeats}: the kept verdict by line, the new one by column. Asked: no claim moves "
+            f"from *holds* to *contradicted* or back; {share(opposite, claims)} did. And at most "
+            f"{100 * MOST_MOVED:.0f} % move to or from *undecided*; {share(other, claims)} moved "
+            "in all. `python -m benchmarks papers --seed N` repeats this with another seed.",
+            counted(claims),
+            told(other),
         ]
     ).rstrip()

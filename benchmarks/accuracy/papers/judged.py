@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from benchmarks import results
 from benchmarks.isolated import place, script
@@ -16,19 +20,36 @@ from benchmarks.verdicts import (
     UNDECIDED,
     VERDICTS,
     Claim,
+    Sentence,
     sentences,
 )
 
 FOLDER = "accuracy/papers/"
 
+FEWER = "accuracy/fewer_repeats"
+"""The benchmark that says which verdicts need all repeats."""
+
+STAND_IN = "a stand-in"
+"""How the rule of a column begins, or goes on, that takes the place of the paper's own."""
+
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim with the benchmark that measured it and the folder of its paper's page."""
+    """A claim with the benchmark that measured it and the folder of its paper's page.
+
+    Parameters
+    ----------
+    stand_in : bool
+        Whether every cell that speaks of it was measured on a stand-in for the paper's data.
+    needs_repeats : bool
+        Whether a quarter of the repeats gave another verdict.
+    """
 
     paper: str
     benchmark: str
     claim: Claim
+    stand_in: bool = False
+    needs_repeats: bool = False
 
 
 def claiming() -> list[str]:
@@ -43,13 +64,79 @@ def claiming() -> list[str]:
 def judged() -> list[Judged]:
     """Return every claim of every paper, judged by the kept results."""
     found = []
+    marked = needing_repeats()
     for name in claiming():
         document = results.read(name)
         if document is not None:
             paper = place(name).removeprefix(FOLDER).partition("/")[0]
-            for claim in script(name).claims(document["measured"]):
-                found.append(Judged(paper, name, claim))
+            measured = document["measured"]
+            claims = script(name).claims(measured)
+            alone = on_stand_ins(script(name).claims, measured, claims)
+            for claim in claims:
+                key = (claim.where, claim.reading)
+                few = (name, *key) in marked
+                found.append(Judged(paper, name, claim, key in alone, needs_repeats=few))
     return found
+
+
+def needing_repeats() -> set[tuple[str, str, str]]:
+    """Return (benchmark, place, reading) of the claims that a quarter of the repeats moved."""
+    document = results.read(FEWER)
+    claims = [] if document is None else document["measured"].get("claims", [])
+    return {
+        (one["benchmark"], one["where"], one["text"])
+        for one in claims
+        if one["kept"] != one["again"]
+    }
+
+
+def on_stand_ins(
+    judge: Callable[[dict[str, Any]], Sequence[Claim]],
+    measured: dict[str, Any],
+    claims: Sequence[Claim],
+) -> set[tuple[str, str]]:
+    """Return (place, reading) of the claims that rest on stand-ins for the paper's data alone.
+
+    The numbers of every stand-in are taken away: a claim rests on them alone if none of its cells
+    can be judged any more.
+    """
+    columns = measured.get("columns", {})
+    rules = {
+        name: str(one["rule"] if isinstance(one, dict) else one) for name, one in columns.items()
+    }
+    names = {name for name, rule in rules.items() if STAND_IN in rule}
+    if not names:
+        return set()
+    if _columns(measured) <= names:
+        return {(claim.where, claim.reading) for claim in claims if claim.cells}
+    with np.errstate(all="ignore"):
+        left = judge(_without(measured, names))
+    return {
+        (claim.where, claim.reading)
+        for claim in left
+        if claim.cells and all(math.isnan(cell.toward) for cell in claim.cells)
+    }
+
+
+def _columns(measured: Any) -> set[str]:
+    """Return every column of which something was measured."""
+    if isinstance(measured, dict):
+        below = [_columns(part) for part in measured.values()]
+        return set().union({measured["column"]} if "column" in measured else set(), *below)
+    return set().union(*map(_columns, measured)) if isinstance(measured, list) else set()
+
+
+def _without(measured: Any, names: Set[str], *, gone: bool = False) -> Any:
+    """Return what was measured, with no numbers in the methods' place on some columns."""
+    if isinstance(measured, dict):
+        here = measured.get("column") in names
+        return {
+            key: _without(part, names, gone=gone or (here and key == "methods"))
+            for key, part in measured.items()
+        }
+    if isinstance(measured, list):
+        return [_without(part, names, gone=gone) for part in measured]
+    return math.nan if gone and isinstance(measured, (int, float)) else measured
 
 
 _MARK = re.compile(r"(<!-- verdicts: (\S+), ([^>]+?) -->).*?(<!-- end -->)")
@@ -98,18 +185,33 @@ def overview(titles: dict[str, str], every: Sequence[Judged]) -> str:
     """
     if not every:
         return "No claim was measured yet."
-    rows, listing = [], []
+    few = results.read(FEWER) is not None
+    rows, listing, alone = [], [], []
     for paper, title in titles.items():
-        own = sentences(one.claim for one in every if one.paper == paper)
-        listing += [(title, sentence) for sentence in own]
+        own = [one for one in every if one.paper == paper]
+        found = sentences(one.claim for one in own)
+        here = [sentence for sentence in found if _all_of(sentence, own, "stand_in")]
+        again = [sentence for sentence in found if _all_of(sentence, own, "needs_repeats", any)]
+        listing += [(title, one, one in again) for one in found]
+        if here:
+            every_one = len(here) == len(found)
+            alone.append(f"- {title}: {'every sentence.' if every_one else _places(here)}")
         if own:
-            verdicts = [sentence.verdict for sentence in own]
+            verdicts = [sentence.verdict for sentence in found]
             counts = [str(verdicts.count(verdict)) for verdict in VERDICTS]
-            rows.append([f"[{title}]({paper}/README.md)", str(len(own)), *counts])
+            rows.append(
+                [
+                    f"[{title}]({paper}/README.md)",
+                    str(len(found)),
+                    *counts,
+                    str(len(here)),
+                    str(len(again)) if few else "–",
+                ]
+            )
     parts = [
         "Every sentence of the papers that a measurement can speak of, counted once and judged by "
         "one rule (`benchmarks/verdicts.py`): it is *contradicted* where the mean of paired "
-        "differences is beyond two standard errors against it, raised for the number of "
+        "differences is beyond two and a half standard errors against it, raised for the number of "
         "comparisons; it *holds* where no cell is beyond two against it and more than half of "
         "them are beyond two for it; else it is *undecided*. What a paper says of *most* cells or "
         "*in general* is contradicted only where half of them or more fail, and holds where more "
@@ -117,14 +219,37 @@ def overview(titles: dict[str, str], every: Sequence[Judged]) -> str:
         "method it means, each is a reading of the same sentence: it is *contradicted* where it "
         "is in every reading, and *contradicted in some* where others are not. Numbers and "
         "pictures stand on each paper's page.",
-        table(["paper", "sentences", *VERDICTS], rows),
+        table(["paper", "sentences", *VERDICTS, "on stand-ins alone", "need all repeats"], rows),
+        "*On stand-ins alone*: every cell that speaks of the sentence was measured on a column "
+        "that takes the place of the paper's own. *Need all repeats*: with a quarter of the "
+        "repeats `python -m benchmarks papers --quick` gives another verdict.",
     ]
+    if alone:
+        parts += ["### On stand-in data alone", "\n".join(alone)]
     for verdict in (CONTRADICTED, IN_SOME, UNDECIDED):
         lines = [
-            f"- {title}, {sentence.claims[0].where}: {sentence.line().removeprefix('- ')}"
-            for title, sentence in listing
+            f"- {title}, {sentence.claims[0].where}{' (needs all repeats)' * again}: "
+            f"{sentence.line().removeprefix('- ')}"
+            for title, sentence, again in listing
             if sentence.verdict == verdict
         ]
         if lines:
             parts += [f"### {verdict.capitalize()}", "\n".join(lines)]
     return "\n\n".join(parts)
+
+
+def _all_of(
+    sentence: Sentence, every: Sequence[Judged], flag: str, over: Callable[..., bool] = all
+) -> bool:
+    """Return whether all (or any) measured readings of a sentence have a flag."""
+    readings = {id(claim) for claim in sentence.claims if claim.cells}
+    flags = [getattr(one, flag) for one in every if id(one.claim) in readings]
+    return bool(flags) and over(flags)
+
+
+def _places(found: Sequence[Sentence]) -> str:
+    """Return sentences by their place, as a phrase."""
+    by_place: dict[str, list[str]] = {}
+    for sentence in found:
+        by_place.setdefault(sentence.claims[0].where, []).append(f"*{sentence.claims[0].text}*")
+    return "; ".join(f"{where}: {' '.join(texts)}" for where, texts in by_place.items())
