@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.accuracy.papers.figure_runs import best, ratios
-from benchmarks.accuracy.papers.wavelet.wavelet_methods import FORMS, OTHERS, WAVELET
+from benchmarks.accuracy.papers.wavelet.wavelet_methods import BEST, FORMS, OTHERS, WAVELET
 from benchmarks.markdown import listed
 from benchmarks.summaries import geometric
 from benchmarks.verdicts import Cell, less, resampled
@@ -124,10 +124,10 @@ def by_column(rows: Rows, figure: str, ours: str, theirs: str) -> str:
     return f"{ours} over {theirs}, geometric mean over ε: {listed(told)}."
 
 
-def wins(rows: Rows, figure: str, form: str) -> str:
+def wins(rows: Rows, figure: str, form: str, ours: str = WAVELET) -> str:
     """Return in how many cells each of the paper's methods has the least mean, as a phrase."""
     count: dict[str, int] = {}
-    among = (WAVELET, form, *OTHERS)
+    among = (ours, form, *OTHERS)
     for row in rows:
         name = best({name: row["methods"][name] for name in among}, figure)
         count[name] = count.get(name, 0) + 1
@@ -138,3 +138,14 @@ def wins(rows: Rows, figure: str, form: str) -> str:
 def measured_forms(rows: Rows) -> list[str]:
     """Return the forms of SW-EM that these rows hold."""
     return [name for name in FORMS if name in rows[0]["methods"]]
+
+
+def forms_and_orders(rows: Rows) -> list[tuple[str, str]]:
+    """Return each form of SW-EM with the wavelet at the rule's J and at the best one."""
+    orders = [name for name in (WAVELET, BEST) if name in rows[0]["methods"]]
+    return [(form, name) for name in orders for form in measured_forms(rows)]
+
+
+def read_as(form: str, ours: str) -> str:
+    """Return what a claim's form is called: SW-EM's, and which J if it is not the rule's."""
+    return form if ours == WAVELET else f"{form}; {ours}"

@@ -46,6 +46,9 @@ SMOOTH, SPIKY = ("beta52", "taxi"), ("acs_income", "sf_benefits")
 
 WAVELET, LITERAL = "wavelet", "next cell's clip"
 PURE, OWN = "bound's J", "bound's J, sums"
+BEST = "best J"
+"""The wavelet with the J of least error in a cell, which nobody knows beforehand."""
+
 BUCKETS = (256, 512)
 EM = "SW-EM, B-R"
 EMS = {bins: f"SW-EM, R-B {bins}" for bins in BUCKETS}
@@ -94,6 +97,14 @@ def paper_methods(people: int, bins: int) -> list[Method]:
         Method(EM, partial(_at, bins, lw.SquareWave), em),
         *(Method(name, lw.SquareWave, InBuckets(number, em)) for number, name in EMS.items()),
         *_categorical(bins),
+    ]
+
+
+def by_order(levels: int) -> list[Method]:
+    """Return the paper's wavelet at every J that people known to ``2^levels`` bins allow."""
+    return [
+        Method(f"J = {order}", partial(_levels, order + 1), PURE_CLIP)
+        for order in range(1, levels)
     ]
 
 
