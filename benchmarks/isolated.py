@@ -2,7 +2,8 @@
 
     python -m benchmarks.isolated NAME FILE full|quick [SETTINGS]
 
-SETTINGS are a JSON object of those to change. Writes what was measured, or why it could not be, to FILE.
+Writes what was measured, or why it could not be, to FILE. SETTINGS are a JSON object of those to
+change.
 """
 
 from __future__ import annotations

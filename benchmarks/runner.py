@@ -75,7 +75,7 @@ BENCHMARKS = {
     "accuracy/central_dictionaries": "its figures 9, 26, 27 (needs the data folder)",
     "accuracy/central_sites": "its figures 6, 7, 20-23: sites, rounds (needs the data folder)",
     "accuracy/central_real": "its figure 19: Airbnb and a yaw angle (needs the data folder)",
-    "accuracy/fewer_repeats": "claims of all five papers judged again with a quarter of the repeats",
+    "accuracy/fewer_repeats": "claims of all five papers judged again with fewer repeats",
     "accuracy/fresh_seeds": "claims of all five papers judged again with another seed",
     "speed/randomizers": "randomize and tally a million people",
     "speed/categorical": "hashing, Hadamard response, subsets; a scan of 2^32 values",

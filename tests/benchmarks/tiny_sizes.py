@@ -95,6 +95,7 @@ TINY: dict[str, dict[str, Any]] = {
         "repeats": 2,
         "repeats_of_orders": 2,
         "repeats_of_prior": 2,
+        "repeats_of_stopping": 2,
         "bins": 16,
         "branchings": [2, 4],
         "epsilons": [4],

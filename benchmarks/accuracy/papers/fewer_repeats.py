@@ -40,9 +40,7 @@ def surprising(claims: Sequence[Row]) -> list[Row]:
     """Return the claims with another verdict that are not marked as needing more repeats."""
     known = needing_repeats()
     return [
-        one
-        for one in moved(claims)
-        if (one["benchmark"], one["where"], one["text"]) not in known
+        one for one in moved(claims) if (one["benchmark"], one["where"], one["text"]) not in known
     ]
 
 

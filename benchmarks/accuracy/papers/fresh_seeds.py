@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.accuracy.papers.judged_again import again, counted, moved, named, share, told, turned
+from benchmarks.accuracy.papers.judged_again import (
+    again,
+    counted,
+    moved,
+    named,
+    share,
+    told,
+    turned,
+)
 
 TITLE = "The same claims with other seeds"
 FULL: dict[str, Any] = {"seed": 1, "divided": 1, "least": 1, "only": None, "at_once": 2}

@@ -26,7 +26,12 @@ Row = Mapping[str, Any]
 
 
 def again(
-    names: Sequence[str] | None, *, changed: Mapping[str, Any], divided: int, least: int, at_once: int
+    names: Sequence[str] | None,
+    *,
+    changed: Mapping[str, Any],
+    divided: int,
+    least: int,
+    at_once: int,
 ) -> dict[str, Any]:
     """Return every claim's verdict from the kept result and from one more measurement.
 
@@ -41,15 +46,11 @@ def again(
     at_once : int
         Processes that run at the same time.
     """
-    documents = {
-        name: results.read(name) for name in claiming() if names is None or name in names
-    }
+    documents = {name: results.read(name) for name in claiming() if names is None or name in names}
     kept = {name: found for name, found in documents.items() if found is not None}
     # The longest first, so that none of them is left alone at the end.
     longest = sorted(kept, key=lambda name: -float(kept[name]["seconds"]["cpu"]))
-    wanted = [
-        (name, fewer(script(name).FULL, divided, least) | dict(changed)) for name in longest
-    ]
+    wanted = [(name, fewer(script(name).FULL, divided, least) | dict(changed)) for name in longest]
     if at_once == 1:
         found = [_measured(*one) for one in wanted]
     else:

@@ -37,7 +37,7 @@ INDEX = (
 
 FULL: dict[str, Any] = {
     "seed": 0,
-    "repeats": 10,
+    "repeats": 20,
     "symbols": 10_000,
     "sparsity": 10,
     "people": 2_000_000,

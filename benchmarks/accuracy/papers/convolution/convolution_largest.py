@@ -39,8 +39,8 @@ INDEX = (
 
 FULL: dict[str, Any] = {
     "seed": 0,
-    "repeats": 30,
-    "repeats_of_items": 10,
+    "repeats": 100,
+    "repeats_of_items": 20,
     "bins": 1000,
     "column": "taxi",
     "labels": "kosarak",

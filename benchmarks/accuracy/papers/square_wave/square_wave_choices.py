@@ -1,7 +1,8 @@
-"""What the square-wave paper decides in a sentence: branching, people or budget, which comes first.
+"""What the square-wave paper decides in a sentence: branching, budget, order, when EM stops.
 
 Section 4.2 takes a branching of 4 and splits the people instead of the budget; section 5.4 finds
-randomizing before and after the values are put into bins "very similar", without a figure.
+randomizing before and after the values are put into bins "very similar", without a figure; section
+5.5 speaks of the tau at which EM stops.
 """
 
 from __future__ import annotations
@@ -38,6 +39,12 @@ from benchmarks.accuracy.papers.square_wave.square_wave_figures import (
     columns_told,
     population,
 )
+from benchmarks.accuracy.papers.square_wave.square_wave_stopping import (
+    curators_trees,
+    stopping,
+    stopping_claims,
+    tree_claims,
+)
 from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import listed, table
 from benchmarks.signed_decoder import SignedDecoder
@@ -50,6 +57,7 @@ FULL: dict[str, Any] = {
     "repeats": 20,
     "repeats_of_orders": 12,
     "repeats_of_prior": 4,
+    "repeats_of_stopping": 12,
     "bins": None,
     "branchings": [2, 4, 8, 16],
     "epsilons": [0.5, 1, 2],
@@ -61,6 +69,7 @@ QUICK: dict[str, Any] = {
     "repeats": 2,
     "repeats_of_orders": 2,
     "repeats_of_prior": 2,
+    "repeats_of_stopping": 2,
     "bins": 64,
     "branchings": [2, 4],
     "epsilons": [1],
@@ -103,6 +112,7 @@ INDEX = (
     Entry("section 4.2, branching", "Branching of trees", "branching"),
     Entry("section 4.2, budget", "People split against budget split", "budgets"),
     Entry("section 5.4", "Randomize or bucketize first", "orders"),
+    Entry("section 5.5", "When EM stops"),
 )
 
 
@@ -112,6 +122,7 @@ def measure(
     repeats: int,
     repeats_of_orders: int,
     repeats_of_prior: int,
+    repeats_of_stopping: int,
     bins: int | None,
     branchings: Sequence[int],
     epsilons: Sequence[float],
@@ -146,6 +157,12 @@ def measure(
             for times in [repeats_of_prior if name == PRIOR else repeats_of_orders]
             if name != PRIOR or (one.name in PRIOR_ON and e in PRIOR_AT)
         ],
+        "stopping": [
+            _row(one, e, stopping(one, sizes[one.name], e, repeats_of_stopping, seed))
+            for one in chosen
+            for e in epsilons_of_orders
+        ],
+        "trees": curators_trees(),
     }
 
 
@@ -255,6 +272,8 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
     """Return what sections 4.2 and 5.4 say."""
     return [
         *_branching_claims(measured["branchings"]),
+        *(tree_claims(measured["trees"]) if "trees" in measured else []),
+        *(stopping_claims(measured["stopping"]) if "stopping" in measured else []),
         Claim(
             "In the local model it is better to divide the population instead of the privacy "
             "budget.",
@@ -332,7 +351,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         entry.where: "\n".join(claim.line() for claim in judged if claim.where == entry.where)
         for entry in INDEX
     }
-    trees, split, order = INDEX
+    trees, split, order, stop = INDEX
     return "\n\n".join(
         [
             f"Li et al. 2020. {settings['repeats']} repeats, {settings['repeats_of_orders']} of "
@@ -361,6 +380,11 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"{PRIOR} is the library's own decoder, not the paper's.",
             _orders_table(measured["orders"]),
             "![R-B over B-R by decoder and ε](figures/orders.png)",
+            f"### {stop.heading}",
+            "EM stops where the log-likelihood changes by less than τ. W1 of EM without smoothing "
+            f"on the same reports, {settings.get('repeats_of_stopping', 0)} repeats.",
+            lines[stop.where],
+            *([_table(measured["stopping"], 1e4)] if "stopping" in measured else []),
         ]
     )
 

@@ -103,8 +103,7 @@ def paper_methods(people: int, bins: int) -> list[Method]:
 def by_order(levels: int) -> list[Method]:
     """Return the paper's wavelet at every J that people known to ``2^levels`` bins allow."""
     return [
-        Method(f"J = {order}", partial(_levels, order + 1), PURE_CLIP)
-        for order in range(1, levels)
+        Method(f"J = {order}", partial(_levels, order + 1), PURE_CLIP) for order in range(1, levels)
     ]
 
 
