@@ -62,7 +62,7 @@ def test_one_content_has_one_fingerprint() -> None:
         ("", "damaged or of another kind"),
         ("{", "damaged or of another kind"),
         ('{"a": 1} x', "damaged or of another kind"),
-        (b"\xff\xfe\x00", "damaged or of another kind"),
+        (b"\xff\xfe\x00", "in UTF-16, save it as UTF-8"),
         (b"PAR1\x00\x01", "damaged or of another kind"),
         ("[" * 100_000, "damaged or of another kind"),
         ('{"a": ' + "9" * 5000 + "}", "damaged or of another kind"),
@@ -86,7 +86,10 @@ def test_what_is_no_strict_json_is_refused(text: Any, says: str) -> None:
 @given(st.dictionaries(st.text(), junk.filter(lambda value: "\\ud800" not in json.dumps(value))))
 def test_parsing_gives_back_what_was_written(document: dict[str, Any]) -> None:
     assert parse(json.dumps(document), name="x") == document
-    assert parse(json.dumps(document).encode("utf-16"), name="x") == document
+    assert parse(json.dumps(document).encode("utf-8-sig"), name="x") == document
+    for encoding in ("utf-16", "utf-16-le", "utf-32"):
+        with pytest.raises(FormatError):
+            parse(json.dumps(document).encode(encoding), name="x")
 
 
 @STEADY

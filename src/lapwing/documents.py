@@ -7,6 +7,7 @@ has one spelling: what is read must be what would be written.
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 import errno
 import hashlib
@@ -83,18 +84,19 @@ def fingerprint(document: Any) -> str:
 
 
 def parse(text: str | bytes, *, name: str) -> dict[str, Any]:
-    """Return the JSON object in a text.
+    """Return the JSON object in a text, which may begin with a byte order mark.
 
     Raises
     ------
     FormatError
-        When it is not JSON, not an object, or repeats a key. `name` names it in the message.
+        When it is not JSON in UTF-8, not an object, or repeats a key. `name` names it in the
+        message.
     """
     if not isinstance(text, str | bytes):
         raise FormatError(f"{name} must be a JSON text, got {kind_of(text)}")
     try:
         document = json.loads(
-            text,
+            _decoded(text).removeprefix("\ufeff"),
             object_pairs_hook=_distinct,
             parse_constant=_refuse_constant,
             parse_float=_finite,
@@ -109,6 +111,15 @@ def parse(text: str | bytes, *, name: str) -> dict[str, Any]:
 
 class _NotStrictError(ValueError):
     """JSON that the strict reader refuses, with a reason for people."""
+
+
+def _decoded(text: str | bytes) -> str:
+    """Return the characters of a text in UTF-8, the only encoding that JSON is exchanged in."""
+    if isinstance(text, str):
+        return text
+    if text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise _NotStrictError("it is in UTF-16, save it as UTF-8")
+    return text.decode()
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

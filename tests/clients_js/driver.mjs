@@ -45,6 +45,18 @@ const COMMANDS = {
     return { fingerprint, epsilon, width, ...(Object.keys(notice).length ? { notice } : {}) };
   },
 
+  /** Of bytes in base64, which are decoded as the answer of a collector is. */
+  readBytes: (bytes) => {
+    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+    let text;
+    try {
+      text = decoder.decode(Buffer.from(bytes, "base64"));
+    } catch {
+      return { error: "FormatError" };
+    }
+    return readSurvey(text).fingerprint;
+  },
+
   fromWords: (text, cases) => {
     const survey = readSurvey(text);
     return cases.map(([input, words]) => {

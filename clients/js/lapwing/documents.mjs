@@ -12,17 +12,22 @@ const PLAIN = /[^"\\\u0000-\u001f]*/y;
 const ESCAPES = { '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
 /**
- * Return what a JSON text holds. Objects have no prototype.
+ * Return what a JSON text holds, which may begin with a byte order mark. Objects have no prototype.
  *
  * Unlike JSON.parse it refuses a key that stands twice (a reader that takes the first and one that
  * takes the last would hold two surveys under one text) and numbers that JavaScript would round.
  */
 export function parse(text) {
-  const reader = new Reader(text);
+  const reader = new Reader(withoutMark(text));
   const value = reader.value(1);
   reader.space();
-  if (reader.at !== text.length) reader.refuse("something follows its end");
+  if (reader.at !== reader.text.length) reader.refuse("something follows its end");
   return value;
+}
+
+/** Return a text without the byte order mark that editors on Windows write. */
+function withoutMark(text) {
+  return typeof text === "string" && text.startsWith("\ufeff") ? text.slice(1) : text;
 }
 
 class Reader {
