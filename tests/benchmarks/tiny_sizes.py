@@ -63,8 +63,10 @@ TINY: dict[str, dict[str, Any]] = {
     "accuracy/square_wave_figures": {
         "seed": 0,
         "repeats": 2,
+        "repeats_between": 2,
         "bins": 64,
         "epsilons": [1, 4],
+        "between": [2],
         "columns": ["beta52"],
     },
     "accuracy/square_wave_shapes": {
@@ -110,10 +112,12 @@ TINY: dict[str, dict[str, Any]] = {
     },
     "accuracy/wavelet_figures": {
         "repeats": 2,
+        "repeats_between": 2,
         "seed": 0,
         "bins": 64,
         "levels": 7,
         "epsilons": [2, 4],
+        "between": [3],
         "columns": ["beta52"],
     },
     "accuracy/wavelet_levels": {
@@ -125,10 +129,12 @@ TINY: dict[str, dict[str, Any]] = {
     },
     "accuracy/wavelet_blocks": {
         "repeats": 2,
+        "repeats_between": 2,
         "seed": 0,
         "bins": 64,
         "levels": 7,
         "epsilons": [2, 4],
+        "between": [3],
         "parts": [2, 16],
     },
     "accuracy/convolution_figures": {

@@ -112,6 +112,19 @@ def uncovered(ax: Any) -> None:
         line.set_markersize(3 + 0.4 * (len(drawn) - 1 - place))
 
 
+def with_between(measured: Mapping[str, Any], part: str = "rows") -> list[Mapping[str, Any]]:
+    """Return rows and, in their places along epsilon, those of fewer repeats that are only drawn.
+
+    Parameters
+    ----------
+    measured : mapping
+        Its ``"<part>, between"`` holds the latter; results from before there were any have none.
+    """
+    rows = [*measured[part], *measured.get(f"{part}, between", [])]
+    columns = list(dict.fromkeys(row["column"] for row in rows))
+    return sorted(rows, key=lambda row: (columns.index(row["column"]), row["epsilon"]))
+
+
 def along(
     rows: Sequence[Mapping[str, Any]], key: str, names: Sequence[str], figure: str
 ) -> dict[str, list[tuple[float, float, float]]]:

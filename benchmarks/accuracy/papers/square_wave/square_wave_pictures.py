@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy.papers.drawing import COLORS, Picture, along, curves, legend, panels
+from benchmarks.accuracy.papers.drawing import (
+    COLORS,
+    Picture,
+    along,
+    curves,
+    legend,
+    panels,
+    with_between,
+)
 from benchmarks.accuracy.papers.square_wave.square_wave_choices import (
     ADMM,
     ASKED,
@@ -64,7 +72,7 @@ def against_epsilon(title: str, keys: Sequence[str]) -> Callable[[Measured], Any
         known = [name for name in first if any(key in first[name] for key in keys)]
         figure, axes = _grid(title, len(keys), len(columns))
         for place, column in enumerate(columns):
-            rows = [row for row in measured["rows"] if row["column"] == column]
+            rows = [row for row in with_between(measured) if row["column"] == column]
             for line, key in enumerate(keys):
                 _errors(axes[line, place], rows, "epsilon", known, key)
                 axes[line, 0].set_ylabel(LABELS[key])

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.accuracy.papers.figure_columns import blocks
+from benchmarks.accuracy.papers.figure_columns import Population, blocks
 from benchmarks.accuracy.papers.figure_runs import kept_figures
 from benchmarks.accuracy.papers.index import Entry
 from benchmarks.accuracy.papers.wavelet import wavelet_tables as tables
@@ -38,18 +38,22 @@ INDEX = (Entry("figure 5", HEADING, "figure-5"),)
 NARROWEST = "h = 1/16"
 FULL: dict[str, Any] = {
     "repeats": 100,
+    "repeats_between": 10,
     "seed": 0,
     "bins": 1024,
     "levels": 12,
     "epsilons": [0.5, 1, 2, 3, 4],
+    "between": [0.75, 1.25, 1.5, 2.5, 3.5],
     "parts": [2, 4, 8, 16],
 }
 QUICK: dict[str, Any] = {
     "repeats": 2,
+    "repeats_between": 2,
     "seed": 0,
     "bins": 64,
     "levels": 6,
     "epsilons": [1, 4],
+    "between": [2],
     "parts": [2, 16],
 }
 
@@ -60,35 +64,20 @@ LEFT_OUT = EMS[512]
 def measure(
     *,
     repeats: int,
+    repeats_between: int,
     seed: int,
     bins: int,
     levels: int,
     epsilons: Sequence[float],
+    between: Sequence[float],
     parts: Sequence[int],
 ) -> dict[str, Any]:
-    """Return W1 by width of the blocks and epsilon; people are known to ``2^levels`` bins."""
+    """Return W1 by width of the blocks and epsilon; people are known to ``2^levels`` bins.
+
+    The epsilons between have fewer repeats: they are drawn, and no sentence is judged by them.
+    """
     chosen = [blocks(number) for number in parts]
-    rows = []
-    for one in chosen:
-        methods = [m for m in paper_methods(one.people, bins) if m.name != LEFT_OUT]
-        for epsilon in epsilons:
-            samples = repeated(
-                methods,
-                one,
-                {"w1": JUDGES["w1"]},
-                bins=2**levels,
-                epsilon=epsilon,
-                repeats=repeats,
-                seed=seed,
-            )
-            rows.append(
-                {
-                    "column": one.name,
-                    "epsilon": epsilon,
-                    "bound's J": best_levels(one.people, epsilon, most=levels) - 1,
-                    "methods": kept_figures(samples),
-                }
-            )
+    shape = {"seed": seed, "bins": bins, "levels": levels}
     return {
         "columns": {
             one.name: {
@@ -98,7 +87,30 @@ def measure(
             }
             for one in chosen
         },
-        "rows": rows,
+        "rows": [_row(one, epsilon, repeats, **shape) for one in chosen for epsilon in epsilons],
+        "rows, between": [
+            _row(one, epsilon, repeats_between, **shape) for one in chosen for epsilon in between
+        ],
+    }
+
+
+def _row(
+    one: Population, epsilon: float, repeats: int, *, seed: int, bins: int, levels: int
+) -> dict[str, Any]:
+    samples = repeated(
+        [m for m in paper_methods(one.people, bins) if m.name != LEFT_OUT],
+        one,
+        {"w1": JUDGES["w1"]},
+        bins=2**levels,
+        epsilon=epsilon,
+        repeats=repeats,
+        seed=seed,
+    )
+    return {
+        "column": one.name,
+        "epsilon": epsilon,
+        "bound's J": best_levels(one.people, epsilon, most=levels) - 1,
+        "methods": kept_figures(samples),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from benchmarks.accuracy.papers.figure_columns import Population
 from benchmarks.accuracy.papers.figure_runs import Samples, kept_figures
 from benchmarks.accuracy.papers.index import Entry
 from benchmarks.accuracy.papers.wavelet import wavelet_tables as tables
@@ -64,18 +65,22 @@ UNITS = {
 }
 FULL: dict[str, Any] = {
     "repeats": 100,
+    "repeats_between": 10,
     "seed": 0,
     "bins": 1024,
     "levels": 13,
     "epsilons": [0.5, 1, 2, 3, 4],
+    "between": [0.75, 1.25, 1.5, 2.5, 3.5],
     "columns": ["beta52", "taxi", "acs_income", "sf_benefits"],
 }
 QUICK: dict[str, Any] = {
     "repeats": 2,
+    "repeats_between": 2,
     "seed": 0,
     "bins": 64,
     "levels": 6,
     "epsilons": [1, 4],
+    "between": [2],
     "columns": ["beta52"],
 }
 
@@ -83,41 +88,22 @@ QUICK: dict[str, Any] = {
 def measure(
     *,
     repeats: int,
+    repeats_between: int,
     seed: int,
     bins: int,
     levels: int,
     epsilons: Sequence[float],
+    between: Sequence[float],
     columns: Sequence[str],
 ) -> dict[str, Any]:
-    """Return the figures; people are known to ``2^levels`` bins, which cap the paper's J."""
+    """Return the figures; people are known to ``2^levels`` bins, which cap the paper's J.
+
+    The epsilons between have fewer repeats: they are drawn, and no sentence is judged by them.
+    """
     chosen = [population(name) for name in columns]
-    finest = 2**levels
     for one in chosen:
-        one.law(finest)  # without the data folder nothing is measured in vain
-    rows = []
-    for one in chosen:
-        for epsilon in epsilons:
-            orders = by_order(levels)
-            samples = repeated(
-                [*paper_methods(one.people, bins), *orders],
-                one,
-                JUDGES,
-                bins=finest,
-                epsilon=epsilon,
-                repeats=repeats,
-                seed=seed,
-            )
-            by_figure = _best_order({method.name: samples.pop(method.name) for method in orders})
-            samples[BEST] = {figure: kept for figure, (_, kept) in by_figure.items()}
-            rows.append(
-                {
-                    "column": one.name,
-                    "epsilon": epsilon,
-                    "bound's J": best_levels(one.people, epsilon, most=levels) - 1,
-                    BEST: {figure: order for figure, (order, _) in by_figure.items()},
-                    "methods": kept_figures(samples),
-                }
-            )
+        one.law(2**levels)  # without the data folder nothing is measured in vain
+    shape = {"seed": seed, "bins": bins, "levels": levels}
     return {
         "columns": {
             one.name: {
@@ -128,7 +114,34 @@ def measure(
             }
             for one in chosen
         },
-        "rows": rows,
+        "rows": [_row(one, epsilon, repeats, **shape) for one in chosen for epsilon in epsilons],
+        "rows, between": [
+            _row(one, epsilon, repeats_between, **shape) for one in chosen for epsilon in between
+        ],
+    }
+
+
+def _row(
+    one: Population, epsilon: float, repeats: int, *, seed: int, bins: int, levels: int
+) -> dict[str, Any]:
+    orders = by_order(levels)
+    samples = repeated(
+        [*paper_methods(one.people, bins), *orders],
+        one,
+        JUDGES,
+        bins=2**levels,
+        epsilon=epsilon,
+        repeats=repeats,
+        seed=seed,
+    )
+    by_figure = _best_order({method.name: samples.pop(method.name) for method in orders})
+    samples[BEST] = {figure: kept for figure, (_, kept) in by_figure.items()}
+    return {
+        "column": one.name,
+        "epsilon": epsilon,
+        "bound's J": best_levels(one.people, epsilon, most=levels) - 1,
+        BEST: {figure: order for figure, (order, _) in by_figure.items()},
+        "methods": kept_figures(samples),
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from benchmarks.accuracy.papers.drawing import COLORS, MARKS, Picture, legend, panels
+from benchmarks.accuracy.papers.drawing import COLORS, MARKS, Picture, legend, panels, with_between
 from benchmarks.accuracy.papers.wavelet import wavelet_levels
 from benchmarks.accuracy.papers.wavelet.wavelet_methods import (
     CATEGORICAL,
@@ -39,10 +39,11 @@ def along_epsilon(measured: Mapping[str, Any], *, number: int, figure: str, labe
 
     Above the wavelet with HH and Wiener, in the middle with SW-EM, below with bins.
     """
-    columns = list(dict.fromkeys(row["column"] for row in measured["rows"]))
+    every = with_between(measured)
+    columns = list(dict.fromkeys(row["column"] for row in every))
     drawing, axes = panels(len(ROWS), len(columns), wide=2.5, high=1.8)
     for place, column in enumerate(columns):
-        rows = [row for row in measured["rows"] if row["column"] == column]
+        rows = [row for row in every if row["column"] == column]
         for ax, names in zip(axes[:, place], ROWS, strict=True):
             _curves(ax, rows, figure, [name for name in names if _has(rows, name)])
         axes[0, place].set_title(f"{column}, n = {measured['columns'][column]['people']:,}")
