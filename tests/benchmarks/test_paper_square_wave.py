@@ -461,7 +461,9 @@ class TestPictures:
         figure = drawing.pictures("square_wave")["figure-2"].draw(found)
         for ax, key, scale in zip(figure.axes, ("w1", "ks"), (1e4, 1e3), strict=True):
             line = ax.containers[1].lines[0]  # of the second name
-            wanted = [scale * row["methods"][EM][key]["mean"] for row in found["rows"]]
+            drawn = drawing.with_between(found)
+            assert [row["epsilon"] for row in drawn] == [1, 2, 4]  # two judged, one between
+            wanted = [scale * row["methods"][EM][key]["mean"] for row in drawn]
             assert ax.containers[1].get_label() == EM
             np.testing.assert_allclose(line.get_ydata(orig=False), wanted)
             assert ax.get_ylabel().startswith(key.upper())
