@@ -150,6 +150,8 @@ def test_other_ways_to_answer(running: Running, tmp_path: Path) -> None:
             device.answer(device.fetch(running.url, survey.fingerprint), value, epoch=epoch)
     assert device.send(running.url).stored == 6
     for survey in (KEPT, HABIT, WORD):
+        for epoch in ("1", "2"):
+            running.close(survey, epoch)
         assert running.tally(survey, "1").total == running.tally(survey, "2").total == 1
     one, two = (running.tally(KEPT, epoch) for epoch in ("1", "2"))
     assert one == two

@@ -398,9 +398,9 @@ def test_a_body_that_grows_too_large_is_given_up_at_once() -> None:
 
 def test_large_bodies_together_are_bounded() -> None:
     async def run() -> None:
-        receiving = Receiving(largest=100, seconds=60, together=120, retry_seconds=3)
+        receiving = Receiving(largest=10**5, seconds=60, together=120_000, retry_seconds=3)
         arrived, end = asyncio.Event(), asyncio.Event()
-        parts = iter([b"x" * 80])
+        parts = iter([b"x" * 80_000])
 
         async def slow() -> Any:
             part = next(parts, None)
@@ -411,15 +411,25 @@ def test_large_bodies_together_are_bounded() -> None:
             return {"type": "http.request", "body": part, "more_body": True}
 
         async def more() -> Any:
-            return {"type": "http.request", "body": b"x" * 50, "more_body": True}
+            return {"type": "http.request", "body": b"x" * 50_000, "more_body": True}
 
         first = asyncio.create_task(receiving.body(slow, []))
         await arrived.wait()
-        assert receiving.held == 80
+        assert receiving.held == 80_000
         with pytest.raises(Exception, match=Problem.BUSY.value):
             await receiving.body(more, [])
+        with receiving.holding(70_000):  # one that has arrived, and is read
+            with pytest.raises(Exception, match=Problem.BUSY.value):
+                await receiving.body(more, [])
+            small = iter([(b"x" * 9, True), (b"y", False)])
+
+            async def device() -> Any:
+                body, more_body = next(small)
+                return {"type": "http.request", "body": body, "more_body": more_body}
+
+            assert await receiving.body(device, []) == b"x" * 9 + b"y"
         end.set()
-        assert await first == b"x" * 80 + b"y"
+        assert await first == b"x" * 80_000 + b"y"
         assert receiving.held == 0
 
     asyncio.run(run())

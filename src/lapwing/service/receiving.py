@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, MutableMapping
+from contextlib import contextmanager
 from typing import Any
 
 from lapwing.protocol.messages.problems import Problem
@@ -15,6 +16,10 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 _CLOSE = ((b"connection", b"close"),)
+
+SMALL_BODY = 2**15
+"""Bytes up to which a body is read on, however much is on its way: a few who send large ones slowly
+must not keep devices out."""
 
 
 class ClientGoneError(Exception):
@@ -74,7 +79,7 @@ class Receiving:
     seconds : float
         From its first byte to its last.
     together : int
-        Bytes of all bodies that are on their way.
+        Bytes of all bodies that are on their way or being read.
     retry_seconds : int
         What is told whom there is no room for.
     """
@@ -136,6 +141,15 @@ class Receiving:
                 headers=_CLOSE,
             ) from None
 
+    @contextmanager
+    def holding(self, size: int) -> Iterator[None]:
+        """Count a large body that has arrived while it is being read."""
+        self.held += size
+        try:
+            yield
+        finally:
+            self.held -= size
+
     async def _rest(self, receive: Receive, first: bytes, limit: int, advice: str) -> bytes:
         parts = [first]
         size = held = len(first)
@@ -144,7 +158,7 @@ class Receiving:
             while True:
                 if size > limit:
                     raise _too_large(limit, advice)
-                if self.held > self._together:
+                if self.held > self._together and size > SMALL_BODY:
                     raise ProblemError(
                         Problem.BUSY,
                         "too many large bodies are on their way at once; send the same bytes "

@@ -53,7 +53,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     body_seconds : float
         How long a body may take to arrive, from its first byte to its last.
     receiving_bytes : int
-        Bytes of bodies that may be on their way at once; more are told to come again later.
+        Bytes of bodies that may be on their way or being read at once; more are told to come again
+        later.
     waiting_uploads : int
         How many uploads may wait for the disk; more are told to come again later.
     connections : int
@@ -82,7 +83,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     analyst_token_file: str | None = None
     largest_body: Annotated[int, Meta(ge=2**10, le=2**30)] = LARGEST_BODY
     body_seconds: Seconds = 30.0
-    receiving_bytes: Annotated[int, Meta(ge=2**10)] = 2**28
+    receiving_bytes: Annotated[int, Meta(ge=2**10)] = 2**26
     waiting_uploads: Annotated[int, Meta(ge=1, le=10**6)] = 4096
     connections: Annotated[int, Meta(ge=1, le=10**6)] = 2048
     retry_seconds: Annotated[int, Meta(ge=1, le=3600)] = 5

@@ -296,7 +296,9 @@ class UploadPath:
         elif len(body) <= READ_AT_ONCE:
             batch = read()
         else:
-            batch = await asyncio.get_running_loop().run_in_executor(self._pool, read)
+            with self._receiving.holding(len(body)):
+                batch = await asyncio.get_running_loop().run_in_executor(self._pool, read)
+        del body, read  # the batch has its own bytes, and may wait for the disk
         if token_hash is not None and batch.reports > 1:
             raise ProblemError(
                 Problem.REFUSED,
