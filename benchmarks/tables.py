@@ -9,12 +9,13 @@ from typing import Any
 from benchmarks import results
 from benchmarks.accuracy.papers.index import Entry, index
 from benchmarks.accuracy.papers.judged import Judged, in_text, judged, overview
+from benchmarks.accuracy.papers.paper_pages import with_sentences
 from benchmarks.isolated import place, script
 from benchmarks.runner import BENCHMARKS
 
 FOLDER = Path(__file__).resolve().parent
-METHODS = FOLDER.parent / "docs" / "methods.md"
-"""Written by hand, but for the verdicts between its marks."""
+DOCS = FOLDER.parent / "docs"
+"""Its pages are written by hand, but for the verdicts between marks."""
 
 _OPENINGS = {
     "accuracy": (
@@ -68,7 +69,12 @@ def pages() -> dict[Path, str]:
     """Return the text of every generated page by its path."""
     every = judged()
     made = {FOLDER / folder / "README.md": page(folder, every) for folder in _TITLES}
-    return made | {METHODS: in_text(METHODS.read_text(encoding="utf-8"), every)}
+    by_hand = {path: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
+    return made | {
+        path: with_sentences(in_text(text, every), every)
+        for path, text in by_hand.items()
+        if "<!-- " in text
+    }
 
 
 def page(folder: str, every: Sequence[Judged]) -> str:

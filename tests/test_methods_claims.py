@@ -1,6 +1,6 @@
 """Theorems and printed numbers of the papers that are quick to check: the verdicts of methods.md.
 
-Each test is named by the row of `docs/methods.md` that cites it (WE, CF, FA, SW, CP). A claim that
+Each test is named by the row of `docs/paper-*.md` that cites it (WE, CF, FA, SW, CP). A claim that
 is false is tested to be false: if the check ever passes the other way round, the page is wrong.
 Nothing here needs the method itself to be built.
 """
@@ -17,6 +17,11 @@ from numpy.polynomial import legendre, polynomial
 from scipy import optimize, stats
 
 import lapwing as lw
+from lapwing.randomizers.categorical.linear_hashing import (
+    block_deviation,
+    enough_hash_bits,
+    least_variance_near,
+)
 from lapwing.randomizers.numerical.square_wave import mutual_information_width
 
 # Wavelet expansion (Zhao 2026).
@@ -218,6 +223,37 @@ def test_cf_05_unary_encoding_becomes_better_above_3_e_epsilon_plus_2_values() -
     assert crossing == pytest.approx(3 * odds + 2) == pytest.approx(165.79, abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "field", "ratio"),
+    [
+        (0.5, 3, 0.991),
+        (1, 4, 1.0),
+        (2, 8, 1.0),
+        (3, 23, 0.998),
+        (4, 53, 1.001),
+        (5, 149, 1.006),
+        (6, 401, 1.055),
+    ],
+)
+def test_cf_09_linear_hashing_has_the_variance_of_projective_geometry_response(
+    epsilon: float, field: int, ratio: float
+) -> None:
+    """Variances of a share near zero; hyperplanes of a geometry over the best field, 41,270 values.
+
+    A value's outputs are the points of its hyperplane; two of them share those of a subspace.
+    """
+    dimension = next(t for t in itertools.count(2) if (field**t - 1) // (field - 1) >= 41_270)
+    points, near, shared = (
+        (field**t - 1) // (field - 1) for t in (dimension - i for i in range(3))
+    )
+    odds = math.exp(epsilon)
+    total = near * odds + points - near
+    own, other = near * odds / total, (shared * odds + near - shared) / total
+    bits = enough_hash_bits(epsilon)
+    ours = block_deviation(least_variance_near(bits, epsilon) / 2**bits, epsilon) ** 2
+    assert ours / (other * (1 - other) / (own - other) ** 2) == pytest.approx(ratio, abs=5e-4)
+
+
 def test_cf_14_the_printed_thresholds_lack_the_division_by_the_number_of_values() -> None:
     def threshold(alpha: float, protocol: str) -> float:
         return TAXI_TRIPS * stats.norm.isf(alpha) * deviation(4, protocol)
@@ -309,6 +345,17 @@ def test_fa_02_the_analytic_gaussian_needs_less_noise_than_the_classic_formula()
         sigma = optimize.brentq(lambda s, e=epsilon: delta(s, e) - 1e-6, 0.5, 500)
         assert sigma == pytest.approx(analytic, abs=5e-4)
         assert math.sqrt(2 * math.log(1.25e6)) / epsilon == pytest.approx(classic, abs=5e-4)
+
+
+def test_fa_03_noise_on_each_value_gives_another_distribution_function() -> None:
+    """Beta(5, 2) plus Laplace noise of scale 1, its range over epsilon, against Beta(5, 2)."""
+    points, step = np.linspace(-0.25, 1.25, 1501, retstep=True)
+    values = np.linspace(0, 1, 1001)
+    shares = np.diff(stats.beta.cdf(values, 5, 2))
+    middles = (values[:-1] + values[1:]) / 2
+    noisy = stats.laplace.cdf(points[:, None] - middles[None, :]) @ shares
+    assert step == pytest.approx(1e-3)
+    assert np.abs(noisy - stats.beta.cdf(points, 5, 2)).max() == pytest.approx(0.383, abs=1e-3)
 
 
 @pytest.mark.parametrize(("moments", "tight", "claimed"), [(4, 2.828, 3.391), (6, 3.464, 4.062)])
@@ -419,6 +466,23 @@ def test_sw_20_the_widths_and_that_they_maximize_the_bound() -> None:
 
         best = optimize.minimize_scalar(lost, bounds=(1e-4, 1), method="bounded").x
         assert best == pytest.approx(width, abs=1e-4)
+
+
+def test_sw_26_a_relative_change_would_stop_expectation_maximization_at_once() -> None:
+    """Beta(5, 2), 100,000 people, epsilon 1: changes of the log-likelihood against tau of 5.5."""
+    counts = np.histogram(np.random.default_rng(1).beta(5, 2, 100_000), bins=256, range=(0, 1))[0]
+    wave = lw.SquareWave(lw.Interval(0, 1, bins=256, outside="clip"), 1)
+    seen = lw.simulate(wave, counts, rng=1).blocks[0]
+    matrix = wave.channel.blocks[0].operator.matmat(np.eye(256))
+    shares, likelihoods = np.full(256, 1 / 256), []
+    for _ in range(4):
+        expected = matrix @ shares
+        likelihoods.append(float(seen @ np.log(expected)))
+        shares = shares * (matrix.T @ (seen / expected)) / seen.sum()
+    changes = np.abs(np.diff(likelihoods))
+    assert (changes / np.abs(likelihoods[1:]) < 1e-3 * math.e).all()
+    assert (changes > 100).all()
+    assert np.abs(np.cumsum(shares) - np.cumsum(counts) / counts.sum()).mean() > 0.1
 
 
 @pytest.mark.parametrize("bins", [16, 64, 256])

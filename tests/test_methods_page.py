@@ -1,8 +1,10 @@
-"""docs/methods.md has a row for everything the papers describe, and names only what exists."""
+"""The papers' pages have a row for all that the papers describe, and say what runs and holds."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
 import re
 from pathlib import Path
 
@@ -13,14 +15,23 @@ from tests import test_methods_claims
 from tests.rows import each
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
-ROWS_PER_PAPER = {"WE": 48, "CF": 52, "FA": 54, "SW": 39, "CP": 33}
+DOCS = ROOT / "docs"
+OVERVIEW = (DOCS / "methods.md").read_text(encoding="utf-8")
+PAGES = {path.name: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("paper-*.md"))}
+ROWS_PER_PAPER = {
+    "paper-wavelet.md": ("WE", 48),
+    "paper-convolution.md": ("CF", 52),
+    "paper-functional-approximation.md": ("FA", 54),
+    "paper-square-wave.md": ("SW", 39),
+    "paper-compressive.md": ("CP", 33),
+}
+NOT_BUILT = "not built: [the reason](methods.md#what-is-not-built-and-why)"
 
 
-def rows() -> dict[str, list[str]]:
+def rows(page: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for line in PAGE.splitlines():
-        if re.match(r"\| [A-Z]{2}-\d\d \|", line) and line.count("|") > 5:
+    for line in page.splitlines():
+        if re.match(r"\| [A-Z]{2}-\d\d \|", line):
             cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
             assert len(cells) == 5, f"a row needs five cells: {line}"
             assert cells[0] not in found, f"{cells[0]} stands twice"
@@ -28,27 +39,32 @@ def rows() -> dict[str, list[str]]:
     return found
 
 
-ROWS = rows()
+BY_PAGE = {name: rows(page) for name, page in PAGES.items()}
+ROWS = {name: row for page in BY_PAGE.values() for name, row in page.items()}
+REASONS = rows(OVERVIEW.split("## What is not built, and why")[1])
 
 
-def test_every_row_stands_exactly_once() -> None:
-    expected = {
-        f"{paper}-{number:02d}"
-        for paper, count in ROWS_PER_PAPER.items()
-        for number in range(1, count + 1)
-    }
-    assert set(ROWS) == expected
-    assert len(expected) == 226
+def test_every_row_stands_exactly_once_on_the_page_of_its_paper() -> None:
+    assert set(BY_PAGE) == set(ROWS_PER_PAPER)
+    for page, (paper, count) in ROWS_PER_PAPER.items():
+        assert set(BY_PAGE[page]) == {f"{paper}-{number:02d}" for number in range(1, count + 1)}
+    assert len(ROWS) == 226
 
 
 @each("row", ROWS.values(), ids=lambda row: row[0])
 def test_every_status_is_one_of_two(row: list[str]) -> None:
-    status = row[4]
-    if status.startswith("**works**"):
+    if row[4] != NOT_BUILT:
+        assert row[4].startswith("**works**"), row[4]
         assert "`" in row[3], "a row that works names what does it"
-    else:
-        assert status.startswith("not built. "), status
-        assert re.search(r"\b[Bb]ecause\b", status), "what is not built needs its reason"
+
+
+def test_what_is_not_built_has_its_reason_on_the_overview() -> None:
+    assert set(REASONS) == {name for name, row in ROWS.items() if row[4] == NOT_BUILT}
+    assert {"SW-13", "WE-22", "CF-09", "CF-18", "FA-24", "FA-54"} < set(REASONS)
+    for name, (_, what, where, instead, status) in REASONS.items():
+        assert what and where == ROWS[name][2], f"{name} is said to stand elsewhere"
+        assert "`" in instead, f"{name} says nothing of what stands in its place"
+        assert re.match(r"not built\. Because [^.]", status), status
 
 
 def exists(name: str) -> bool:
@@ -65,10 +81,8 @@ def exists(name: str) -> bool:
     return True
 
 
-@each(
-    "row", [row for row in ROWS.values() if row[4].startswith("**works**")], ids=lambda row: row[0]
-)
-def test_what_works_exists(row: list[str]) -> None:
+@each("row", [*ROWS.values(), *REASONS.values()], ids=lambda row: row[0])
+def test_what_a_row_names_exists(row: list[str]) -> None:
     for name in re.findall(r"`([^`]+)`", row[3] + row[4]):
         assert exists(name), f"{row[0]} names {name}, which does not exist"
 
@@ -80,7 +94,9 @@ def test_the_check_of_names_can_fail() -> None:
 
 
 @pytest.mark.parametrize(
-    "row", [row for row in ROWS.values() if "[checked" in row[4]], ids=lambda row: row[0]
+    "row",
+    [row for row in [*ROWS.values(), *REASONS.values()] if "[checked" in row[4]],
+    ids=lambda row: row[0],
 )
 def test_what_is_said_to_be_checked_has_its_test(row: list[str]) -> None:
     name = row[0].lower().replace("-", "_")
@@ -91,3 +107,67 @@ def test_what_is_said_to_be_checked_has_its_test(row: list[str]) -> None:
         if function.startswith(f"test_{name}_") or row[0] in (getattr(test, "__doc__", "") or "")
     ]
     assert mentioned, f"no test of {row[0]} in test_methods_claims.py"
+
+
+# The examples.
+
+
+def example(page: str) -> tuple[str, str]:
+    """Return the code of a page's example and what the page says it prints."""
+    found = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    assert [language for language, _ in found] == ["python", "text"], "one example, one output"
+    return found[0][1], found[1][1]
+
+
+def printed(code: str) -> str:
+    """Return what an example prints."""
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        exec(compile(code, "example", "exec"), {})
+    return output.getvalue()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_example_of_a_paper_prints_what_its_page_says(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)  # one reads a table of the checkout
+    code, output = example(PAGES[name])
+    assert printed(code) == output
+    lines = [line for line in code.splitlines() if line]
+    assert len(lines) <= 20, "an author reads it in a minute"
+
+
+def test_a_wrong_example_is_noticed() -> None:
+    code, output = example("```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n")
+    assert printed(code) != output
+
+
+@each("name", PAGES)
+def test_a_page_says_what_holds_before_what_does_not(name: str) -> None:
+    headings = re.findall(r"^## (.+)$", PAGES[name], re.MULTILINE)
+    assert headings == [
+        "Run it",
+        "What holds",
+        "Where we differ, and why",
+        "What does not hold here, or stays undecided",
+        "Pictures",
+        "Every method of the paper",
+    ]
+
+
+PICTURES = re.compile(r"!\[([^\]]+)\]\((\S+)\)")
+
+
+@each("name", PAGES)
+def test_a_page_shows_the_pictures_of_its_paper_with_their_finding(name: str) -> None:
+    shown = PICTURES.findall(PAGES[name])
+    folders = {(DOCS / path).resolve().parent for _, path in shown}
+    assert len(folders) == 1, "the pictures of one paper"
+    drawn = {path.name for path in folders.pop().glob("*.png")}
+    linked_only = {
+        f"figure-{number}.png" for number in range(11, 28)
+    }  # of one paper: other columns
+    assert {Path(path).name for _, path in shown} == drawn - linked_only
+    for finding, _ in shown:
+        assert len(finding.split()) >= 6, f"{finding!r} says too little to who cannot see it"

@@ -346,7 +346,7 @@ class CompressivePrivatization(TwoLevel):
     m counters; a product with the channel costs O(m k).
 
     Source: Xiong et al. 2021, equation 2 and sections 2 to 4. Differs: balanced columns and their
-    density, and the repairs, are our own; see `docs/methods.md`.
+    density, and the repairs, are our own; see `docs/paper-compressive.md`.
 
     Examples
     --------

@@ -125,8 +125,9 @@ class SquareWave(TwoLevel):
 
     Accuracy
     --------
-    No closed form; see `docs/methods.md` and the benchmarks. Separates outputs of two values at
-    distance D by ``(1 - (2 b + 1) q) D`` in Wasserstein distance, the most of all wave shapes.
+    No closed form; see `docs/paper-square-wave.md` and the benchmarks. Separates outputs of two
+    values at distance D by ``(1 - (2 b + 1) q) D`` in Wasserstein distance, the most of all wave
+    shapes.
 
     Cost
     ----
