@@ -46,7 +46,7 @@ def paper(monkeypatch):
         claims=claims, measure=measure, FULL={"repeats": 30, "seed": 0}, TITLE="Made up"
     )
     kept = {"measured": measure(repeats=30, seed=0), "seconds": {"cpu": 1.0}}
-    for where in (judged, judged_again):
+    for where in (judged, judged_again, fewer_repeats):
         monkeypatch.setattr(where, "script", lambda name: module)
         monkeypatch.setattr(where, "results", SimpleNamespace(read=lambda name: kept))
     monkeypatch.setattr(judged, "BENCHMARKS", {NAME: ""})
@@ -110,7 +110,7 @@ def test_a_verdict_that_turns_with_the_seed_is_counted(paper):
 
 
 def test_what_needs_all_repeats_is_marked_and_surprises_nobody(paper, monkeypatch):
-    settings = {"divided": 15, "least": 1, "only": [NAME], "at_once": 1}
+    settings = {"divided": 15, "least": 1, "only": [NAME]}
     found = fewer_repeats.measure(**settings)
     assert judged_again.moved(found["claims"]) == []
     found["claims"][0]["again"] = UNDECIDED
@@ -125,6 +125,17 @@ def test_what_needs_all_repeats_is_marked_and_surprises_nobody(paper, monkeypatc
     assert fewer_repeats.surprising(found["claims"]) == []
     assert [one.needs_repeats for one in judged.judged()] == [True, False, False, False, False]
     assert "| 4 | 1 | 1 | 1 | 1 | 0 | 0 | 1 |" in judged.overview({"made": "M"}, judged.judged())
+
+
+def test_the_first_repeats_are_those_of_a_shorter_run():
+    kept = {"mean": 2.5, "standard_error": 0.6, "values": [1.0, 2.0, 3.0, 4.0]}
+    measured = {"rows": [{"epsilon": 1, "methods": {"ours": kept}, "values": [7, 8, 9]}]}
+    (row,) = fewer_repeats.first_repeats(measured, 2, 1)["rows"]
+    ours = row["methods"]["ours"]
+    assert (ours["values"], ours["mean"], ours["standard_error"]) == ([1.0, 2.0], 1.5, 0.5)
+    assert row["epsilon"] == 1 and row["values"] == [7, 8, 9]
+    whole = fewer_repeats.first_repeats(measured, 4, 9)["rows"][0]["methods"]["ours"]["values"]
+    assert whole == kept["values"]
 
 
 def test_a_claim_rests_on_stand_ins_alone_if_no_other_column_speaks_of_it():

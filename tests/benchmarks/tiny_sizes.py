@@ -383,7 +383,6 @@ TINY: dict[str, dict[str, Any]] = {
         "divided": 1000,
         "least": 2,
         "only": ["accuracy/none_has_claims"],
-        "at_once": 1,
     },
     "accuracy/fresh_seeds": {
         "seed": 1,

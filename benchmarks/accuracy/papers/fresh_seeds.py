@@ -30,20 +30,21 @@ MOST_MOVED = 0.05
 
 
 def measure(
-    *, seed: int, divided: int, least: int, only: Sequence[str] | None, at_once: int
+    *, seed: int | None, divided: int, least: int, only: Sequence[str] | None, at_once: int
 ) -> dict[str, Any]:
     """Return every claim's verdict from the kept result and from people drawn anew.
 
     Parameters
     ----------
-    seed : int
-        In place of the one that each benchmark has.
+    seed : int, optional
+        In place of the one that each benchmark has; without it theirs is kept.
     divided, least, at_once : int
         As of :func:`benchmarks.accuracy.papers.judged_again.again`.
     only : sequence of str, optional
         Benchmarks to judge again; default: all of the papers that have claims and a kept result.
     """
-    return again(only, changed={"seed": seed}, divided=divided, least=least, at_once=at_once)
+    changed = {} if seed is None else {"seed": seed}
+    return again(only, changed=changed, divided=divided, least=least, at_once=at_once)
 
 
 def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
@@ -55,6 +56,9 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         if settings["divided"] == 1
         else f"repeats divided by {settings['divided']} (at least {settings['least']})"
     )
+    if settings["seed"] is None:
+        start = f"The {len(claims)} claims of {named(claims)} with the kept seeds and {repeats}"
+        return f"{start}: {share(other, claims)} moved.\n\n{counted(claims)}\n\n{told(other)}"
     return "\n\n".join(
         [
             f"The {len(claims)} claims of {named(claims)} with seed {settings['seed']} and "
