@@ -112,8 +112,10 @@ def uncovered(ax: Any) -> None:
         line.set_markersize(3 + 0.4 * (len(drawn) - 1 - place))
 
 
-def with_between(measured: Mapping[str, Any], part: str = "rows") -> list[Mapping[str, Any]]:
-    """Return rows and, in their places along epsilon, those of fewer repeats that are only drawn.
+def with_between(
+    measured: Mapping[str, Any], part: str = "rows", key: str = "epsilon"
+) -> list[Mapping[str, Any]]:
+    """Return rows and, in their places along a key, those of fewer repeats that are only drawn.
 
     Parameters
     ----------
@@ -122,7 +124,7 @@ def with_between(measured: Mapping[str, Any], part: str = "rows") -> list[Mappin
     """
     rows = [*measured[part], *measured.get(f"{part}, between", [])]
     columns = list(dict.fromkeys(row["column"] for row in rows))
-    return sorted(rows, key=lambda row: (columns.index(row["column"]), row["epsilon"]))
+    return sorted(rows, key=lambda row: (columns.index(row["column"]), row[key]))
 
 
 def along(

@@ -48,6 +48,11 @@ MAIN = 4.0
 """Epsilon of figures 7 to 9."""
 
 TOPS = (10, 20, 30, 50, 100)
+"""Numbers of most frequent values by which sentences are judged."""
+
+DRAWN_TOPS = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
+"""Those of figures 8 and 10."""
+
 THRESHOLDS = {SMOOTH: (500, 1000, 1500, 2000), ITEMS: (5_000, 10_000, 15_000, 20_000)}
 """Counts of people in figure 9; the permuted column has those of the smooth one."""
 
@@ -186,7 +191,7 @@ def methods(decoders: Mapping[str, Decoder]) -> list[Method]:
 def judges_of(name: str) -> dict[str, Judge]:
     """Return what is asked of a column at the main epsilon."""
     wanted: dict[str, Judge] = {"mse": mse}
-    wanted |= {f"top {top}": partial(top_mse, top) for top in TOPS}
+    wanted |= {f"top {top}": partial(top_mse, top) for top in DRAWN_TOPS}
     for threshold in THRESHOLDS[ITEMS if name == ITEMS else SMOOTH]:
         wanted[f"true {threshold}"] = partial(positives, threshold, True)
         wanted[f"false {threshold}"] = partial(positives, threshold, False)

@@ -6,15 +6,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.accuracy.papers.convolution.convolution_columns import (
+    DRAWN_TOPS,
     ITEMS,
     ORACLES,
     PERMUTED,
     ROUGH,
     SMOOTH,
     THRESHOLDS,
-    TOPS,
 )
-from benchmarks.accuracy.papers.drawing import Picture, along, curves, legend, panels, uncovered
+from benchmarks.accuracy.papers.drawing import (
+    Picture,
+    along,
+    curves,
+    legend,
+    panels,
+    uncovered,
+    with_between,
+)
 
 PAPERS = ("", "smoothing", "DW", "IIW", "DW-AMRP")
 """Decoders of figures 6 to 9 that both oracles have; the first is none."""
@@ -173,7 +181,7 @@ def _errors(
     for line, oracle in enumerate(ORACLES):
         for place, name in enumerate(names):
             ax = axes[line, place]
-            rows = [row for row in measured[part] if row["column"] == name]
+            rows = [row for row in with_between(measured, part, key) if row["column"] == name]
             _drawn(ax, rows, key, oracle, shorts, "mse")
             ax.set_title(f"Figure {figure_number}: {oracle}, {name}", fontsize=9)
             if line:
@@ -200,7 +208,7 @@ def wider(measured: Measured) -> Any:
     figure, axes = panels(2, 2 * len(names), wide=2.3, high=2)
     for line, oracle in enumerate(ORACLES):
         for place, (name, (part, key)) in enumerate((n, p) for n in names for p in parts):
-            rows = [row for row in measured[part] if row["column"] == name]
+            rows = [row for row in with_between(measured, part, key) if row["column"] == name]
             ax = axes[line, place]
             _drawn(ax, rows, key, oracle, WIDER, "mse")
             ax.set_title(f"Figure 10: {oracle}, {name}", fontsize=7)
@@ -215,6 +223,7 @@ def _along_tops(row: Measured, name: str, keys: Sequence[int], kind: str) -> lis
     return [
         (key, found["mean"], found["standard_error"])
         for key in keys
+        if f"{kind} {key}" in row["methods"][name]
         for found in [row["methods"][name][f"{kind} {key}"]]
     ]
 
@@ -232,7 +241,7 @@ def _tops(measured: Measured, number: int, names: Sequence[str], shorts: Sequenc
         for place, name in enumerate(names):
             ax, row = axes[line, place], rows[name]
             named = {
-                label: _along_tops(row, method, TOPS, "top")
+                label: _along_tops(row, method, DRAWN_TOPS, "top")
                 for label, method in _of_oracle(row, oracle, shorts).items()
             }
             curves(ax, named, known)
@@ -273,11 +282,10 @@ def positives(measured: Measured) -> Any:
             curves(ax, named, known, scale="symlog" if few else "linear")
             uncovered(ax)
             ax.set_title(f"Figure 9: {oracle}, {name}", fontsize=8)
-            ax.set_xticks(counts)
-            ax.tick_params(labelsize=7)
+            ax.set_xticks(counts, [f"{count / 1000:g}" for count in counts])
         axes[line, 0].set_ylabel(f"{kind} positives")
     for ax in axes[-1]:
-        ax.set_xlabel("threshold, people")
+        ax.set_xlabel("threshold, thousands of people")
     legend(figure, columns=len(known))
     return figure
 
