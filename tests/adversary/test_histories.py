@@ -25,6 +25,7 @@ import lapwing as lw
 import lapwing.client.device as device_module
 from lapwing.client import Device
 from lapwing.client.device_file import DeviceFile
+from lapwing.client.outbox import of_pile
 from lapwing.errors import BudgetError, PrivacyError
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import WORD
@@ -220,11 +221,8 @@ def _answers(
             said = type(error).__name__
         else:
             with file.transaction() as connection:
-                (body,) = connection.execute(
-                    "SELECT body FROM batch WHERE survey = ? AND epoch = ?",
-                    (ask.survey.fingerprint, ask.epoch),
-                ).fetchone()
-            batch = Batch.from_bytes(body, segments=["north", "south"])
+                ((_, body),) = of_pile(connection, ask.survey.fingerprint, ask.epoch)
+            batch = Batch.from_bytes(body or b"", segments=["north", "south"])
             said = batch.segment, batch.records
         yield (
             (state, None, draws.chance)
@@ -254,8 +252,15 @@ def _memory(state: bytes, again: Collection[tuple[str, str]] = ()) -> tuple[Any,
                 "SELECT survey, epoch, state FROM batch ORDER BY 1, 2",
             )
         ]
-        sent = connection.execute("SELECT survey, epoch, body FROM batch ORDER BY 1, 2").fetchall()
-        rows.append(tuple(row for row in sent if (row[0], row[1]) in again))
+        sent = connection.execute("SELECT survey, epoch FROM batch ORDER BY 1, 2").fetchall()
+        rows.append(
+            tuple(
+                (*row, body)
+                for row in map(tuple, sent)
+                if row in again
+                for _, body in of_pile(connection, *row)
+            )
+        )
     return Fraction(0) if cost is None else cost.epsilon, *(
         tuple(map(tuple, table)) for table in rows
     )

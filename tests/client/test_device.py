@@ -58,12 +58,13 @@ def opened(folder: Path, *, cap: Any = 4, budget: Any = 10) -> Device:
 
 def stored(device: Device) -> dict[str, Batch]:
     """The waiting batches of a device, by epoch."""
-    connection = sqlite3.connect(device.file.path)
-    try:
-        rows = connection.execute("SELECT epoch, body FROM batch WHERE body IS NOT NULL").fetchall()
-    finally:
-        connection.close()
-    return {epoch: Batch.from_bytes(body, segments=["north", "south"]) for epoch, body in rows}
+    box = Outbox(device.file)
+    parcels = [box.parcel(each.id) for each in box.batches() if each.state == "waiting"]
+    return {
+        each.epoch: Batch.from_bytes(each.body, segments=["north", "south"])
+        for each in parcels
+        if each is not None
+    }
 
 
 def spent(device: Device) -> Fraction:
@@ -123,8 +124,9 @@ def test_segments_stand_beside_a_report(tmp_path: Path) -> None:
 def test_the_file_is_its_owners_and_alone(tmp_path: Path) -> None:
     device = opened(tmp_path)
     device.answer(AGE, 42, epoch="1")
-    (file,) = tmp_path.iterdir()
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    file, journal = sorted(tmp_path.iterdir())
+    assert journal.name == "device.lapwing-journal"
+    assert {stat.S_IMODE(each.stat().st_mode) for each in (file, journal)} == {0o600}
     connection = sqlite3.connect(file)
     try:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -349,9 +351,9 @@ def test_a_database_of_something_else_is_refused(tmp_path: Path) -> None:
 def test_an_unknown_version_is_refused(tmp_path: Path) -> None:
     opened(tmp_path)
     connection = sqlite3.connect(tmp_path / "device.lapwing")
-    connection.execute("PRAGMA user_version = 3")
+    connection.execute("PRAGMA user_version = 4")
     connection.close()
-    with pytest.raises(FormatError, match="version 2"):
+    with pytest.raises(FormatError, match="version 3"):
         opened(tmp_path)
 
 
@@ -376,7 +378,7 @@ def test_what_is_written_is_on_the_disk_and_what_is_gone_is_overwritten(tmp_path
     with opened(tmp_path).file.transaction() as connection:
         assert connection.execute("PRAGMA synchronous").fetchone()[0] == 3
         assert connection.execute("PRAGMA secure_delete").fetchone()[0] == 1
-        assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete"
+        assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "persist"
 
 
 def test_what_cannot_be_paid_is_not_remembered(tmp_path: Path) -> None:
@@ -432,9 +434,8 @@ def test_processes_share_a_device(tmp_path: Path) -> None:
     assert [process.returncode for process in running] == [0] * 4 and len(lines) == 32
     assert len({tuple(line.split()[:2]) for line in lines}) == 8
     assert sum(line.endswith("True") for line in lines) == 8
-    assert spent(opened(folder)) == 4 and [file.name for file in folder.iterdir()] == [
-        "device.lapwing"
-    ]
+    assert spent(opened(folder)) == 4
+    assert {file.name for file in folder.iterdir()} == {"device.lapwing", "device.lapwing-journal"}
 
 
 def test_nothing_of_the_value_is_kept(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 import lapwing.client.device_file as device_file
 from lapwing import Categories, Guarantee, RandomizedResponse, Rappor, Survey, seeded
 from lapwing.client import Device, Gateway
+from lapwing.client.outbox import Outbox
 from lapwing.errors import PrivacyError
 from lapwing.privacy.ledger import Ledger
 from lapwing.protocol.messages.batch import Batch
@@ -112,15 +113,14 @@ def test_nothing_old_is_left_in_the_bytes(tmp_path: Path) -> None:
     opened(tmp_path)
     after = contents(tmp_path)
     assert not [piece for piece in pieces() if piece in after]
-    assert WAITING.to_bytes() in after
+    assert WAITING.to_bytes() in before and WAITING.to_bytes() not in after
     for (survey, value), _ in ROUNDS.items():
         number = value.to_bytes(1 if value < 128 else 2, "big")
         assert survey.fingerprint.encode() + number not in after
-    assert [path.name for path in tmp_path.iterdir()] == ["device.lapwing"]
     with closing(sqlite3.connect(tmp_path / "device.lapwing")) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert connection.execute("PRAGMA freelist_count").fetchone() == (0,)
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
 
 
 def test_a_file_does_not_tell_the_value_of_a_round(tmp_path: Path) -> None:
@@ -139,19 +139,24 @@ def test_a_file_does_not_tell_the_value_of_a_round(tmp_path: Path) -> None:
         old.SECRET = old_secret
 
 
-def test_a_kill_between_migration_and_vacuum_is_made_up_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("version", [2, -2, -3])
+def test_a_kill_between_migration_and_vacuum_is_made_up_for(tmp_path: Path, version: int) -> None:
+    """And a file of version 2, which had the bytes of batches as they are sent."""
     write(tmp_path)
     path = tmp_path / "device.lapwing"
     with closing(device_file._connected(path)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         device_file._migrate_tables(connection)
-        connection.execute("PRAGMA user_version = -2")
+        if version == -3:
+            device_file._seal_batches(connection)
+        connection.execute(f"PRAGMA user_version = {version}")
         connection.execute("COMMIT")
-    opened(tmp_path)
+    device = opened(tmp_path)
+    assert WAITING.to_bytes() not in contents(tmp_path)
+    parcel = Outbox(device.file).parcel("c" * 32)
+    assert parcel is not None and parcel.body == WAITING.to_bytes()
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
         assert connection.execute("PRAGMA freelist_count").fetchone() == (0,)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
-from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import pytest
 
 from lapwing import Categories, Rappor, Survey
 from lapwing.client import Device
+from lapwing.client.outbox import of_pile
 from lapwing.privacy.sampling.randomness import WORD
 from lapwing.protocol.messages.batch import Batch
 from lapwing.randomizers import OptimizedUnaryEncoding
@@ -31,9 +30,12 @@ def sent_by(folder: Path, survey: Survey, values: list[int]) -> np.ndarray:
     device = Device.open(folder, epsilon_cap=24, budget=1000)
     for number, value in enumerate(values):
         device.answer(survey, value, epoch=f"w{number}")
-    with closing(sqlite3.connect(device.file.path)) as connection:
-        rows = connection.execute("SELECT epoch, body FROM batch").fetchall()
-    found = {epoch: Batch.from_bytes(body).records for epoch, body in rows}
+    with device.file.transaction() as connection:
+        found = {
+            name: Batch.from_bytes(body or b"").records
+            for name in (f"w{number}" for number in range(len(values)))
+            for _, body in of_pile(connection, survey.fingerprint, name)
+        }
     packed = [np.frombuffer(found[f"w{number}"], np.uint8) for number in range(len(values))]
     bits = np.unpackbits(np.array(packed), axis=1, bitorder="little")[:, :SYMBOLS]
     return bits.astype(bool)

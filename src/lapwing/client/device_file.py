@@ -3,6 +3,12 @@
 An SQLite database for its owner alone (mode 0600). Every change is one transaction that is on the
 disk when it ends; another process or thread waits for it. No connection is kept between two of
 them, so threads, forked children and other processes may share the file as they like.
+
+SQLite leaves old bytes in places that no row names: in the free space of a page that it divided,
+and in the journal. So what waits to be sent is encrypted, each batch with a key of its own. The
+rows of keys are appended and overwritten, all of one length, and never removed: SQLite has no cause
+to move one. A settled key is overwritten where it stands, and so is the journal, a file that stays.
+Without its key nobody reads a batch, wherever its bytes may be.
 """
 
 from __future__ import annotations
@@ -18,6 +24,8 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
 from lapwing.documents import sync_folder
 from lapwing.errors import DeviceError, FormatError
 from lapwing.privacy.sampling.randomness import Keystream, iterate
@@ -25,9 +33,9 @@ from lapwing.randomizers.categorical.rappor import Rappor
 from lapwing.survey.survey import Survey
 
 APPLICATION = 0x4C574456  # "LWDV"
-VERSION = 2
+VERSION = 3
 
-_UNCLEAN = -2
+_UNCLEAN = -3
 """The version of a migrated file whose old pages are still to be vacuumed."""
 
 WAIT = 30.0
@@ -56,6 +64,7 @@ CREATE TABLE batch (
     pile       TEXT NOT NULL,
     part       INTEGER NOT NULL,
     reports    INTEGER NOT NULL,
+    key        INTEGER,
     body       BLOB,
     token      TEXT,
     collector  TEXT,
@@ -83,6 +92,14 @@ CREATE TABLE permanent_round (
 `tag` is a keyed hash of the value, of devices that refuse another one; else NULL. `earlier` is how
 many rounds of a file of version 1 are not kept; after those `round` may be NULL.
 """
+
+_REPORT_KEY = """
+CREATE TABLE report_key (
+    number INTEGER PRIMARY KEY,
+    key    BLOB NOT NULL CHECK (length(key) = 32)
+)
+"""
+"""What the bodies of batches are encrypted with; zeros where a batch is settled."""
 
 _NOTICE = """
 CREATE TABLE IF NOT EXISTS notice (
@@ -125,7 +142,8 @@ class DeviceFile:
         os.close(descriptor)
         try:
             with _told(self.path), closing(_connected(Path(temporary))) as connection:
-                connection.executescript(f"BEGIN; {_SCHEMA} {_PERMANENT_ROUND}; {_NOTICE};")
+                tables = ";".join((_SCHEMA, _PERMANENT_ROUND, _NOTICE, _REPORT_KEY))
+                connection.executescript(f"BEGIN; {tables};")
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {VERSION}")
                 if ledger is not None:
@@ -140,8 +158,13 @@ class DeviceFile:
             Path(temporary).unlink(missing_ok=True)
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self, *, wipe: bool = False) -> Iterator[sqlite3.Connection]:
         """Open the file for one change; on an exception, nothing was changed.
+
+        Parameters
+        ----------
+        wipe : bool
+            Whether the journal is overwritten when the change is on the disk.
 
         Raises
         ------
@@ -151,10 +174,13 @@ class DeviceFile:
             When it is something else, damaged or of an unknown version.
         """
         with _told(self.path), closing(_connected(self.path)) as connection:
+            # One journal for all transactions, so that it can be overwritten.
+            connection.execute("PRAGMA journal_mode = PERSIST")
             connection.execute("BEGIN IMMEDIATE")
             try:
                 if _version(connection, self.path) != VERSION:
                     _migrate(connection)
+                    _wipe_journal(connection, self.path)
                     connection.execute("BEGIN IMMEDIATE")
                 yield connection
                 connection.execute("COMMIT")
@@ -162,14 +188,16 @@ class DeviceFile:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
+            if wipe:
+                _wipe_journal(connection, self.path)
 
 
 def _connected(path: Path) -> sqlite3.Connection:
     uri = f"{path.resolve().as_uri()}?mode=rw"
     connection = sqlite3.connect(uri, uri=True, timeout=WAIT, isolation_level=None)
     connection.row_factory = sqlite3.Row
-    # EXTRA is FULL, and what ends a transaction is on the disk too: with the journal back after a
-    # loss of power, a payment whose report was sent would be undone.
+    # EXTRA is FULL, and what ends a transaction is on the disk too, also the end of a journal: with
+    # the journal back after a loss of power, a payment whose report was sent would be undone.
     connection.execute("PRAGMA synchronous = EXTRA")
     # What was sent is overwritten, not only forgotten.
     connection.execute("PRAGMA secure_delete = ON")
@@ -184,13 +212,53 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
             f"{path.name} must be the file of a device, it is foreign or damaged; restore it, "
             "because a new one would forget what was spent"
         )
-    if version not in (1, _UNCLEAN, VERSION):
+    if version not in (1, 2, -2, _UNCLEAN, VERSION):
         raise FormatError(
             f"device files of version {VERSION} can be read, {path.name} says {version}; update "
             "lapwing"
         )
     assert isinstance(version, int)
     return version
+
+
+def _wipe_journal(connection: sqlite3.Connection, path: Path) -> None:
+    """Overwrite what the journal keeps of transactions that have ended, keys among it."""
+    # With this lock nobody else writes to the journal. One that begins with zeros is void.
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        with open(f"{path.resolve()}-journal", "r+b", buffering=0) as stream:
+            left = os.fstat(stream.fileno()).st_size
+            while left > 0:
+                left -= stream.write(bytes(min(left, 2**20))) or left
+            os.fsync(stream.fileno())
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise DeviceError(
+            f"the journal of {path.name} cannot be overwritten: {error.strerror}; it may hold the "
+            "key of a report that was sent"
+        ) from None
+    finally:
+        connection.execute("ROLLBACK")
+
+
+def seal(connection: sqlite3.Connection, body: bytes) -> tuple[int, bytes]:
+    """Return bytes encrypted with a new key, and the number of that key."""
+    key = os.urandom(32)
+    number = connection.execute("INSERT INTO report_key (key) VALUES (?)", (key,)).lastrowid
+    assert number is not None
+    return number, _encrypted(key, body)
+
+
+def unseal(connection: sqlite3.Connection, number: int, body: bytes) -> bytes:
+    """Return the bytes that :func:`seal` encrypted."""
+    row = connection.execute("SELECT key FROM report_key WHERE number = ?", (number,)).fetchone()
+    return _encrypted(row["key"], body)
+
+
+def _encrypted(key: bytes, body: bytes) -> bytes:
+    """AES-256-CTR, which is its own inverse. A key has one body, so the counter starts at 0."""
+    return Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor().update(body)
 
 
 def keyed_hash(secret: bytes, *words: str | int) -> bytes:
@@ -208,12 +276,23 @@ def _migrate(connection: sqlite3.Connection) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version == 1:
         _migrate_tables(connection)
+    if version != _UNCLEAN:
+        _seal_batches(connection)
         connection.execute(f"PRAGMA user_version = {_UNCLEAN}")
     connection.execute("COMMIT")
     # Only where it has ended are the old pages gone, so the version says so afterwards.
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("VACUUM")
     connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _seal_batches(connection: sqlite3.Connection) -> None:
+    connection.execute(_REPORT_KEY)
+    connection.execute("ALTER TABLE batch ADD COLUMN key INTEGER")
+    waiting = connection.execute("SELECT id, body FROM batch WHERE body IS NOT NULL").fetchall()
+    for row in waiting:
+        sealed = seal(connection, row["body"])
+        connection.execute("UPDATE batch SET key = ?, body = ? WHERE id = ?", (*sealed, row["id"]))
 
 
 def _migrate_tables(connection: sqlite3.Connection) -> None:

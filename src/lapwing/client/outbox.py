@@ -10,7 +10,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from secrets import SystemRandom
 from typing import Literal, cast
 
-from lapwing.client.device_file import DeviceFile
+from lapwing.client.device_file import DeviceFile, seal, unseal
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import check_whole_field
 
@@ -135,8 +135,9 @@ def insert(
     connection : sqlite3.Connection
     batch : OutgoingBatch
     body : bytes
-        What is sent, every time the same. It is overwritten when it has arrived, and nothing that
-        follows from it is kept: the id, which is drawn, says which batch it was.
+        What is sent, every time the same. It is stored encrypted. When it has arrived, its key is
+        overwritten, and nothing that follows from it is kept: the id, which is drawn, says which
+        batch it was.
     pile : str
         The name of the pile that it is a part of; of a device's own answers empty.
     collector : str, optional
@@ -146,9 +147,10 @@ def insert(
     """
     said = (batch.id, batch.survey, batch.epoch, pile, batch.position, batch.reports)
     connection.execute(
-        "INSERT INTO batch (id, survey, epoch, pile, part, reports, body, token, collector, state)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting')",
-        (*said, body, token, collector),
+        "INSERT INTO batch"
+        " (id, survey, epoch, pile, part, reports, key, body, token, collector, state)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting')",
+        (*said, *seal(connection, body), token, collector),
     )
 
 
@@ -157,11 +159,15 @@ def of_pile(
 ) -> list[tuple[OutgoingBatch, bytes | None]]:
     """Return the batches of a pile in order, each with its bytes while it waits."""
     rows = connection.execute(
-        f"SELECT {_COLUMNS}, body FROM batch WHERE survey = ? AND epoch = ? AND pile = ?"
+        f"SELECT {_COLUMNS}, key, body FROM batch WHERE survey = ? AND epoch = ? AND pile = ?"
         " ORDER BY part",
         (survey, epoch, pile),
     )
-    return [(OutgoingBatch(*row[:-1]), row[-1]) for row in rows.fetchall()]
+    return [
+        (OutgoingBatch(*row[:-2]), None if body is None else unseal(connection, number, body))
+        for row in rows.fetchall()
+        for number, body in [row[-2:]]
+    ]
 
 
 @dataclass(frozen=True)
@@ -223,18 +229,26 @@ class Outbox:
         """Return a batch to be sent; None when somebody else has sent it."""
         with self.file.transaction() as connection:
             row = connection.execute(
-                "SELECT id, survey, epoch, body, token FROM batch"
+                "SELECT id, survey, epoch, key, body, token FROM batch"
                 " WHERE id = ? AND state = 'waiting'",
                 (batch,),
             ).fetchone()
-            return None if row is None else Parcel(*row)
+            if row is None:
+                return None
+            body = unseal(connection, row["key"], row["body"])
+            return Parcel(row["id"], row["survey"], row["epoch"], body, row["token"])
 
     def settle(self, batch: str, state: State, reason: str | None) -> None:
         """Note that a collector has a batch, or refused it, and forget its bytes."""
-        with self.file.transaction() as connection:
+        with self.file.transaction(wipe=True) as connection:
             connection.execute(
-                "UPDATE batch SET state = ?, reason = ?, attempts = attempts + 1, body = NULL,"
-                " token = NULL WHERE id = ? AND state = 'waiting'",
+                "UPDATE report_key SET key = ? WHERE number ="
+                " (SELECT key FROM batch WHERE id = ? AND state = 'waiting')",
+                (bytes(32), batch),
+            )
+            connection.execute(
+                "UPDATE batch SET state = ?, reason = ?, attempts = attempts + 1, key = NULL,"
+                " body = NULL, token = NULL WHERE id = ? AND state = 'waiting'",
                 (state, reason, batch),
             )
 
