@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,13 @@ FIRST, SECOND = dt.date(2026, 1, 2), dt.date(2026, 1, 3)
 DOMAINS = {
     "texts": lw.Categories(["a", "1", "2", "true", "2026-01-02", "rest"], other="rest"),
     "numbers": lw.Categories([1, 2, 9], other=9),
+    "long": lw.Categories(["12345678901234567", str(2**60), "rest"], other="rest"),
     "counted": lw.Categories(3, other=2),
 }
 
 CASES: dict[str, tuple[list[Any], dict[str, list[int]], dict[str | None, int]]] = {
     # Cells; how many hold each symbol of each domain, the missing last; how many are in each group.
+    # There are no groups where a cell cannot be a label of one.
     "texts": (
         ["a", "b", "a", None],
         {"texts": [2, 0, 0, 0, 0, 1, 1], "numbers": [0, 0, 3, 1], "counted": [0, 0, 3, 1]},
@@ -47,6 +50,21 @@ CASES: dict[str, tuple[list[Any], dict[str, list[int]], dict[str | None, int]]] 
         [FIRST, SECOND, FIRST, None],
         {"texts": [0, 0, 0, 0, 2, 1, 1], "numbers": [0, 0, 3, 1]},
         {"2026-01-02": 2, "2026-01-03": 1, None: 1},
+    ),
+    "decimals": (
+        [Decimal("1.00"), Decimal("1.00000000000000000001"), Decimal("2"), None],
+        {"texts": [0, 1, 1, 0, 0, 1, 1], "numbers": [1, 1, 1, 1], "counted": [0, 1, 2, 1]},
+        {},
+    ),
+    "floats": (
+        [1.0, 2.0**60, 1.5, None],
+        {"texts": [0, 1, 0, 0, 0, 2, 1], "numbers": [1, 0, 2, 1], "counted": [0, 1, 2, 1]},
+        {},
+    ),
+    "long numbers": (
+        [12345678901234567, 2**60, 1, None],
+        {"texts": [0, 1, 0, 0, 0, 2, 1], "long": [1, 1, 1, 1]},
+        {"12345678901234567": 1, str(2**60): 1, "1": 1, None: 1},
     ),
     "words": (
         ["True", "true", "None", "NaN"],

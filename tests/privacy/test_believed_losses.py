@@ -91,6 +91,28 @@ def test_a_believed_loss_gives_its_guarantee_with_two_percent_to_spare_at_most()
     assert slowest < 30, "an entry of a ledger must not take for ever"
 
 
+UNUSED: list[tuple[str, str, dict[str, str]]] = [
+    # More of the loss would keep the guarantee; what randomized response with it needs says so.
+    ("1", "0.5", {"epsilon": "1"}),
+    ("24", "0.5", {"epsilon": "24"}),
+    ("1e-6", "1e-5", {"epsilon": "1e-6"}),
+    ("24", "0.66", {"epsilon": "23.88", "mu_squared": "7.2e-17"}),
+    ("24", "0.5", {"epsilon": "23.76", "mu_squared": "1.16"}),
+    ("1e-5", "0.8", {"epsilon": "1e-5", "mu_squared": "6.8e-6"}),
+    # Epsilons are rounded up to 1e-7, which many times the loss keep as well.
+    ("1e-7", "5.158794559e-11", {"mu_squared": "4.4777184e-20"}),
+]
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "loss"), UNUSED)
+def test_a_loss_that_leaves_its_guarantee_unused_is_not_believed(
+    epsilon: str, delta: str, loss: dict[str, str]
+) -> None:
+    stated = guarantee(epsilon, delta)
+    paid = LedgerEntry("x", stated, PrivacyLoss(**{k: Fraction(v) for k, v in loss.items()}))
+    assert paid.cost == PrivacyLoss(epsilon=stated.epsilon, delta=stated.delta)
+
+
 def test_honest_losses_are_believed_over_all_sizes() -> None:
     for epsilon, power in product(("0.01", "0.1", "1", "5", "24"), (3, 6, 12, 30)):
         delta = Fraction(1, 10**power)
@@ -100,6 +122,10 @@ def test_honest_losses_are_believed_over_all_sizes() -> None:
         # One that is a tenth less is not that of the guarantee.
         less = replace(loss, mu_squared=loss.mu_squared * Fraction(9, 10))
         assert LedgerEntry("x", guarantee(epsilon, delta), less).cost != less
+        # Laplace noise under a guarantee with a usual delta.
+        pure = PrivacyLoss(epsilon=epsilon)
+        believed = LedgerEntry("x", guarantee(epsilon, delta), pure).cost == pure
+        assert believed is (power > 3 or epsilon not in ("0.01", "0.1"))
     for mu in ("0.001", "0.01", "0.5", "3"):
         loss = PrivacyLoss(mu_squared=Fraction(mu) ** 2)
         stated = loss.epsilon_at(MILLIONTH)

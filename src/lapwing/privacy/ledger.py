@@ -46,6 +46,8 @@ SLACK = Fraction(101, 100)
 """What a mechanism may leave unused of its guarantee for its loss to be believed: far more than the
 rounding of noise does."""
 
+_TWICE = Fraction(2)
+
 MOST_ROUNDS = 10_000
 """Rounds of one person that a payment may cover; more only make its exact fractions long."""
 
@@ -125,11 +127,16 @@ class LedgerEntry:
         if self.loss.uses_up(stated.epsilon, stated.delta, slack=SLACK):
             return self.loss
         # What is stated for a promise in mu or rho is the conversion itself, rounded up to 1e-7.
-        # Such a loss has no delta of its own, which could take the conversion to any epsilon.
-        if self.loss.delta:
+        # Such a loss has no delta of its own, which could take the conversion to any epsilon, and
+        # needs the one that is stated.
+        if self.loss.delta or (stated.delta and self.loss.epsilon == stated.epsilon):
             return stated
         try:
-            exactly = self.loss.epsilon_at(stated.delta) == stated.epsilon
+            converted = self.loss.epsilon_at(stated.delta)
+            # Of a tiny loss the rounding alone would be many times what it costs.
+            exactly = (
+                converted == stated.epsilon < self.loss.scaled(_TWICE).epsilon_at(stated.delta)
+            )
         except PrivacyError:  # no conversion reaches this delta
             return stated
         return self.loss if exactly else stated

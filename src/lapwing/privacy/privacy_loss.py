@@ -80,6 +80,10 @@ class PrivacyLoss:
             **{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)}
         )
 
+    def scaled(self, factor: Fraction) -> PrivacyLoss:
+        """Return so many times this loss."""
+        return PrivacyLoss(**{f.name: factor * getattr(self, f.name) for f in fields(self)})
+
     @property
     def pure(self) -> bool:
         """Whether it is an epsilon and nothing else."""
@@ -128,13 +132,14 @@ class PrivacyLoss:
         slack : Fraction
             Above 1: how much more.
         """
-        left = epsilon - slack * self.epsilon
-        if left < 0:
+        left, squared = epsilon - slack * self.epsilon, slack * self.mu_squared
+        if left < 0 and _pure_delta_below(-left) > delta:
             return True
         if self.rho:
             whole = slack * (self.rho + self.mu_squared / 2)
             return delta >= _LEAST_DELTA and concentrated_epsilon(whole, delta) > left
-        return delta_exceeds(left, slack * self.mu_squared, delta)
+        # Randomized response with the own epsilon has the likelier of its answers half the time.
+        return delta_exceeds(max(left, ZERO), squared, 2 * delta if self.epsilon else delta)
 
     def to_document(self) -> dict[str, str]:
         """Return the JSON form; fractions are written exactly, as text."""
@@ -152,6 +157,14 @@ class PrivacyLoss:
             )
         except PrivacyError as error:
             raise FormatError(f"the privacy loss cannot be used: {error}") from None
+
+
+def _pure_delta_below(excess: Fraction) -> Fraction:
+    """Return a lower bound of the delta that a pure epsilon needs at one that is less by so much.
+
+    It is ``(1 - e^-excess) / (1 + e^-epsilon)``, that of randomized response.
+    """
+    return (1 - 1 / exponential_bounds(min(excess, Fraction(1)))[0]) / 2
 
 
 def logarithm_above(number: Fraction) -> Fraction:

@@ -333,3 +333,17 @@ def test_columns_of_others_are_values_and_their_frames_are_not() -> None:
     for table in frames:
         with pytest.raises(DomainError, match="one-dimensional"):
             SURVEY.randomize(table)
+
+
+def test_rows_without_a_label_are_no_group() -> None:
+    rows = 100_000
+    reports = pa.array(np.zeros(rows + 1, np.uint8))
+    for more in (None, "0"):
+        table = pa.table({"report": reports, "g": [*map(str, range(rows)), more]})
+        counted = tally(table, SURVEY, column="report", by="g")
+        assert len(counted.groups) == rows + (more is None) and counted.total == rows + 1
+    table = pa.table({"report": reports, "g": np.arange(rows + 1)})
+    with pytest.raises(ArgumentError, match="at most 100,000 groups"):
+        tally(table, SURVEY, column="report", by="g")
+    with pytest.raises(ArgumentError, match="the name of a column"):
+        tally(table, SURVEY, column="report", by=[7])  # type: ignore[list-item]

@@ -358,8 +358,9 @@ def test_labels_are_those_of_all_engines(session: Any, tmp_path: Path) -> None:
     for case, (cells, wanted, groups) in label_cases.CASES.items():
         parquet.write_table(label_cases.table_of(cells), tmp_path / "a.parquet")
         df = session.read.parquet(str(tmp_path / "a.parquet")).coalesce(1)
-        counted = engine.tally(df, label_cases.SURVEY, column="report", by="g").groups
-        assert {name: one.total for name, one in counted.items()} == groups, case
+        if groups:
+            counted = engine.tally(df, label_cases.SURVEY, column="report", by="g").groups
+            assert {name: one.total for name, one in counted.items()} == groups, case
         name = list(wanted)[len(case) % len(wanted)]
         found = engine.summarize(df, label_cases.DOMAINS[name], column="v")
         assert found.counts.tolist() == wanted[name], (case, name)

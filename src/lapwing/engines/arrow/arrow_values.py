@@ -205,11 +205,11 @@ def values_of(
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
     if pa.types.is_null(array.type):
         missing: Values = np.full(len(array), np.nan if domain.ordered else None)
         return missing
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
     refuse = domain.missing_index is None
     unit: Unit = domain.unit
     check_texts(texts, unit)
@@ -408,6 +408,18 @@ def _labels(array: Any, domain: Any, *, column: str) -> Any:
     return CodedLabels(np.where(missing, -1, codes), [*listed, UNKNOWN])
 
 
+def _fractions(array: Any) -> NDArray[np.bool_]:
+    """Return which decimals are no whole numbers, also where the next float is: bool [n]."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_decimal(array.type):
+        return np.zeros(len(array), dtype=bool)
+    whole = pc.fill_null(pc.equal(pc.trunc(array), array), True)
+    fractions: NDArray[np.bool_] = ~whole.to_numpy(zero_copy_only=False)
+    return fractions
+
+
 def _whole_as_texts(array: Any) -> Any:
     """Return whole numbers as texts, and other numbers as null."""
     import pyarrow as pa
@@ -417,6 +429,7 @@ def _whole_as_texts(array: Any) -> Any:
     floats = _floats(array)
     with np.errstate(invalid="ignore"):
         whole = (floats == np.floor(floats)) & (np.abs(floats) <= 2.0**53)
+    whole &= ~_fractions(array)
     return pa.array(np.where(whole, floats, 0).astype(np.int64), mask=~whole).cast(pa.string())
 
 
@@ -429,7 +442,7 @@ def _counted(array: Any, kind: str) -> Values:
         if pa.types.is_integer(array.type) and not array.null_count:
             values: Values = array.to_numpy(zero_copy_only=False)
             return values
-        floats = _floats(array)
+        floats = np.where(_fractions(array), -1, _floats(array))
     else:
         digits = pc.match_substring_regex(array, "^[0-9]{1,15}$")
         numbers = pc.if_else(digits, array, None).cast(pa.int64())

@@ -547,6 +547,8 @@ def count(
 def columns_by(by: str | Sequence[str] | None) -> tuple[str, ...]:
     """Return the columns of labels; ArgumentError when one is named twice."""
     columns = (by,) if isinstance(by, str) else tuple(by or ())
+    if not all(isinstance(name, str) for name in columns):
+        raise ArgumentError("--by must be the name of a column, or a list of names")
     if len(set(columns)) < len(columns):
         raise ArgumentError("--by must name each column once")
     return columns

@@ -237,7 +237,7 @@ def _of_counted(
 
 def _number_of_labels(rows: SparkRows, labels: list[str], most: int) -> int:
     """Return how many labels there are; ArgumentError when they are too many."""
-    different = rows.select(labels).distinct().limit(most + 1)
+    different = rows.select(labels).dropna("all").distinct().limit(most + 1)
     number: int = answered(rows, labels, different.count)
     check_groups(number, most)
     return number

@@ -126,7 +126,7 @@ def count_reports(given: Given, batches: Batches) -> Batches:
 
 def check_number(counted: ReportCount, most: int) -> None:
     """Raise ArgumentError when there are more groups than somebody allowed."""
-    check_groups(len(counted.groups), most)
+    check_groups(counted.groups, most)
 
 
 def add_counts(given: Given, batches: Batches) -> Batches:

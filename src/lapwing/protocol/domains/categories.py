@@ -157,7 +157,7 @@ class Categories(Unordered):
         return np.where(outside, unknown, array).astype(np.int64)
 
     def _symbol(self, value: Any, position: int) -> int:
-        if type(value) is float and value.is_integer():
+        if type(value) is float and value.is_integer() and abs(value) <= 2**53:
             value = int(value)
         if isinstance(self.labels, int):
             number = value if type(value) is int else _whole_number(value)

@@ -139,7 +139,7 @@ def coded_labels(values: Any, labels: Sequence[str | int]) -> CodedLabels | None
         return None
 
 
-_WHOLE = re.compile("0|-?[1-9][0-9]{0,15}")
+_WHOLE = re.compile("0|-?[1-9][0-9]{0,18}")
 """Texts of whole numbers, as Python writes them."""
 
 _PANDAS = {

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from contextlib import suppress
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,8 @@ def label_text(value: Any) -> str | None:
     Parameters
     ----------
     value : anything
-        A text or its bytes, a whole number, a date or a truth value, also of Arrow.
+        A text or its bytes, a whole number (also as a float or a decimal, within +-2^53), a date or
+        a truth value, also of Arrow.
 
     Examples
     --------
@@ -96,8 +98,13 @@ def label_text(value: Any) -> str | None:
         return None if times and isinstance(plain, int) else label_text(plain)
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
-        return str(int(value))
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, Decimal):
+        whole = value.is_finite() and abs(value) <= 2**53 and value == int(value)
+        return str(int(value)) if whole else None
+    if isinstance(value, float):  # beyond 2^53, several whole numbers are one float
+        return str(int(value)) if value.is_integer() and abs(value) <= 2**53 else None
     if isinstance(value, date) and not isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, bytes):

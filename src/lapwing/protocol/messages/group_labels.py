@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -18,6 +19,9 @@ Whole = NDArray[np.int64]
 
 _WRITTEN = str.maketrans({mark: quote(mark, safe="") for mark in "%/="})
 """What would be read as part of the form, as in an address; all else stays as it is."""
+
+_NO_LABELS = (float, np.floating, Decimal)
+"""Kinds of numbers that may have fractions, so they are no groups."""
 
 _SHORT_TABLE = 2**16
 
@@ -78,7 +82,7 @@ def clean_label(label: Any) -> Label:
         label = label.as_py()
     if label is None or type(label).__name__ == "NAType" or label != label:
         return None
-    text = None if isinstance(label, float | np.floating) else label_text(label)
+    text = None if isinstance(label, _NO_LABELS) else label_text(label)
     if text is None:
         raise ArgumentError(
             "the labels of groups must be texts, whole numbers, dates or truth values, one is a "

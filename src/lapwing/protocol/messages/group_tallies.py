@@ -118,7 +118,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
 
     def __post_init__(self) -> None:
         """Check that they are of one survey."""
-        check_groups(len(self.segments))
+        check_groups(self.segments)
         if not self.segments and self.rest is None:
             raise TallyError("there must be at least one report to count")
         if len(set(self._forms())) > 1:
@@ -478,7 +478,7 @@ def _joint(
     numbers: NDArray[np.int64],
     weights: NDArray[np.int64] | None,
 ) -> JointTally:
-    check_groups(len(names))
+    check_groups(names)
     tallier.tally(reports[:0])  # whose they are
     if weights is not None:
         sent = np.flatnonzero(weights)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
@@ -54,9 +54,12 @@ class Tallier(Protocol):
         ...
 
 
-def check_groups(number: int, most: int = MOST_GROUPS) -> None:
-    """Raise ArgumentError when there are more groups than anybody can look at."""
-    if number > most:
+def check_groups(labels: Collection[Label] | int, most: int = MOST_GROUPS) -> None:
+    """Raise ArgumentError when there are more groups than anybody can look at.
+
+    Rows without a label are no group, and count for none.
+    """
+    if (labels if isinstance(labels, int) else len(labels) - (None in labels)) > most:
         raise ArgumentError(
             f"there must be at most {most:,} groups, these labels have more; group by something "
             "coarser"
@@ -333,7 +336,7 @@ class JointTally(Mapping[Label, Tally]):
 def _merged(parts: Sequence[_Part], form: TallyForm) -> _Part:
     """Return several parts as one, with the groups of all in alphabetical order."""
     labels = {label for part in parts for label in part.labels}
-    check_groups(len(labels))
+    check_groups(labels)
     ordered = sorted(labels, key=lambda label: (label is not None, label))
     numbers = {label: number for number, label in enumerate(ordered)}
     people = np.zeros((len(ordered), form.blocks), dtype=np.int64)
@@ -516,7 +519,7 @@ class JointCounter:
         self._known: dict[Any, int] = {}
         self._latest: tuple[Any, Whole] = ((), np.zeros(0, dtype=np.int64))
         self._total = 0
-        self._kind = np.uint32 if most * self.form.cells < 2**32 else np.int64
+        self._kind = np.uint32 if (most + 1) * self.form.cells < 2**32 else np.int64
         self._dense = np.zeros(0, dtype=np.int64)
         self._runs: list[tuple[Any, Any]] = []
         self._several: list[tuple[Any, Any]] = []
@@ -538,7 +541,7 @@ class JointCounter:
         for label in labels:
             if label not in known:
                 known[label] = self._numbers.setdefault(clean_label(label), len(self._numbers))
-        check_groups(len(self._numbers), self.most)
+        check_groups(self._numbers, self.most)
         numbers: Whole = np.fromiter(map(known.__getitem__, labels), np.int64, len(labels))
         self._latest = labels, numbers
         return numbers
