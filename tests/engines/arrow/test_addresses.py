@@ -74,6 +74,28 @@ def test_patterns(folder: Path) -> None:
     assert tally(odd, SURVEY).total == 20, "a file of this very name is no pattern"
 
 
+def test_a_pattern_names_each_file_once(folder: Path) -> None:
+    """A folder stands for its files, so they are not named a second time."""
+    whole = SURVEY.tally(REPORTS)
+    for pattern in ("**", "**/**", "**/*", "**/*.*", "*/**", "year=*/**/*"):
+        found = tally(str(folder / pattern), SURVEY, by="year")
+        assert found.tally == whole and len(found.files) == 3, pattern
+        assert len(found.groups) == 2, pattern
+
+
+def test_links_and_pipes(folder: Path) -> None:
+    (folder / "year=2025" / "up").symlink_to("..")
+    (folder / "year=2025" / "here").symlink_to(".")
+    (folder / "year=2025" / "nowhere.parquet").symlink_to("nothing")
+    os.mkfifo(folder / "year=2025" / "pipe.parquet")
+    os.mkfifo(folder / "pipe.csv")
+    for pattern in ("**/*.parquet", "**/?.*", "year=202?/*.*"):
+        assert tally(str(folder / pattern), SURVEY).total >= 40, pattern
+    for pipe in ("year=2025/pipe.parquet", "pipe.csv"):
+        with pytest.raises(ArgumentError, match="is a pipe or a device"):
+            tally(folder / pipe, SURVEY, column="report")
+
+
 def test_addresses_of_this_machine(folder: Path, tmp_path: Path) -> None:
     address = folder.as_uri()
     assert tally(address, SURVEY, by="year").tally == SURVEY.tally(REPORTS)

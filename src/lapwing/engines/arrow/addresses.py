@@ -6,7 +6,6 @@ the credentials that pyarrow finds. An address of this machine, file://, is a pa
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -47,7 +46,9 @@ def local_path(address: str) -> Path | None:
 def matching(pattern: Path) -> list[tuple[Path, Path]] | None:
     """Return the files and folders of a pattern, each with the folder that is fixed in it.
 
-    None where it is no pattern, or there is a file of this very name.
+    None where it is no pattern, or there is a file of this very name. What is in a folder that is
+    found is not named again. ``**`` enters no links, which may lead around in a circle. Pipes and
+    devices are passed over, as in a folder.
 
     Raises
     ------
@@ -56,12 +57,40 @@ def matching(pattern: Path) -> list[tuple[Path, Path]] | None:
     """
     if not _PATTERN.search(str(pattern)) or pattern.exists():
         return None
-    fixed = Path(*_fixed(pattern.parts))
-    names = [Path(name) for name in sorted(glob.glob(str(pattern), recursive=True))]
-    found = [(path, fixed) for path in names if not _is_hidden(path.relative_to(fixed).parts)]
+    parts = _fixed(pattern.parts)
+    fixed = Path(*parts)
+    names = {path: None for path in _matches(fixed, pattern.parts[len(parts) :])}
+    found = [path for path in names if not any(parent in names for parent in path.parents)]
     if not found:
         raise ArgumentError(f"no file matches {pattern}; check the pattern")
-    return found
+    return [(path, fixed) for path in sorted(found)]
+
+
+def _matches(folder: Path, patterns: Sequence[str]) -> Iterator[Path]:
+    """Yield the files and folders below a folder that fit; none that is hidden."""
+    pattern, *rest = patterns
+    if pattern == "**":
+        if not any(part != "**" for part in rest):
+            yield folder
+            return
+        yield from _matches(folder, rest)
+        rest = [pattern, *rest]
+    for path in sorted(_visible(folder)):
+        if pattern != "**" and not fnmatchcase(path.name, pattern):
+            continue
+        if path.is_dir() and not (pattern == "**" and path.is_symlink()):
+            yield from _matches(path, rest) if rest else [path]
+        elif path.is_file() and not rest:
+            yield path
+
+
+def _visible(folder: Path) -> list[Path]:
+    """Return what is in a folder, without hidden names; nothing where it cannot be read."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    return [folder / name for name in names if not _is_hidden([name])]
 
 
 def _fixed(parts: Sequence[str]) -> list[str]:

@@ -607,6 +607,11 @@ def open_table(
             "a table must end in .parquet, .arrow, .csv, .tsv, .csv.gz or .tsv.gz, "
             f"{path.name!r} does not"
         )
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ArgumentError(
+            f"a table must be a plain file, {path.name} is a pipe or a device; name a file, "
+            "or give a CSV on standard input (-)"
+        )
     content = None
     with path.open("rb") as opened:  # an error of the system in its usual form, not in Arrow's
         if small is not None and name.endswith(PARQUET):
