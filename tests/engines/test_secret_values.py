@@ -56,15 +56,23 @@ def csv_of(cells: dict[str, list[Any]], *, more: str = "") -> str:
 
 
 class Broken:
-    """What gives a first batch, and then says in its error what it could not convert."""
+    """What gives a first batch, and then says in its error what it could not convert.
 
-    def __init__(self, table: pa.Table) -> None:
-        self._table = table
+    Without a batch it fails at once, as a relation of DuckDB does.
+    """
+
+    def __init__(
+        self, table: pa.Table, kind: type[Exception] = pa.ArrowInvalid, *, first: bool = True
+    ) -> None:
+        self._table, self._kind, self._first = table, kind, first
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        if not self._first:
+            raise self._kind(f"Could not convert '{SECRET}'")
+
         def batches() -> Iterator[pa.RecordBatch]:
             yield from self._table.slice(0, 1).to_batches()
-            raise pa.ArrowInvalid(f"Could not convert '{SECRET}'")
+            raise self._kind(f"Could not convert '{SECRET}'")
 
         reader = pa.RecordBatchReader.from_batches(self._table.schema, batches())
         return reader.__arrow_c_stream__(requested_schema)
@@ -79,7 +87,10 @@ def sources(cells: dict[str, list[Any]], folder: Path) -> Iterator[tuple[str, Ca
     yield "table", lambda: texts
     yield "batch", lambda: texts.to_batches()[0]
     yield "reader", texts.to_reader
-    yield "broken stream", lambda: Broken(texts)
+    for kind in (pa.ArrowInvalid, RuntimeError):
+        broken = Broken(texts, kind), Broken(texts, kind, first=False)
+        yield f"broken stream, {kind.__name__}", lambda broken=broken: broken[0]
+        yield f"no stream, {kind.__name__}", lambda broken=broken: broken[1]
     frame = pl.DataFrame(texts_of(cells))
     numbers = [pl.col(name).cast(pl.Int64) for name in ("v", "unrelated")]
     yield "polars", lambda: frame

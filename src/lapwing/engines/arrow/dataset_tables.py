@@ -33,7 +33,7 @@ from lapwing.engines.arrow.table_reader import (
     held_table,
     open_table,
 )
-from lapwing.errors import ArgumentError, FormatError, kind_of
+from lapwing.errors import ArgumentError, FormatError, LapwingError, kind_of
 from lapwing.protocol.domains.text_values import Decimal
 
 COMPACT = ".lwr"
@@ -208,7 +208,7 @@ def tables_of(dataset: Any, *, header: bool = True, decimal: Decimal | None = No
     if package == "pandas" and hasattr(dataset, "iloc") and hasattr(dataset, "columns"):
         return [_in_memory(_PandasFrame(_PandasSchema(dataset)), decimal)]
     if hasattr(dataset, "__arrow_c_stream__"):
-        with reading(_MEMORY):
+        with _stream_errors():
             stream = arrow.RecordBatchReader.from_stream(dataset)
         return [_in_memory(_Stream(stream.schema, stream), decimal)]
     raise ArgumentError(f"the input must be {WHAT}; got {kind_of(dataset)}")
@@ -257,8 +257,31 @@ class _Stream:
     reader: Any
 
     def batches(self, columns: list[str]) -> Iterator[Any]:
-        for batch in self.reader:
+        batches = iter(self.reader)
+        while True:
+            with _stream_errors():
+                batch = next(batches, None)
+            if batch is None:
+                return
             yield _chosen(batch, columns)
+
+
+@contextmanager
+def _stream_errors() -> Iterator[None]:
+    """Turn errors of a program that gives rows, which may quote one, into one that names its kind.
+
+    DuckDB says which text it could not convert, say.
+    """
+    try:
+        with reading(_MEMORY):
+            yield
+    except (LapwingError, OSError):
+        raise
+    except Exception as error:
+        raise FormatError(
+            f"the table cannot be read: the program that gives its rows failed "
+            f"({type(error).__name__})"
+        ) from None
 
 
 class _PandasSchema:
