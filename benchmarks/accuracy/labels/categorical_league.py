@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lapwing as lw
+from benchmarks.accuracy.labels.calibrate import Calibrate
 from benchmarks.markdown import figure, table
 from benchmarks.signed_decoder import SignedDecoder
 from benchmarks.summaries import geometric, ratio_of_means
@@ -43,6 +44,8 @@ STUDY = {"geometric": 1.14, "worst": 2.0}
 """Of the default decoder's squared error against the best of each cell."""
 
 DEFAULT = "MixturePrior, mean"
+CALIBRATE = "Calibrate, power law"
+"""What section II-B of the convolution paper describes, as a benchmark: the library has none."""
 
 DECODERS: dict[str, Any] = {
     DEFAULT: lw.MixturePrior(band=False),
@@ -62,6 +65,7 @@ DECODERS: dict[str, Any] = {
     ),
     "norm-cut": lw.decoders.Normalization(method="norm-cut", band=False),
     "clip and normalize": lw.decoders.Normalization(band=False),
+    CALIBRATE: Calibrate(),
 }
 """All of them see the same tallies."""
 
@@ -128,12 +132,33 @@ def _ratios(cell: dict[str, Any], error: str) -> dict[str, dict[str, float]]:
     return {name: ratio_of_means(one, by_name[best]) for name, one in by_name.items()}
 
 
+def _calibrated(cells: list[dict[str, Any]]) -> str:
+    """Return what the fitted power law makes of each population, beside the default."""
+    names = list(dict.fromkeys(cell["population"] for cell in cells))
+    told = []
+    for name in names:
+        pairs = [
+            ratio_of_means(cell["errors"][CALIBRATE]["mse"], cell["errors"][DEFAULT]["mse"])
+            for cell in cells
+            if cell["population"] == name and CALIBRATE in cell["errors"]
+        ]
+        if pairs:
+            shown = ", ".join(f"{one['ratio']:.2f} ± {one['standard_error']:.2f}" for one in pairs)
+            told.append(f"{shown} on {name}")
+    return (
+        f"Squared error of {CALIBRATE} over that of {DEFAULT}, by number of people: "
+        f"{'; '.join(told)}."
+        if told
+        else ""
+    )
+
+
 def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     """Return the standing of every decoder, and the default's ratio in every cell."""
     cells = measured["cells"]
     ratios = {error: [_ratios(cell, error) for cell in cells] for error in ("mse", "l1")}
     rows = []
-    for name in DECODERS:
+    for name in cells[0]["errors"]:
         row = [name]
         for error in ("mse", "l1"):
             found = [one[name]["ratio"] for one in ratios[error]]
@@ -174,6 +199,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "decoder of the cell; geometric mean and worst of the cells.",
             table(["decoder", "MSE", "worst", "L1", "worst"], rows),
             summary,
+            *filter(None, [_calibrated(cells)]),
             "By cell: the ratio of the default and of the projection, and per cent of the symbols "
             "that a nominal 95 % pointwise band of the shares covers, of all and of the ten "
             "largest. The band is cut at zero, where empty symbols lie, so it covers those more "
