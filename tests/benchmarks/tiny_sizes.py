@@ -137,6 +137,15 @@ TINY: dict[str, dict[str, Any]] = {
         "between": [3],
         "parts": [2, 16],
     },
+    "accuracy/wavelet_times": {
+        "seed": 0,
+        "rounds": 2,
+        "draws": 5,
+        "coordinates": [8, 16],
+        "epsilons": [1, 4],
+        "bins": [16, 32],
+        "people": 2000,
+    },
     "accuracy/convolution_figures": {
         "seed": 0,
         "repeats": 2,
@@ -197,6 +206,14 @@ TINY: dict[str, dict[str, Any]] = {
         "people_of_rule": 20_000,
         "repeats_of_rule": 2,
         "recommended": ["Unif(10)"],
+    },
+    "accuracy/compressive_times": {
+        "seed": 0,
+        "rounds": 2,
+        "symbols": [100, 200],
+        "outputs": 40,
+        "people": 5000,
+        "population": "Unif(10)",
     },
     "accuracy/categorical_league": {
         "repeats": 2,
