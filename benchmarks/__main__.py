@@ -66,6 +66,7 @@ def _papers(only: list[str] | None, *, seed: int | None) -> int:
     the kept result was measured.
     """
     from benchmarks.accuracy.papers.fewer_repeats import FULL, surprising
+    from benchmarks.accuracy.papers.fresh_seeds import joined
     from benchmarks.accuracy.papers.judged_again import told, turned
 
     few = {"divided": FULL["divided"], "least": FULL["least"]} if seed is None else {}
@@ -78,7 +79,7 @@ def _papers(only: list[str] | None, *, seed: int | None) -> int:
     wrong = surprising(claims) if seed is None else turned(claims)
     print(section(document["name"], document), flush=True)
     if seed is not None:
-        results.write(document)
+        results.write(joined(document, results.read("accuracy/fresh_seeds")))
         _tables(check=False)
     print(f"{len(claims)} claims in {time.monotonic() - start:.0f} s", file=sys.stderr)
     if wrong:

@@ -127,6 +127,30 @@ def test_what_needs_all_repeats_is_marked_and_surprises_nobody(paper, monkeypatc
     assert "| 4 | 1 | 1 | 1 | 1 | 0 | 0 | 1 |" in judged.overview({"made": "M"}, judged.judged())
 
 
+def test_a_long_run_is_joined_from_its_parts():
+    def part(names, *, seed=2, commit="a" * 40):
+        return {
+            "commit": commit,
+            "settings": {"seed": seed, "divided": 1, "least": 1, "only": names, "at_once": 2},
+            "measured": {
+                "seconds": dict.fromkeys(names, 1.0),
+                "claims": [
+                    {"benchmark": n, "where": "", "text": "", "kept": HOLDS, "again": HOLDS}
+                    for n in names
+                ],
+            },
+        }
+
+    first = fresh_seeds.joined(part(["one", "two"]), None)
+    both = fresh_seeds.joined(part(["two", "three"], commit="b" * 40), first)
+    assert [one["benchmark"] for one in both["measured"]["claims"]] == ["one", "two", "three"]
+    assert both["settings"]["only"] == ["one", "two", "three"]
+    text = fresh_seeds.section(both["measured"], both["settings"])
+    assert text.endswith("In parts: `one` at aaaaaaaaaa; `two` and `three` at bbbbbbbbbb.")
+    other = fresh_seeds.joined(part(["two"], seed=3), first)
+    assert [one["benchmark"] for one in other["measured"]["claims"]] == ["two"]
+
+
 def test_the_first_repeats_are_those_of_a_shorter_run():
     kept = {"mean": 2.5, "standard_error": 0.6, "values": [1.0, 2.0, 3.0, 4.0]}
     measured = {"rows": [{"epsilon": 1, "methods": {"ours": kept}, "values": [7, 8, 9]}]}

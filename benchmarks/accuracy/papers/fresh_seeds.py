@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.accuracy.papers.judged_again import (
@@ -14,6 +14,7 @@ from benchmarks.accuracy.papers.judged_again import (
     told,
     turned,
 )
+from benchmarks.markdown import listed
 
 TITLE = "The same claims with other seeds"
 FULL: dict[str, Any] = {"seed": 1, "divided": 1, "least": 1, "only": None, "at_once": 2}
@@ -47,6 +48,29 @@ def measure(
     return again(only, changed=changed, divided=divided, least=least, at_once=at_once)
 
 
+def joined(document: dict[str, Any], earlier: dict[str, Any] | None) -> dict[str, Any]:
+    """Return a result with the claims of an earlier one that it did not measure itself.
+
+    So a long run can be made in parts, paper by paper. Those of another seed, of other repeats, or
+    whose sentences are now others are left out. Each benchmark keeps the commit it was judged at.
+    """
+    measured = dict(document["measured"])
+    own = list(measured["seconds"])
+    commits = {name: document["commit"] for name in own}
+    keys = ("seed", "divided", "least")
+    if earlier is not None and all(
+        earlier["settings"].get(key) == document["settings"][key] for key in keys
+    ):
+        before = earlier["measured"]
+        rest = [name for name in before["seconds"] if name not in own]
+        commits = {name: before["commits"][name] for name in rest} | commits
+        measured["seconds"] = {n: before["seconds"][n] for n in rest} | measured["seconds"]
+        old = [one for one in before["claims"] if one["benchmark"] in rest]
+        measured["claims"] = [*old, *measured["claims"]]
+    settings = {**document["settings"], "only": list(commits)}
+    return {**document, "settings": settings, "measured": {**measured, "commits": commits}}
+
+
 def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     """Return how many verdicts stayed, which moved, and which turned into their opposite."""
     claims = measured["claims"]
@@ -68,5 +92,17 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "in all. `python -m benchmarks papers --seed N` repeats this with another seed.",
             counted(claims),
             told(other),
+            _commits(measured.get("commits", {})),
         ]
     ).rstrip()
+
+
+def _commits(found: Mapping[str, str | None]) -> str:
+    """Return at which commit each benchmark was judged again, where there are several."""
+    by_commit: dict[str, list[str]] = {}
+    for name, commit in found.items():
+        by_commit.setdefault((commit or "unknown")[:10], []).append(f"`{name}`")
+    if len(by_commit) < 2:
+        return ""
+    told = "; ".join(f"{listed(names)} at {commit}" for commit, names in by_commit.items())
+    return f"In parts: {told}."
