@@ -23,6 +23,11 @@ _COUNT = re.compile(r"(<!-- paper: (\w+) -->).*?(<!-- end -->)")
 _TABLE = re.compile(
     r"(<!-- sentences: (\w+), (\w+) -->\n).*?(<!-- end of sentences -->)", re.DOTALL
 )
+_REFERS = re.compile(
+    r"^(There|It|In its|Especially)\b|\b(there|addresses it|they also|its relative)\b"
+    r"|\bit (is followed|is generally followed|performs|significantly)\b"
+)
+"""Sentences that are understood only after those before them."""
 
 
 def with_sentences(text: str, every: Sequence[Judged]) -> str:
@@ -58,8 +63,14 @@ def _rows(paper: str, which: str, every: Sequence[Judged]) -> str:
     measured = {(one.claim.where, one.claim.text): one.benchmark for one in every}
     alone = {id(one.claim) for one in every if one.stand_in and one.paper == paper}
     worth_saying = len(alone) < len(_claims(paper, every))
-    rows = []
+    rows: list[list[str]] = []
+    before: list[str] = []
     for sentence in sentences(_claims(paper, every)):
+        text = sentence.claims[0].text
+        if not _REFERS.search(text):
+            before = []
+        context = f"[*{' '.join(before)}*] " if before else ""
+        before = [*before, text]
         if (sentence.verdict == HOLDS) == (which == HOLDS):
             first = sentence.claims[0]
             heading = _heading(measured[first.where, first.text], first.where)
@@ -67,9 +78,7 @@ def _rows(paper: str, which: str, every: Sequence[Judged]) -> str:
             said = _numbers(sentence) if which == OTHERS else _cells(sentence)
             stands_in = all(id(claim) in alone for claim in sentence.claims if claim.cells)
             marked = ", on stand-ins alone" if stands_in and worth_saying else ""
-            rows.append(
-                [f"[{first.where}]({page}){marked}", f"*{first.text}*", said.replace("|", "\\|")]
-            )
+            rows.append([f"[{first.where}]({page}){marked}", f"{context}*{text}*", said])
     return table(["in the paper", "the sentence", "here"], rows, texts=3) if rows else "None."
 
 
