@@ -114,7 +114,8 @@ class TestMethods:
     @pytest.mark.parametrize("name", SCRIPTS)
     def test_settings_are_those_of_the_paper(self, name):
         full = script(f"accuracy/central_{name}").FULL
-        assert full["repeats"] == 50 and full["seed"] == 0
+        # Verdicts of matching pursuit need twice the paper's repeats to stay with other seeds.
+        assert full["repeats"] == (100 if name == "pursuit" else 50) and full["seed"] == 0
         if name == "projection":
             assert full["repeats_isotonic"] == 50 and full["epsilon"] == 0.5
         if name == "sites":

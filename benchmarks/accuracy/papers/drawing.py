@@ -103,6 +103,27 @@ def curves(
     ax.spines[["top", "right"]].set_visible(False)
 
 
+def plain_logarithmic(ax: Any) -> None:
+    """Set a logarithmic scale with plain numbers, at 1, 2 and 5 times powers of ten if few."""
+    import math
+
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    ax.set_yscale("log")
+    low, high = ax.get_ylim()
+    decades = math.log10(high / low)
+    subs = (1, 2, 5) if decades < 2.5 else (1,)
+    if decades < 0.6:
+        subs = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
+    if decades < 0.2:
+        subs = tuple(one / 10 for one in range(10, 100, 2))
+    ax.yaxis.set_major_locator(LogLocator(subs=subs, numticks=99))
+    ax.yaxis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1000 else f"{value:g}")
+    )
+    ax.yaxis.set_minor_locator(NullLocator())
+
+
 def uncovered(ax: Any) -> None:
     """Draw the curves of a panel ever thinner, so that one on another leaves both to be seen."""
     drawn = [container[0] for container in ax.containers]

@@ -20,6 +20,7 @@ from benchmarks.accuracy.papers.drawing import (
     curves,
     legend,
     panels,
+    plain_logarithmic,
     uncovered,
     with_between,
 )
@@ -113,10 +114,16 @@ def spectra(measured: Measured) -> Any:
     return figure
 
 
-def _by_iteration(row: Measured, scale: float = 1.0) -> list[tuple[float, float, float]]:
+SCALE = 1e9
+"""Of squared errors, as in the tables."""
+
+ERROR = "squared error ×10⁹"
+
+
+def _by_iteration(row: Measured) -> list[tuple[float, float, float]]:
     """Return a curve by iteration, of which the first is DW, as the paper counts."""
     return [
-        (int(name) + 1, scale * found["mse"]["mean"], scale * found["mse"]["standard_error"])
+        (int(name) + 1, SCALE * found["mse"]["mean"], SCALE * found["mse"]["standard_error"])
         for name, found in row["methods"].items()
     ]
 
@@ -128,14 +135,14 @@ def convergence(measured: Measured) -> Any:
     for row in measured["by_column"]:
         line = list(ORACLES).index(row["oracle"])
         ax = axes[line, names.index(row["column"])]
-        curves(ax, {row["oracle"]: _by_iteration(row, 1e9)}, list(ORACLES), scale="linear")
+        curves(ax, {row["oracle"]: _by_iteration(row)}, list(ORACLES), scale="linear")
         ax.set_xscale("log")
         ax.set_ylim(0)
         ax.set_title(f"Figure 4: {row['oracle']}, {row['column']}", fontsize=9)
         if line:
             ax.set_xlabel("iteration (the first is DW)")
     for ax in axes[:, 0]:
-        ax.set_ylabel("squared error ×10⁹")
+        ax.set_ylabel(ERROR)
     return figure
 
 
@@ -150,10 +157,11 @@ def started(measured: Measured) -> Any:
         curves(ax, {row["method"]: _by_iteration(row)}, ["KRR-IIW", "KRR-IIW-G", "OUE-IIW"])
         ax.set_xscale("log")
         ax.set_title(f"Figure 5: {row['column']}, ε = {row['epsilon']:g}", fontsize=8)
+        plain_logarithmic(ax)
         if row["column"] == names[-1]:
             ax.set_xlabel("iteration")
     for ax in axes[:, 0]:
-        ax.set_ylabel("squared error")
+        ax.set_ylabel(ERROR)
     legend(figure, columns=3)
     return figure
 
@@ -169,8 +177,13 @@ def _drawn(
             named[short or "none"] = along(rows, key, [name], what)[name]
     if OURS in rows[0]["methods"]:
         named[OURS] = along(rows, key, [OURS], what)[OURS]
-    curves(ax, named, known)
+    curves(ax, {name: _scaled(points) for name, points in named.items()}, known)
+    plain_logarithmic(ax)
     uncovered(ax)
+
+
+def _scaled(points: Sequence[tuple[float, float, float]]) -> list[tuple[float, float, float]]:
+    return [(x, SCALE * mean, SCALE * error) for x, mean, error in points]
 
 
 def _errors(
@@ -186,7 +199,7 @@ def _errors(
             ax.set_title(f"Figure {figure_number}: {oracle}, {name}", fontsize=9)
             if line:
                 ax.set_xlabel("ε" if key == "epsilon" else "values, d")
-        axes[line, 0].set_ylabel("squared error")
+        axes[line, 0].set_ylabel(ERROR)
     legend(figure, columns=len(shorts) + 1)
     return figure
 
@@ -205,7 +218,7 @@ def wider(measured: Measured) -> Any:
     """Return figure 10, but for the most frequent values: wider smoothing."""
     parts = (("by_epsilon", "epsilon"), ("by_size", "bins"))
     names = [name for name in (SMOOTH, ROUGH) if name in measured["columns"]]
-    figure, axes = panels(2, 2 * len(names), wide=2.3, high=2)
+    figure, axes = panels(2, 2 * len(names), wide=2.6, high=2)
     for line, oracle in enumerate(ORACLES):
         for place, (name, (part, key)) in enumerate((n, p) for n in names for p in parts):
             rows = [row for row in with_between(measured, part, key) if row["column"] == name]
@@ -214,7 +227,7 @@ def wider(measured: Measured) -> Any:
             ax.set_title(f"Figure 10: {oracle}, {name}", fontsize=7)
             if line:
                 ax.set_xlabel("ε, d = 1000" if key == "epsilon" else "values, d; ε = 4")
-        axes[line, 0].set_ylabel("squared error")
+        axes[line, 0].set_ylabel(ERROR)
     legend(figure, columns=7)
     return figure
 
@@ -244,12 +257,13 @@ def _tops(measured: Measured, number: int, names: Sequence[str], shorts: Sequenc
                 label: _along_tops(row, method, DRAWN_TOPS, "top")
                 for label, method in _of_oracle(row, oracle, shorts).items()
             }
-            curves(ax, named, known)
+            curves(ax, {label: _scaled(points) for label, points in named.items()}, known)
+            plain_logarithmic(ax)
             uncovered(ax)
             ax.set_title(f"Figure {number}: {oracle}, {name}", fontsize=9)
             if line:
                 ax.set_xlabel("most frequent values, k")
-        axes[line, 0].set_ylabel("squared error")
+        axes[line, 0].set_ylabel(ERROR)
     legend(figure, columns=min(len(known), 2 * len(names)))
     return figure
 
@@ -281,6 +295,8 @@ def positives(measured: Measured) -> Any:
             few = kind == "false" and name == ITEMS
             curves(ax, named, known, scale="symlog" if few else "linear")
             uncovered(ax)
+            if few:
+                ax.yaxis.set_major_formatter("{x:,.0f}")
             ax.set_title(f"Figure 9: {oracle}, {name}", fontsize=8)
             ax.set_xticks(counts, [f"{count / 1000:g}" for count in counts])
         axes[line, 0].set_ylabel(f"{kind} positives")

@@ -30,8 +30,10 @@ from benchmarks.verdicts import Cell, Claim, less
 TITLE = "The functional-approximation paper: dictionaries (figures 8, 9, 24-27)"
 FULL: dict[str, Any] = {
     "repeats": 50,
+    "repeats_between": 10,
     "columns": [*SMOOTH, *REAL],
     "epsilons": [0.1, 0.5, 1],
+    "between": [0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9],
     "terms": 30,
     "bins": 512,
     "dictionaries": ["Legendre 200", "splines, nested", "normal CDFs"],
@@ -39,8 +41,10 @@ FULL: dict[str, Any] = {
 }
 QUICK: dict[str, Any] = {
     "repeats": 2,
+    "repeats_between": 2,
     "columns": ["normal", "spiky"],
     "epsilons": [0.5],
+    "between": [0.8],
     "terms": 10,
     "bins": 128,
     "dictionaries": ["Legendre 200", "splines, nested", "normal CDFs"],
@@ -65,25 +69,36 @@ WELL = 0.05
 def measure(
     *,
     repeats: int,
+    repeats_between: int,
     columns: Sequence[str],
     epsilons: Sequence[float],
+    between: Sequence[float],
     terms: int,
     bins: int,
     dictionaries: Sequence[str],
     seed: int,
 ) -> dict[str, Any]:
-    """Return distances by dictionary and form, for every column and epsilon."""
+    """Return distances by dictionary and form, for every column and epsilon.
+
+    The epsilons between have fewer repeats: they are drawn, and no sentence is judged by them.
+    """
     drawn = people_of(columns, bins=bins)
     return {
-        "cells": [
-            {
-                "column": column.name,
-                "epsilon": epsilon,
-                "methods": figures(_cell(column, dictionaries, terms, epsilon, repeats, seed)),
-            }
-            for column in drawn
-            for epsilon in epsilons
-        ],
+        **{
+            part: [
+                {
+                    "column": column.name,
+                    "epsilon": epsilon,
+                    "methods": figures(_cell(column, dictionaries, terms, epsilon, times, seed)),
+                }
+                for column in drawn
+                for epsilon in wanted
+            ]
+            for part, wanted, times in (
+                ("cells", epsilons, repeats),
+                ("cells, between", between, repeats_between),
+            )
+        },
         "columns": {column.name: column.told for column in drawn},
     }
 

@@ -54,18 +54,22 @@ from lapwing.mechanisms.polynomial_projection import PolynomialProjection
 TITLE = "The functional-approximation paper: curves and real columns (figures 4, 16, 17, 19)"
 FULL: dict[str, Any] = {
     "repeats": 50,
+    "repeats_between": 10,
     "columns": list(REAL),
     "curves": [*SMOOTH, *REAL],
     "draws": 20,
     "epsilons": [0.1, 0.5, 1],
+    "between": [0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9],
     "seed": 0,
 }
 QUICK: dict[str, Any] = {
     "repeats": 2,
+    "repeats_between": 2,
     "columns": list(REAL),
     "curves": ["normal", *REAL],
     "draws": 3,
     "epsilons": [1],
+    "between": [0.5],
     "seed": 0,
 }
 
@@ -82,13 +86,18 @@ LAW_PEOPLE = 1000
 def measure(
     *,
     repeats: int,
+    repeats_between: int,
     columns: Sequence[str],
     curves: Sequence[str],
     draws: int,
     epsilons: Sequence[float],
+    between: Sequence[float],
     seed: int,
 ) -> dict[str, Any]:
-    """Return the distances of every method to the people's own distribution function."""
+    """Return the distances of every method to the people's own distribution function.
+
+    The epsilons between have fewer repeats: they are drawn, and no sentence is judged by them.
+    """
     drawn = people_of(columns)
     return {
         "columns": {column.name: column.told for column in drawn},
@@ -98,6 +107,9 @@ def measure(
         ],
         "cells": [
             _cell(column, epsilon, repeats, seed) for column in drawn for epsilon in epsilons
+        ],
+        "cells, between": [
+            _cell(column, epsilon, repeats_between, seed) for column in drawn for epsilon in between
         ],
     }
 

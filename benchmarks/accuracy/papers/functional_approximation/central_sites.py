@@ -43,20 +43,24 @@ from lapwing.protocol.messages.exact_counts import ExactCounts
 TITLE = "The functional-approximation paper: sites and rounds (figures 6, 7, 20-23)"
 FULL: dict[str, Any] = {
     "repeats": 50,
+    "repeats_between": 10,
     "groups": 10,
     "people_of_a_site": 2000,
     "people_of_a_round": 1000,
     "columns": [*SMOOTH, *REAL],
     "epsilons": [0.1, 0.5, 1],
+    "between": [0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9],
     "seed": 0,
 }
 QUICK: dict[str, Any] = {
     "repeats": 2,
+    "repeats_between": 2,
     "groups": 3,
     "people_of_a_site": 500,
     "people_of_a_round": 300,
     "columns": ["normal"],
     "epsilons": [1],
+    "between": [0.5],
     "seed": 0,
 }
 
@@ -79,24 +83,35 @@ BYTES = 8
 def measure(
     *,
     repeats: int,
+    repeats_between: int,
     groups: int,
     people_of_a_site: int,
     people_of_a_round: int,
     columns: Sequence[str],
     epsilons: Sequence[float],
+    between: Sequence[float],
     seed: int,
 ) -> dict[str, Any]:
-    """Return the distances of both settings, the traffic and the noise multiplier."""
+    """Return the distances of both settings, the traffic and the noise multiplier.
+
+    The epsilons between have fewer repeats: they are drawn, and no sentence is judged by them.
+    """
     drawn = people_of(columns)
     sizes = {"sites": people_of_a_site, "rounds": people_of_a_round}
-    cells: dict[str, list[dict[str, Any]]] = {"sites": [], "rounds": []}
+    cells: dict[str, list[dict[str, Any]]] = {
+        part: [] for one in sizes for part in (one, f"{one}, between")
+    }
     traffic: dict[str, dict[str, int]] = {}
     for column in drawn:
         for setting, size in sizes.items():
             people = REAL_PEOPLE.get(column.name, size)
-            for epsilon in epsilons:
-                cell = _cell(column, setting, people, groups, epsilon, repeats, traffic, seed)
-                cells[setting].append(cell)
+            for part, wanted, times in (
+                (setting, epsilons, repeats),
+                (f"{setting}, between", between, repeats_between),
+            ):
+                for epsilon in wanted:
+                    cell = _cell(column, setting, people, groups, epsilon, times, traffic, seed)
+                    cells[part].append(cell)
     column = drawn[0]
     summaries = _groups(column, people_of_a_round, groups, seed=number("multiplier", seed))
     return {

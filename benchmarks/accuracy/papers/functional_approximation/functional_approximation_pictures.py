@@ -11,7 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy.papers.drawing import COLORS, Picture, curves, legend, panels
+from benchmarks.accuracy.papers.drawing import (
+    COLORS,
+    Picture,
+    curves,
+    legend,
+    panels,
+    with_between,
+)
 from benchmarks.accuracy.papers.functional_approximation.central_columns import (
     REAL,
     People,
@@ -221,7 +228,10 @@ def sweeps(measured: Mapping[str, Any], parts: Sequence[Part], title: str) -> An
     return figure
 
 
-DODGE = 1.025
+MARKED = (0.1, 0.2, 0.3, 0.5, 0.7, 1)
+"""Epsilons with a number below them: ten of them would overlap."""
+
+DODGE = 1.01
 """By which curves of methods stand beside each other along epsilon, so that none hides another."""
 
 
@@ -246,8 +256,10 @@ def by_epsilon(
             }
             curves(ax, found, names)
             ax.set_xscale("log")
-            epsilons = [row["epsilon"] for row in own]
-            ax.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
+            marked = [row["epsilon"] for row in own if row["epsilon"] in MARKED] or [
+                row["epsilon"] for row in own
+            ]
+            ax.set_xticks(marked, [f"{epsilon:g}" for epsilon in marked])
             ax.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
             ax.set_title(f"{column}, {shown} against ε", fontsize=9)
             ax.tick_params(axis="y", which="both", labelsize=7)
@@ -270,7 +282,8 @@ def _epsilon_picture(
     benchmark: str, rows: str, columns: Sequence[str], names: Sequence[str], title: str
 ) -> Picture:
     return Picture(
-        f"accuracy/{benchmark}", lambda measured: by_epsilon(measured[rows], columns, names, title)
+        f"accuracy/{benchmark}",
+        lambda measured: by_epsilon(with_between(measured, rows), columns, names, title),
     )
 
 
