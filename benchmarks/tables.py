@@ -28,10 +28,10 @@ _OPENINGS = {
     "accuracy/papers": (
         "Each part says in its head whose people they are, the paper's own file or a stand-in, "
         "and to what errors are measured. Figures are means over repeats ± their standard error; "
-        "bars in pictures are two of them; all seeds are fixed. Each sentence of a paper stands "
-        "with its verdict: a cell, mostly a column at one ε, *meets* or *fails* it where the mean "
-        "of the paired differences is beyond two standard errors (more against a claim of several "
-        "comparisons; beyond two it *nearly fails*)."
+        "bars in pictures are two of them; all seeds are fixed. Each sentence of a paper has its "
+        "verdict. A cell is mostly a column at one ε. It *meets* or *fails* a sentence where the "
+        "mean of the paired differences is beyond two standard errors. Against a sentence of many "
+        "comparisons the limit is higher; a cell between both *nearly fails* it."
     ),
     "speed": (
         "CPU seconds of one process with one thread, compiled kernels warm unless the line says "
@@ -113,8 +113,16 @@ def _index(folder: str, every: Sequence[Judged]) -> list[str]:
         if document is None:
             continue  # its part of the page has no headings yet
         entries += getattr(module, "INDEX", ())
-    claims = [one.claim for one in every if one.paper == folder.rpartition("/")[2]]
-    return [index(entries, claims)] if entries else []
+    paper = folder.rpartition("/")[2]
+    claims = [one.claim for one in every if one.paper == paper]
+    if not claims:
+        return []
+    by_hand = f"../../../../docs/paper-{paper.replace('_', '-')}.md"
+    first = (
+        "The documentation of the paper has [code that runs its method, what holds, and where this "
+        f"library differs]({by_hand})."
+    )
+    return [first, index(entries, claims)] if entries else [first]
 
 
 def _contents(family: str) -> str:

@@ -209,16 +209,19 @@ def overview(titles: dict[str, str], every: Sequence[Judged]) -> str:
                 ]
             )
     parts = [
-        "Every sentence of the papers that a measurement can speak of, counted once and judged by "
-        "one rule (`benchmarks/verdicts.py`): it is *contradicted* where the mean of paired "
-        "differences is beyond two and a half standard errors against it, raised for the number of "
-        "comparisons; it *holds* where no cell is beyond two against it and more than half of "
-        "them are beyond two for it; else it is *undecided*. What a paper says of *most* cells or "
-        "*in general* is contradicted only where half of them or more fail, and holds where more "
-        "than half meet it, whatever the rest do. Where a paper does not say which form of a "
-        "method it means, each is a reading of the same sentence: it is *contradicted* where it "
-        "is in every reading, and *contradicted in some* where others are not. Numbers and "
-        "pictures stand on each paper's page.",
+        "Each paper has a page that says first [what holds](../../../docs/methods.md), then where "
+        "this library differs and why. Every sentence of a paper that a measurement can speak of "
+        "is counted once, and judged by one rule (`benchmarks/verdicts.py`):",
+        "- *holds*: no cell is beyond two standard errors against it, and more than half of the "
+        "cells are beyond two for it;\n"
+        "- *contradicted*: a cell is beyond two and a half standard errors against it, raised for "
+        "the number of comparisons;\n"
+        "- *undecided*: the rest;\n"
+        "- said of *most* cells or *in general*, it holds where more than half of the cells meet "
+        "it, and is contradicted where half of them or more fail it;\n"
+        "- where a paper does not say which form of a method or of a column it means, each is a "
+        "reading: the sentence is *contradicted* where every reading is, and *contradicted in "
+        "some* where others are not.",
         table(["paper", "sentences", *VERDICTS, "on stand-ins alone", "need all repeats"], rows),
         "*On stand-ins alone*: every cell that speaks of the sentence was measured on a column "
         "that takes the place of the paper's own. *Need all repeats*: with a quarter of the "
