@@ -73,14 +73,14 @@ def faults(said: list[list[object]], collector: SmallCollector, *, epsilon: str)
     ("survey", "step"),
     [
         pytest.param(FRESH, 1, id="fresh-every", marks=pytest.mark.soak),
-        pytest.param(FRESH, 3, id="fresh"),
-        pytest.param(KEPT, 4, id="remembered"),
+        pytest.param(FRESH, 8, id="fresh"),
+        pytest.param(KEPT, 11, id="remembered"),
     ],
 )
 def test_killed_at_every_line(
     tmp_path: Path, collector: SmallCollector, survey: Survey, step: int
 ) -> None:
-    """At every third or fourth line; at every one among the long tests."""
+    """At every eighth or eleventh line; at every one among the long tests."""
     said = killed_everywhere(tmp_path, survey, collector.url, step=step)
     assert faults(said, collector, epsilon="1") == []
     codes = [code for _, code, _, _ in said]
@@ -129,7 +129,7 @@ def test_a_device_that_does_it_wrong_is_caught(
     tmp_path: Path, collector: SmallCollector, code: str
 ) -> None:
     """At some of the lines from the randomizing on."""
-    said = killed_everywhere(tmp_path, FRESH, collector.url, code=code, first=120, step=9)
+    said = killed_everywhere(tmp_path, FRESH, collector.url, code=code, first=120, step=21)
     assert faults(said, collector, epsilon="1")
 
 
