@@ -55,6 +55,15 @@ _FOREIGN = "it is damaged or of another kind; check the name"
 _REPORTS = (b"LWREPORT", b"# lapwing-reports")
 """The first bytes of a file of reports."""
 
+_PARQUET = b"PAR1"
+
+_TABLES = {
+    b"lapwing-group-tallies": "holds tallies by segment; decode one first: lapwing decode SURVEY "
+    "{} --segment NAME",
+    b"lapwing-reports": "holds reports; add them up first: lapwing tally SURVEY {}",
+}
+"""What the schema of a Parquet file says that it is, and what can be done with the file."""
+
 
 def canonical(document: Any) -> bytes:
     """Return the canonical JSON (RFC 8785) of a document: the same bytes in every language.
@@ -151,6 +160,11 @@ def read(path: Path) -> dict[str, Any]:
         raise FormatError(
             f"{path.name} holds reports; add them up first: lapwing tally SURVEY {path.name}"
         )
+    if data.startswith(_PARQUET):
+        footer = data[-8 - int.from_bytes(data[-8:-4], "little") :]
+        said = next((said for mark, said in _TABLES.items() if mark in footer), None)
+        what = "is a table (Parquet), and no JSON document; check the name"
+        raise FormatError(f"{path.name} {(said or what).format(path.name)}")
     return parse(data, name=path.name)
 
 

@@ -16,6 +16,7 @@ import lapwing.cli.commands
 from lapwing.cli import main
 from lapwing.cli.command_list import COMMANDS, EXAMPLES, PARTS, command_of
 from lapwing.cli.program import MOVED_COMMANDS, app
+from lapwing.errors import ArgumentError
 from tests.cli.running import environment
 
 HEAVY = {"numpy", "scipy", "numba", "pyarrow", "matplotlib", "rich", "cryptography"}
@@ -173,3 +174,40 @@ def test_help_cuts_no_summary_at_80_columns(
         assert f"{name} {does}" in lines
     cut = [line for line in lines if line.endswith(("...", "…"))]
     assert all(line.startswith("Usage:") for line in cut)
+
+
+def single_values() -> list[tuple[str, Any]]:
+    """Each option of each command that takes one value."""
+    return [
+        (name, one)
+        for name, command in leaves().items()
+        for one in command.get_params(typer.Context(command))
+        if one.param_type_name == "option" and not one.multiple
+        if not one.is_flag or one.secondary_opts
+    ]
+
+
+def test_an_option_of_one_value_is_typed_once() -> None:
+    found = single_values()
+    assert len(found) > 100 and {name for name, _ in found} >= {"randomize", "collector export"}
+    for name, one in found:
+        words = shlex.split(EXAMPLES[name])[1 + len(name.split()) :]
+        words = [word for word in words if word not in one.opts] if one.is_flag else words
+        values = [] if one.is_flag else ["1"] * one.nargs
+        for flags in ([one.opts[0], one.opts[-1]], [one.opts[0], *one.secondary_opts[:1]]):
+            twice = [word for flag in (flags * 2)[:2] for word in (flag, *values)]
+            with pytest.raises(ArgumentError, match="must be typed once, got it"):
+                leaves()[name].make_context(name, [*words, *twice])
+
+
+def test_a_second_label_column_is_not_dropped_in_silence(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Nothing is read or drawn: the files need not even be there."""
+    words = ["randomize", "survey.json", "people.csv", "-o", str(tmp_path / "reports.parquet")]
+    assert main([*words, "--by", "country", "--by", "month"]) == 2
+    assert "--by must be typed once, got it 2 times" in capsys.readouterr().err
+    assert main([*words, "-c", "age", "--column", "weight", "--json"]) == 2
+    assert "--column must be typed once" in capsys.readouterr().out
+    assert main([*words, "--by", "country", "--by", "month", "--help"]) == 0
+    assert not list(tmp_path.iterdir())

@@ -356,3 +356,36 @@ def test_decode_tells_of_intervals_and_atoms(done: Program) -> None:
     for narrow, wide in zip(half, document["atoms"], strict=True):
         assert wide["low"] < narrow["low"] <= narrow["high"] < wide["high"]
     assert "50 % interval" in done("show", "r.json", "--level", "0.5").out.split("atoms")[1]
+
+
+def test_two_columns_of_labels_are_one_segment_for_each_pair(
+    done: Program, lapwing: Program, survey: lw.Survey
+) -> None:
+    people = {"PT": 30, "DE": 20}
+    for country, number in people.items():
+        folder = Path("values") / f"country={country}"
+        folder.mkdir(parents=True)
+        months = ["2026-01"] * 10 + ["2026-02"] * (number - 10)
+        table = pa.table({"age": np.linspace(0, 99, number), "month": months})
+        parquet.write_table(table, folder / "people.parquet")
+        made = ("randomize", "survey.json", folder, "-c", "age", "--by", "month")
+        Path(f"reports/country={country}").mkdir(parents=True)
+        done(*made, "-o", f"reports/country={country}/people.parquet")
+    both = ("--by", "country", "--by", "month", "--segment-minimum", 1)
+    document = done("tally", "survey.json", "reports", *both, "-o", "t.parquet", "--json").document
+    assert document["by"] == ["country", "month"]
+    assert {row["group"]: row["reports"] for row in document["groups"]} == {
+        "country=DE/month=2026-01": 10,
+        "country=DE/month=2026-02": 10,
+        "country=PT/month=2026-01": 10,
+        "country=PT/month=2026-02": 20,
+    }
+    done("decode", "survey.json", "t.parquet", "--segment", "country=PT/month=2026-02")
+    twice = ("--by", "country", "--by", "country", "-o", "u.json")
+    assert (
+        "--by must name each column once"
+        in lapwing("tally", "survey.json", "reports", *twice).complaint
+    )
+    made = ("randomize", "survey.json", "values", "-c", "age", "--by", "country", "--by", "month")
+    assert "--by must be typed once" in lapwing(*made, "-o", "both").complaint
+    assert not Path("both").exists() and not Path(".both.unpublished").exists()

@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from typer.core import TyperCommand
 
-from lapwing.errors import LapwingError
+from lapwing.errors import ArgumentError, LapwingError
 
 OF_ALL = ("as_json", "quiet", "yes")
 """The options that every command has, by the names of their fields."""
@@ -54,14 +54,39 @@ class SharingCommand(TyperCommand):
         self.typed_as: dict[str, str] = {}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments, and remember by which of its names an option was typed."""
+        """Read the arguments, and remember by which of its names an option was typed.
+
+        Raises
+        ------
+        ArgumentError
+            When an option that takes one value is typed twice: the reader would drop the first.
+        """
         words = {word.partition("=")[0] for word in args}
         for one in self.params:
             names = [flag for flag in one.opts if flag.startswith("--")]
             if names[1:] and names[0] not in words:
-                typed = (name for name in names[1:] if name in words)
-                self.typed_as[names[0]] = next(typed, names[0])
+                other = (name for name in names[1:] if name in words)
+                self.typed_as[names[0]] = next(other, names[0])
+        order = self.make_parser(ctx).parse_args(args=list(args))[2]  # a copy: it is emptied
+        if not ctx.resilient_parsing and not any(one.is_eager for one in order):  # --help is
+            self._check_once(order)
         return super().parse_args(ctx, args)
+
+    def _check_once(self, order: Sequence[Any]) -> None:
+        """Raise ArgumentError when an option in what was typed is there twice, and takes one value.
+
+        A switch without an opposite says the same twice.
+        """
+        for one in dict.fromkeys(order):
+            if one.param_type_name != "option" or one.multiple:
+                continue
+            if order.count(one) > 1 and (not one.is_flag or one.secondary_opts):
+                name = next((flag for flag in one.opts if flag[:2] == "--"), one.opts[0])
+                both = f" or {one.secondary_opts[0]}" if one.secondary_opts else ""
+                raise ArgumentError(
+                    f"{self.typed_as.get(name, name)}{both} must be typed once, got it "
+                    f"{order.count(one)} times; leave out all but one"
+                )
 
     def share_output(self) -> None:
         """Make the options of how a command speaks those that every command has."""

@@ -200,12 +200,12 @@ def answer(
     the band of the distribution function. On a circle a quantile needs --start.
     """
     check_level(level)
+    written.check(inputs=[result_file], force=force)
+    result = read_distribution_or_list(result_file, segment)
     asked.check()
     alone = AskedShares(quantile=asked.quantile, start=asked.start)
     if asked.quantile and asked != alone and written.table:
         raise ArgumentError("--csv holds one table: ask for shares or for quantiles")
-    written.check(inputs=[result_file], force=force)
-    result = read_distribution_or_list(result_file, segment)
     answered = result_answer(result, asked.request(result, level))
     tables, rows = [], csv_rows(answered)
     if asked.quantile:

@@ -21,6 +21,7 @@ from lapwing.cli.reading.options import (
     make_with_settings,
     pick,
 )
+from lapwing.cli.reading.stored import format_of
 from lapwing.cli.reading.stored_answers import RELEASE, read_weeks
 from lapwing.cli.showing.answer import TableOptions, shown_answer
 from lapwing.decoders.decoder import Decoder, SearchDecoder
@@ -30,11 +31,11 @@ from lapwing.decoders.logs.exhaustive_scan import (
     PrefixExtension,
     tiles_of,
 )
-from lapwing.documents import fingerprint, read
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.defaults import default_decoder, scanned_long
 from lapwing.planning.registry import DECODERS
 from lapwing.protocol.channels.hashed_channel import LinearChannel
+from lapwing.protocol.messages.group_tallies import GroupTallies
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import Tally, TallyLog
 from lapwing.results.answer_documents import AnswerRequest
@@ -225,8 +226,8 @@ def decode(
         with out.listening():
             result: Any = survey.decode(tally, decoder=decoder)
         if segment is not None:  # a comparison must know that nobody is in two segments
-            tallies = fingerprint(read(files[-1]))
-            provenance = {**result.provenance, "segment": segment, "segments_of": tallies}
+            of = GroupTallies.load(files[-1])._fingerprint()
+            provenance = {**result.provenance, "segment": segment, "segments_of": of}
             result = replace(result, provenance=provenance)
         head = {"survey": survey.name, "fingerprint": survey.fingerprint}
     else:
@@ -259,7 +260,7 @@ def decode(
 
 def _pairs(files: Sequence[Path], segment: str | None) -> list[tuple[Survey, Tally]]:
     """Return each tally with the survey that stands before it."""
-    if len(files) == 1 and read(files[0]).get("format") == RELEASE:
+    if len(files) == 1 and format_of(files[0]) == RELEASE:
         raise ArgumentError(
             f"{files[0].name} is a release, which needs no tally: lapwing show {files[0].name}"
         )

@@ -17,6 +17,7 @@ from lapwing.documents import read
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.chosen_bins import BINS_FOR_ATOMS
 from lapwing.protocol.domains.domain_text import OPEN_BINS, domain_text
+from lapwing.protocol.messages.group_table import is_group_table
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.rounding import count_text, exact_text, percent
 from lapwing.stored_files import DOMAIN, ReportFile, load
@@ -99,8 +100,9 @@ def show(
 def _content(path: Path) -> Any:
     """Return what a file holds; of a file of reports only what it says about them."""
     with path.open("rb") as stream:  # an error of the system as such
-        if stream.read(20).startswith(REPORTS):
-            return ReportFile.of(path)
+        reports = stream.read(20).startswith(REPORTS)
+    if reports and not is_group_table(path):
+        return ReportFile.of(path)
     if _is_domain(path):
         return DomainFile(domain=path)
     return load(path)

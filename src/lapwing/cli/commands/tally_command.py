@@ -49,9 +49,10 @@ class CountingOptions:
     )
     salvage: bool = option("Count the intact blocks of a torn or damaged .lwr file.", default=False)
     allow_equal: AllowEqual = False
-    by: str | None = option(
+    by: list[str] | None = option(
         "The column of segments next to the reports (lapwing randomize --by). Each segment gets a "
-        "tally. Segments are public and not protected.",
+        "tally. Segments are public and not protected. May be repeated: then each combination is a "
+        "segment, such as country=PT/year=2026.",
         "NAME",
     )
     segment_minimum: int | None = option(
@@ -62,9 +63,9 @@ class CountingOptions:
 
     def check(self) -> None:
         """Raise ArgumentError where two options do not fit together."""
-        if self.by is not None and self.salvage:
+        if self.by and self.salvage:
             raise ArgumentError("--salvage is for .lwr files, which hold no labels for --by")
-        if self.by is None and self.segment_minimum is not None:
+        if not self.by and self.segment_minimum is not None:
             raise ArgumentError(
                 "--segment-minimum is the least size of a segment; name the segments with --by"
             )
@@ -112,7 +113,7 @@ def tally(
     if counted.refused:
         rows = "1 row holds" if counted.refused == 1 else f"{count_text(counted.refused)} rows hold"
         out.warn(f"{rows} no report of this survey, counted apart (--skip-bad)")
-    if counting.by is None:
+    if not counting.by:
         write_text(output, counted.tally.to_json())
         _show(out, survey, counted, output)
     else:
@@ -133,12 +134,13 @@ def _counted(
     out: Output,
 ) -> ReportCount:
     """Return what this process counted."""
+    by = counting.by or None
     with out.listening(), out.progress("tally", None) as advance:
         return count_files(
             reports,
             survey,
             column=counting.column,
-            by=counting.by,
+            by=by,
             threads=threads,
             skip_bad=counting.skip_bad,
             salvage=counting.salvage,
@@ -170,7 +172,7 @@ def _show_groups(
     survey: Survey,
     counted: ReportCount,
     groups: GroupTallies,
-    by: str,
+    by: list[str],
     minimum: int,
     output: Path,
 ) -> None:
@@ -182,7 +184,7 @@ def _show_groups(
         "command": "tally",
         "survey": survey.name,
         "fingerprint": survey.fingerprint,
-        "by": by,
+        "by": by[0] if len(by) == 1 else by,
         "minimum": minimum,
         "labels": len(counted.groups),
         "reports": counted.total,
@@ -200,4 +202,8 @@ def _show_groups(
         "counted": f"{count_text(counted.total)} reports",
         "written": str(output),
     }
-    out.show(document, grid(f"{survey.name}, by {by}", ["segment", "reports"], body), facts(below))
+    out.show(
+        document,
+        grid(f"{survey.name}, by {' and '.join(by)}", ["segment", "reports"], body),
+        facts(below),
+    )

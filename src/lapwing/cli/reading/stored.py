@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lapwing.documents import nearest, read_as
+from lapwing.documents import nearest, read, read_as
 from lapwing.errors import ArgumentError
 from lapwing.protocol.messages.group_table import FORMAT as GROUP_TALLIES
-from lapwing.protocol.messages.group_tallies import GroupTallies, is_table
+from lapwing.protocol.messages.group_table import is_group_table
+from lapwing.protocol.messages.group_tallies import GroupTallies
 from lapwing.protocol.messages.tally import Tally
 from lapwing.results.rounding import count_text
 from lapwing.survey.survey import Survey
@@ -19,9 +20,14 @@ def read_survey(path: Path) -> Survey:
     return read_as(path, Survey.from_document)
 
 
+def format_of(path: Path) -> Any:
+    """Return the format that a file says it has, also of tallies by segment in a table."""
+    return GROUP_TALLIES if is_group_table(path) else read(path).get("format")
+
+
 def read_tallies(path: Path) -> Tally | GroupTallies:
     """Return the tally in a file, or those of its segments; FormatError when it holds none."""
-    return GroupTallies.load(path) if is_table(path) else read_as(path, _tallies)
+    return GroupTallies.load(path) if is_group_table(path) else read_as(path, _tallies)
 
 
 def _tallies(document: dict[str, Any]) -> Tally | GroupTallies:

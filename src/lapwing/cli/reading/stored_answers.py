@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lapwing.cli.reading.stored import read_survey, read_tallies, read_tally
+from lapwing.cli.reading.stored import format_of, read_survey, read_tallies, read_tally
 from lapwing.documents import nearest, read, read_as
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.segmented import Segmented, segment_text
@@ -68,13 +68,13 @@ def read_segment(path: Path, segment: str | None) -> Distribution:
     """
     if segment is None:
         return read_result(path)
-    document = read(path)
-    if document.get("format") == "lapwing-group-tallies":
+    kind = format_of(path)
+    if kind == "lapwing-group-tallies":
         raise ArgumentError(
             f"{path.name} holds tallies, not results; decode one segment first: lapwing decode "
             f"SURVEY {path.name} --segment {segment}"
         )
-    made = read_as(path, Release.from_document) if document.get("format") == RELEASE else None
+    made = read_as(path, Release.from_document) if kind == RELEASE else None
     if made is None or not isinstance(made.domain, Segmented):
         raise ArgumentError(
             f"{path.name} has no segments; --segment is for a release that was made with --by"
@@ -184,7 +184,7 @@ def read_weeks(
             names.append(path or f"gap {len(weeks)}")
             continue
         paths.append(path)
-        last, kind = kind, read(path).get("format")
+        last, kind = kind, format_of(path)
         if kind == SURVEY:
             survey = read_survey(path)
             bare.append(path)

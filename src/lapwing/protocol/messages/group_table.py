@@ -27,6 +27,7 @@ VERSION = 1
 KEYS = ("lapwing.format", "lapwing.version", "lapwing.tally")
 """What the schema says: what it is, its version, and of whom the tallies are."""
 
+_MARK = b"PAR1"
 _CELLS_AT_ONCE = 2**22
 _SEGMENT = "segment"
 _OURS = ("reports", "counts", "records")
@@ -93,7 +94,10 @@ def read_table(path: Path) -> tuple[Mapping[Any, Tally], Tally | None, list[str]
 
 
 def is_group_table(path: Path) -> bool:
-    """Return whether a Parquet file says that it is one of tallies of segments."""
+    """Return whether a file is a table that says that it holds tallies of segments."""
+    with path.open("rb") as stream:
+        if stream.read(len(_MARK)) != _MARK:
+            return False
     pa = _pyarrow()
     from pyarrow import parquet
 

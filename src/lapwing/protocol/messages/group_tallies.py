@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import Stored, replacing, require, require_format
+from lapwing.documents import Stored, canonical, opening, replacing, require, require_format
 from lapwing.errors import (
     ArgumentError,
     FormatError,
@@ -37,6 +38,7 @@ from lapwing.protocol.messages.group_labels import (
 from lapwing.protocol.messages.group_table import (
     FORMAT,
     VERSION,
+    is_group_table,
     read_table,
     table_of,
     write_table,
@@ -305,22 +307,38 @@ class GroupTallies(Stored, Mapping[str, Tally]):
     def load(cls, path: Path | str) -> Self:
         """Return what is stored in a file of either kind; FormatError when it is something else."""
         path = Path(path)
-        if not is_table(path):
-            return super().load(path)
-        return cls(*read_table(path))
+        with opening(path):
+            table = is_table(path) or is_group_table(path)
+        return cls(*read_table(path)) if table else super().load(path)
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
+        return self._frame() | {"segments": list(self._entries())}
+
+    def _frame(self) -> dict[str, Any]:
+        """Return the JSON form of what is around the segments."""
         return {
             "format": FORMAT,
             "version": VERSION,
-            "segments": [
-                {"name": name, "tally": tally.to_document()}
-                for name, tally in self.segments.items()
-            ],
+            "segments": [],
             "rest": None if self.rest is None else self.rest.to_document(),
             **({"columns": list(self.columns)} if self.columns else {}),
         }
+
+    def _entries(self) -> Iterator[dict[str, Any]]:
+        """Yield the JSON form of each segment."""
+        for name, tally in self.segments.items():
+            yield {"name": name, "tally": tally.to_document()}
+
+    def _fingerprint(self) -> str:
+        """Return the fingerprint of the JSON form, of which one segment is made at a time."""
+        # Of the keys, only "version" comes after "segments", so its list is the last empty one.
+        before, _, after = canonical(self._frame()).rpartition(b"[]")
+        digest = sha256(before + b"[")
+        for number, entry in enumerate(self._entries()):
+            digest.update(b"," * (number > 0) + canonical(entry))
+        digest.update(b"]" + after)
+        return digest.hexdigest()
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
