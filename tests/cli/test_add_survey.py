@@ -42,6 +42,17 @@ def surveys(here: ServedCollector) -> dict[str, list[tuple[str, str]]]:
     }
 
 
+def test_a_survey_that_no_browser_answers_gets_no_address(
+    here: ServedCollector, done: Program, tmp_path: Path
+) -> None:
+    habit = lw.Survey("habit", lw.Rappor(lw.Categories(["yes", "no"]), 1, lifetime=2))
+    habit.save(tmp_path / "habit.json")
+    add = ("collector", "add-survey", "habit.json", here.address, "--epoch")
+    assert done(*add, "1", "--json").document["take_part"] is None
+    said = " ".join(done(*add, "2").out.split())
+    assert "with an app only" in said and "rappor" in said and "/take-part/" not in said
+
+
 def test_a_survey_is_published_with_its_epoch_and_another_follows(
     here: ServedCollector, done: Program, lapwing: Program, tmp_path: Path
 ) -> None:

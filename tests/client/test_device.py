@@ -294,8 +294,11 @@ def test_a_change_is_refused_where_that_is_asked_for(tmp_path: Path, survey: Sur
 def test_a_device_that_kept_nothing_to_compare_refuses(tmp_path: Path, survey: Survey) -> None:
     opened(tmp_path).answer(survey, 7, epoch="1")
     device = Device.open(tmp_path, epsilon_cap=4, budget=10, on_change="refuse")
-    with pytest.raises(PrivacyError, match="cannot be noticed"):
+    with pytest.raises(PrivacyError, match="cannot be noticed") as caught:
         device.answer(survey, 7, epoch="2")
+    assert "open the device with on_change='keep'" in str(caught.value)
+    keeping = Device.open(tmp_path, epsilon_cap=4, budget=10, on_change="keep")
+    assert keeping.answer(survey, 7, epoch="2") is not None
     wrongs: list[Any] = ["", "Keep", None, True]
     for wrong in wrongs:
         with pytest.raises(ArgumentError, match="'keep' or 'refuse'"):

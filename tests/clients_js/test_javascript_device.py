@@ -607,6 +607,7 @@ def test_a_change_of_a_remembered_value(collector: Scripted, tmp_path: Path, cha
             collector, ["answer", "kept", "w9", "red"], file=file, options={"onChange": "refuse"}
         )
         assert later["error"] == "PrivacyError" and "cannot be noticed" in later["message"]
+        assert 'make the Device with onChange "keep"' in later["message"]
     else:
         assert other["error"] == "PrivacyError" and "not the first one" in other["message"]
         (again,) = _play(collector, ["answer", "kept", "w2", "red"], file=file, options=options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import itertools
 import json
 from fractions import Fraction
 from typing import Any
@@ -14,8 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lapwing import Guarantee, LapwingError, Ledger
-from lapwing.errors import ArgumentError, BudgetError, FormatError, MismatchError
+from lapwing.errors import (
+    ArgumentError,
+    BudgetError,
+    FormatError,
+    LapwingWarning,
+    MismatchError,
+)
 from lapwing.privacy.gaussian_dp import noise_scale
+from lapwing.privacy.guarantee import PrivacyUnit
 from lapwing.privacy.ledger import LedgerEntry
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from tests.damaged_documents import at_most, damaged, junk
@@ -316,28 +324,74 @@ PAYMENTS: dict[str, tuple[Guarantee, list[tuple[Guarantee, PrivacyLoss | None]],
 }
 
 
+def _forms(epsilon: Fraction, delta: Fraction, model: Any) -> list[PrivacyLoss | None]:
+    """The ways in which a payment of this guarantee may be charged."""
+    return [None, noisy(epsilon, delta)[1]] if delta and model == "central" else [None]
+
+
 @pytest.mark.parametrize("name", PAYMENTS)
 def test_what_is_left_is_accepted_and_a_millionth_more_is_refused(name: str) -> None:
     budget, paid, tight = PAYMENTS[name]
     ledger = Ledger(budget, tight=tight)
     for guarantee, loss in paid:
         ledger = ledger.spend("paid", guarantee, loss=loss)
-    left = ledger.largest_payment
-    assert left is not None
-    assert left.delta == (paid[-1][0].delta if paid else budget.delta)
-    gaussian = bool(paid) and paid[-1][1] is not None
-
-    def pay(epsilon: Fraction) -> Ledger:
-        one = dataclasses.replace(left, epsilon=epsilon)
-        loss = noisy(epsilon, left.delta)[1] if gaussian else None
-        return ledger.spend("next", one, loss=loss)
-
-    assert len(pay(left.epsilon).entries) == len(paid) + 1
-    with pytest.raises(BudgetError):
-        pay(left.epsilon + MILLIONTH)
+    left, pure = ledger.largest_payment, ledger.largest_pure_payment
+    assert left is not None and left.delta in (0, budget.delta)
+    assert left.delta or left == pure
+    for largest in {left, pure} - {None}:
+        assert largest is not None
+        taken = []
+        for more in (Fraction(0), MILLIONTH):
+            one = dataclasses.replace(largest, epsilon=largest.epsilon + more)
+            for loss in _forms(one.epsilon, one.delta, one.model):
+                try:
+                    ledger.spend("next", one, loss=loss)
+                except BudgetError:
+                    continue
+                taken.append(more)
+        assert taken and not any(taken)
     # Basic composition would leave less.
     basic = ledger.remaining
     assert basic is not None and left.epsilon > basic.epsilon - MILLIONTH
+
+
+@pytest.mark.parametrize("tight", [False, True])
+def test_nothing_that_is_left_grows_by_spending(tight: bool) -> None:
+    """It followed the last payment: 0.63, pure, became 1.31 by two payments more."""
+    ledger = Ledger(promise(2, "1e-6", model="central"), tight=tight)
+    tenth = promise("0.1", model="central")
+    small = promise("0.1", "1e-8", model="central")
+    paid = [noisy("0.8", "1e-6"), (tenth, None), noisy("0.1", "1e-6"), noisy("0.1", "1e-7")]
+    lefts = [(ledger.largest_payment, ledger.largest_pure_payment)]
+    for guarantee, loss in [*paid, (small, None), (tenth, None)][: 3 if tight else None]:
+        ledger = ledger.spend("paid", guarantee, loss=loss)
+        lefts.append((ledger.largest_payment, ledger.largest_pure_payment))
+    for before, after in itertools.pairwise(lefts):
+        for ours, theirs in zip(before, after, strict=True):
+            assert ours is not None and theirs is not None
+            assert theirs.epsilon <= ours.epsilon and theirs.delta <= ours.delta
+    assert sum(bool(largest and largest.delta) for largest, _ in lefts) >= 4
+    assert all(pure and pure.delta == 0 for _, pure in lefts)
+
+
+def test_a_payment_of_another_unit_warns_before_it_is_made() -> None:
+    ledger = Ledger(promise(3, model="central"))
+    row = promise(1, model="central")
+    patient = dataclasses.replace(row, unit=PrivacyUnit("patient", 3))
+    clinic = dataclasses.replace(row, unit=PrivacyUnit("clinic", 3))
+    other = dataclasses.replace(row, unit=PrivacyUnit("patient", 2))
+    once = ledger.spend("a", patient).spend("b", other)  # one unit, whatever is counted of it
+    assert once.sum_protects is None
+    with pytest.warns(LapwingWarning, match="'b' protects one row.*The sum protects one row"):
+        both = ledger.spend("a", patient).spend("b", row)
+    assert both.sum_protects == (
+        "The sum protects one row. For one patient with several rows, each payment by row counts "
+        "once for each row"
+    )
+    both.spend("c", row)  # said once, not at every payment
+    with pytest.warns(LapwingWarning, match="protects one clinic"):
+        three = both.spend("c", clinic)
+    assert "one patient or clinic" in str(three.sum_protects)
 
 
 def test_nothing_is_left_of_a_spent_budget() -> None:

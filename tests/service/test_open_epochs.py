@@ -285,7 +285,7 @@ def test_looks_at_two_epochs_do_not_show_a_remembered_report(tmp_path: Path) -> 
                 for epoch in ("e", "f"):
                     for where in ("results", "tallies", "alarms"):
                         answer = await here.ask("GET", f"{path}/{where}/{epoch}")
-                        assert (answer.status_code, problem(answer)) == (403, "too-few-reports")
+                        assert (answer.status_code, problem(answer)) == (403, "not-while-open")
                         assert "nothing is shown of an epoch that takes" in answer.json()["detail"]
                 state = (await here.done("GET", f"{path}/state", token=ANALYST)).json()
                 assert [each["reports"] for each in state["epochs"]] == [None, None]
@@ -338,7 +338,7 @@ def test_no_new_look_is_taken_just_before_a_planned_end(tmp_path: Path) -> None:
                 await here.send(batch_of(WHOLE, *[2] * MINIMUM), epoch="g")
                 assert sum(await counts(here, path)) == MINIMUM
                 answer = await here.ask("GET", f"{path}/results/g")
-                assert (answer.status_code, problem(answer)) == (403, "too-few-reports")
+                assert (answer.status_code, problem(answer)) == (403, "not-while-open")
                 assert "its results come when it has closed" in answer.json()["detail"]
                 state = (await here.done("GET", f"{path}/state")).json()
                 assert [each["text"] for each in state["epochs"]] == [

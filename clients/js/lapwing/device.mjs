@@ -288,7 +288,8 @@ function requireUnchanged(records, { tag }, survey, value) {
   if (!tag) {
     throw new PrivacyError(
       'the first answer to this survey was given with onChange "keep", so a change cannot be ' +
-        "noticed; it was not answered",
+        'noticed; it was not answered. To answer, make the Device with onChange "keep": it sends ' +
+        "its first answer again, whatever the value is now",
     );
   }
   if (tag !== tagOf(records, [], survey, value)) {

@@ -426,7 +426,8 @@ class Device:
         if tag is None:
             raise PrivacyError(
                 f"the first answer to {survey.name!r} was given with on_change='keep', so a change "
-                "cannot be noticed; it was not answered"
+                "cannot be noticed; it was not answered. To answer, open the device with "
+                "on_change='keep': it sends its first answer again, whatever the value is now"
             )
         if not hmac.compare_digest(tag, _value_hash(secret, survey, value)):
             raise PrivacyError(

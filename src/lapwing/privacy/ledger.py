@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from lapwing.errors import (
     BudgetError,
     FormatError,
     LapwingError,
+    LapwingWarning,
     MismatchError,
     PrivacyError,
 )
@@ -278,31 +280,43 @@ class Ledger:
 
     @property
     def largest_payment(self) -> Guarantee | None:
-        """The largest guarantee that :meth:`spend` would still accept, at the last payment's delta.
+        """The largest guarantee that :meth:`spend` would still accept.
 
-        Its epsilon is a whole number of millionths, and one more would be refused. It is that of a
-        payment like the last one: with Gaussian noise where that had some, so that it composes by
-        squares; else charged with its epsilon and delta. Without payments the delta is that of the
-        budget. None when nothing is accepted.
+        It is that of a payment at the budget's delta, which has Gaussian noise and composes by
+        squares, or :attr:`largest_pure_payment` where that has a larger epsilon. Its epsilon is a
+        whole number of millionths, and at its delta one more would be refused. It never grows by a
+        payment. None when nothing is accepted.
         """
-        last = self.entries[-1] if self.entries else None
-        delta = self.budget.delta if last is None else last.guarantee.delta
-        cost = PrivacyLoss() if last is None else last.cost
-        gaussian = delta > 0 and cost == PrivacyLoss(mu_squared=cost.mu_squared) != PrivacyLoss()
+        both = (self._largest(self.budget.delta), self.largest_pure_payment)
+        return max((each for each in both if each), key=lambda each: each.epsilon, default=None)
+
+    @property
+    def largest_pure_payment(self) -> Guarantee | None:
+        """The largest pure guarantee (delta 0) that :meth:`spend` would still accept.
+
+        Its epsilon is a whole number of millionths, and one more would be refused. None when no
+        pure payment is accepted.
+        """
+        return self._largest(Fraction(0))
+
+    def _largest(self, delta: Fraction) -> Guarantee | None:
+        """Return the largest guarantee at a delta that is accepted in any form of its loss."""
         paid = [entry.cost for entry in self.entries]
         if not self.tight:  # composed numerically one by one, else added up once
             paid = [sum(paid, start=PrivacyLoss())]
 
         def accepted(millionths: int) -> bool:
             epsilon = Fraction(millionths, _MILLION)
-            loss = PrivacyLoss(epsilon=epsilon, delta=delta)
-            if gaussian:
-                try:
-                    scale = noise_scale(epsilon, delta, squared_sensitivity=Fraction(1))
-                except PrivacyError:
-                    return False
-                loss = PrivacyLoss(mu_squared=_ROUNDED_NOISE / scale**2)
-            return self._excess([*paid, loss]) is None
+            if self._excess([*paid, PrivacyLoss(epsilon=epsilon, delta=delta)]) is None:
+                return True
+            if not delta:
+                return False
+            try:
+                scale = noise_scale(epsilon, delta, squared_sensitivity=Fraction(1))
+            except PrivacyError:
+                return False
+            gaussian = PrivacyLoss(mu_squared=_ROUNDED_NOISE / scale**2)
+            return self._excess([*paid, gaussian]) is None
 
         most = 1
         while accepted(most) and most < LARGEST_GUARANTEE * _MILLION:
@@ -315,6 +329,11 @@ class Ledger:
             return None
         return replace(self.budget, epsilon=Fraction(least, _MILLION), delta=delta)
 
+    @property
+    def sum_protects(self) -> str | None:
+        """Whom the sum protects, in words; None where all payments protect the same."""
+        return _protected([entry.guarantee for entry in self.entries])
+
     def _repr_html_(self) -> str:
         """Return the budget and the payments as a notebook shows them."""
         facts = {
@@ -322,6 +341,8 @@ class Ledger:
             "spent": str(self.spent or "nothing"),
             "left by basic composition": str(self.remaining or "nothing"),
         }
+        if self.sum_protects is not None:
+            facts["protects"] = self.sum_protects
         earlier = max(len(self.entries) - _SHOWN, 0)
         if earlier:
             facts["earlier payments"] = f"{earlier:,}, not shown"
@@ -353,6 +374,16 @@ class Ledger:
         entry = LedgerEntry(name, guarantee, loss, state, release, rounds)
         self._check_relation(entry)
         self._check_total(repr(name), (*self.entries, entry))
+        together = _protected([*(each.guarantee for each in self.entries), guarantee])
+        unit = _unit_name(guarantee)
+        if together and unit not in {_unit_name(each.guarantee) for each in self.entries}:
+            ours = f"one {unit or 'row'}"
+            warnings.warn(
+                f"the payment {name!r} protects {ours}, and others of this ledger do not. "
+                f"{together}. Use a ledger of its own for each unit",
+                LapwingWarning,
+                stacklevel=2,
+            )
         return replace(self, entries=(*self.entries, entry))
 
     def released(self, release: str) -> Ledger:
@@ -519,6 +550,23 @@ class Ledger:
             raise FormatError("the entries of a ledger must be a list")
         entries = tuple(_entry(entry, version) for entry in document["entries"])
         return cls(Guarantee.from_document(document["budget"]), entries, tight)
+
+
+def _unit_name(guarantee: Guarantee) -> str | None:
+    return None if guarantee.unit is None else guarantee.unit.name
+
+
+def _protected(guarantees: Sequence[Guarantee]) -> str | None:
+    """Return whom the sum of guarantees protects; None where all protect the same."""
+    units = [_unit_name(each) for each in guarantees]
+    names = list(dict.fromkeys(name for name in units if name is not None))
+    if len(set(units)) < 2:
+        return None
+    other = "payment by row" if len(names) == 1 else "payment that does not name this unit"
+    return (
+        f"The sum protects one row. For one {' or '.join(names)} with several rows, each {other} "
+        "counts once for each row"
+    )
 
 
 def _entry(document: Any, version: int) -> LedgerEntry:

@@ -52,7 +52,8 @@ LOWEST_LEVEL, HIGHEST_LEVEL = 0.5, 0.9999
 _SURVEY = "/v1/surveys/{survey}"
 
 _SHOWN = (
-    *(Problem.UNKNOWN_SURVEY, Problem.UNKNOWN_EPOCH, Problem.UNKNOWN_SEGMENT, Problem.TOO_FEW),
+    *(Problem.UNKNOWN_SURVEY, Problem.UNKNOWN_EPOCH, Problem.UNKNOWN_SEGMENT),
+    *(Problem.TOO_FEW, Problem.NOT_WHILE_OPEN),
 )
 _DECODED = (*_SHOWN, Problem.CANNOT_BE_SAID, Problem.NO_RESULT)
 

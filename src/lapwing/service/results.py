@@ -344,7 +344,7 @@ class Results:
         answers = kept.survey.answers
         if look is None and rests(kept.epochs[epoch], self._clock(), answers=answers):
             raise ProblemError(
-                Problem.TOO_FEW,
+                Problem.NOT_WHILE_OPEN,
                 "no first look is taken before the epoch has opened, in the last tenth of its time "
                 "and in its grace; its results come when it has closed"
                 if answers == "fresh"

@@ -430,6 +430,39 @@ def test_a_decoder_that_fails_leaves_the_rest_of_the_page(tmp_path: Path, monkey
     asyncio.run(run())
 
 
+APP_ONLY = {
+    "rappor": lw.randomizers.Rappor(lw.Categories(["yes", "no"]), 1, lifetime=2),
+    "piecewise": lw.randomizers.Piecewise(lw.Interval(0, 1, bins=8), 1),
+    "local-hashing": lw.randomizers.LocalHashing(lw.Categories(8), 1),
+    "compressive-privatization": lw.randomizers.CompressivePrivatization(
+        lw.Categories(8), 1, sparsity=2
+    ),
+    "general-wave": lw.randomizers.GeneralWave(lw.Interval(0, 1, bins=8), 1, ratio=0.5),
+    "at most 1,048,576 symbols": lw.SquareWave(lw.Interval(0, 1, bins=2**20 + 1), 1),
+}
+
+
+@pytest.mark.parametrize("reason", APP_ONLY)
+def test_no_page_offers_a_form_that_javascript_cannot_send(tmp_path: Path, reason: str) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            survey = lw.Survey("habit", APP_ONLY[reason])
+            await here.publish(survey)
+            await here.publish(LABELS)
+            address = f"/take-part/{survey.fingerprint}"
+            text = await look(here, address, token=None)
+            assert "answered by an app only" in text and reason in text
+            assert "<form" not in text and "take_part.mjs" not in text
+            assert "Your browser" not in text
+            for path in ("/", f"/surveys/{survey.fingerprint}"):
+                text = await look(here, path)
+                assert "Answered by an app only" in text and address not in text
+            text = await look(here, f"/take-part/{LABELS.fingerprint}", token=None)
+            assert "<form" in text and "app only" not in text
+
+    asyncio.run(run())
+
+
 def test_take_part_has_an_input_that_fits(tmp_path: Path) -> None:
     wave = lw.SquareWave
     kinds = {

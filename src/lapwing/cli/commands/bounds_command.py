@@ -96,15 +96,16 @@ def bounds(
     file = None if payment.ledger is None else Ledger.open(payment.ledger)
     if file is not None:
         file.read()
-    found = private_bounds(
-        _steps(data, column, out, header=not no_header, decimal=mark),
-        neighbors=promise.neighbors,
-        epsilon=promise.epsilon,
-        delta=promise.delta,
-        confidence=cost.confidence,
-        ledger=file,
-        name=payment.name,
-    )
+    with out.listening():
+        found = private_bounds(
+            _steps(data, column, out, header=not no_header, decimal=mark),
+            neighbors=promise.neighbors,
+            epsilon=promise.epsilon,
+            delta=promise.delta,
+            confidence=cost.confidence,
+            ledger=file,
+            name=payment.name,
+        )
     _show(out, found, payment.ledger)
 
 

@@ -19,6 +19,7 @@ from lapwing.cli.reading.stored import read_survey
 from lapwing.client.collector_address import CollectorAddress
 from lapwing.errors import ArgumentError
 from lapwing.results.rounding import count_text
+from lapwing.survey.browser import why_not_in_browser
 
 _CHUNK = 2**20
 
@@ -74,14 +75,16 @@ def add_survey(
     collector.add_survey(
         document, epoch=epoch, token=_admin_token(), closes=closes, minimum=minimum
     )
-    fingerprint = document.fingerprint
+    fingerprint, reason = document.fingerprint, why_not_in_browser(document)
     shown = {
         "survey": fingerprint,
         "epoch": epoch,
         "results": f"{collector.url}/surveys/{fingerprint}",
-        "take_part": f"{collector.url}/take-part/{fingerprint}",
+        "take_part": None if reason else f"{collector.url}/take-part/{fingerprint}",
     }
-    rows = {key.replace("_", " "): value for key, value in shown.items()}
+    rows = {key.replace("_", " "): value or "" for key, value in shown.items()}
+    if reason:
+        rows["take part"] = f"with an app only: {reason}"
     out.show({"command": "collector add-survey", **shown}, facts(rows))
 
 

@@ -78,11 +78,12 @@ def ledger(
 
 
 def ledger_document(held: Ledger) -> dict[str, Any]:
-    """Return a ledger as JSON values, with the largest payment that it would still accept."""
-    largest = held.largest_payment
+    """Return a ledger as JSON values, with the largest payments that it would still accept."""
+    largest, pure = held.largest_payment, held.largest_pure_payment
     return {
         "ledger": held.to_document(),
         "largest_payment": None if largest is None else largest.to_document(),
+        "largest_pure_payment": None if pure is None else pure.to_document(),
     }
 
 
@@ -91,8 +92,8 @@ def ledger_tables(name: str, held: Ledger) -> list[Table]:
     rows = {"budget": str(held.budget), "spent": str(held.spent or "nothing"), "left": _left(held)}
     if reason := _reason(held):
         rows["why"] = reason
-    if len({entry.guarantee.unit for entry in held.entries}) > 1:
-        rows["protects"] = "one of each unit that is named above, not several; read the sum so"
+    if together := held.sum_protects:
+        rows["protects"] = together
     tables = [facts(rows)]
     if held.entries:
         body = [
@@ -140,9 +141,12 @@ def _reason(held: Ledger) -> str | None:
 
 
 def _left(held: Ledger) -> str:
-    delta = held.entries[-1].guarantee.delta if held.entries else held.budget.delta
-    left, at = held.largest_payment, f"at delta = {exact_text(delta)}" if delta else "pure"
-    if left is None:
-        return f"nothing, {at}"
     # Of more payments the epsilons may differ: that of one is what the next command may ask for.
-    return f"one payment of at most epsilon = {exact_text(left.epsilon)}, {at}"
+    texts, both = [], (held.largest_payment, held.largest_pure_payment)
+    for each in dict.fromkeys(both):
+        if each is not None:
+            at = (
+                f" at delta = {exact_text(each.delta)} (Gaussian noise)" if each.delta else ", pure"
+            )
+            texts.append(f"epsilon = {exact_text(each.epsilon)}{at}")
+    return f"one payment of at most {', or '.join(texts)}" if texts else "nothing"

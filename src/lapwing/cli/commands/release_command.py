@@ -193,17 +193,19 @@ def release(
     texts_of(asked.texts, domain), decimal_of(asked.decimal, domain)
     # What can be refused is refused before the data are read or anything is paid.
     planned = planned_release(domain, promise, chosen.build_mechanism())
-    file, name = payment.checked(output, planned)
+    with out.listening():
+        file, name = payment.checked(output, planned)
     if kind.dry_run is not None:
         _examine(data[0], column, domain, out, asked=asked)
         show_expected_error(out, domain, planned, kind.dry_run, note=note)
         return
     assert output is not None
     counts = stored or summary_of(data[0], column, domain, out, asked=asked)
-    published = planned.publish(
-        counts, ledger=file, name=name, keep=lambda made: write_text(output, made.to_json())
-    )
-    _show(out, replace(published, note=note), output, payment.ledger)
+    with out.listening():
+        published = planned.publish(
+            counts, ledger=file, name=name, keep=lambda made: write_text(output, made.to_json())
+        )
+        _show(out, replace(published, note=note), output, payment.ledger)
 
 
 def _examine(

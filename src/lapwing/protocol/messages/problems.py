@@ -68,6 +68,7 @@ class Problem(StrEnum):
     TOKEN_NEEDED = "token-needed", 401, "This needs a bearer token of a role"
     NOT_ALLOWED = "not-allowed", 403, "The token's role may not do this"
     TOO_FEW = "too-few-reports", 403, "There are too few reports to show this"
+    NOT_WHILE_OPEN = "not-while-open", 403, "This is shown when the epoch has closed"
     UNKNOWN_SEGMENT = "unknown-segment", 404, "The survey has no such segment"
     NOTHING_HERE = "nothing-here", 404, "There is nothing at this address"
     UNKNOWN_TOKEN = "unknown-token", 404, "There is no such token of a role"

@@ -16,6 +16,7 @@ from lapwing.service.pages.plain_words import asked_in_words, guarantee_in_words
 from lapwing.service.problem_answers import ProblemError
 from lapwing.service.requests import check_query, collector_of
 from lapwing.service.survey_life import to_text as moment_to_text
+from lapwing.survey.browser import why_not_in_browser
 
 MOST_BUTTONS = 12
 """Labels up to which each has a button of its own; more are in a list."""
@@ -45,6 +46,7 @@ async def show(request: Request) -> Response:
         segments=survey.segments,
         invited=kept.invited_only,
         retired=kept.stored.state == "retired",
+        app_only=why_not_in_browser(survey),
         remembered=survey.answers == "remembered report",
         signed_in=False,
     )

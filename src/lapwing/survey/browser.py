@@ -1,0 +1,38 @@
+"""Which surveys the JavaScript module can answer, and so a page in a browser."""
+
+from __future__ import annotations
+
+from lapwing.survey.survey import Survey
+
+WITHOUT_JAVASCRIPT = (
+    "compressive-privatization",
+    "general-wave",
+    "local-hashing",
+    "piecewise",
+    "rappor",
+)
+"""The randomizers that the JavaScript module does not have."""
+
+_MOST_SYMBOLS = 2**20
+
+_HASHING = ("linear-hashing", "prefix-hashing")
+
+_LARGEST_SURVEY = 2**20
+
+
+def why_not_in_browser(survey: Survey) -> str | None:
+    """Return why the JavaScript module cannot answer a survey; None where it can.
+
+    Parameters
+    ----------
+    survey : Survey
+    """
+    name, grid = survey.randomizer.name, getattr(survey.randomizer, "grid", None)
+    if name in WITHOUT_JAVASCRIPT:
+        return f"the JavaScript module does not have its randomizer, {name}"
+    symbols = 0 if name in _HASHING else survey.randomizer.domain.size
+    if max(symbols, grid if isinstance(grid, int) else 0) > _MOST_SYMBOLS:
+        return f"the JavaScript module takes at most {_MOST_SYMBOLS:,} symbols"
+    if len(survey.to_json().encode()) > _LARGEST_SURVEY:
+        return f"the JavaScript module reads surveys of at most {_LARGEST_SURVEY:,} bytes"
+    return None
