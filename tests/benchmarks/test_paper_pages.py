@@ -52,9 +52,9 @@ def test_what_holds_and_what_does_not_stand_in_their_tables(every: list[Judged])
     text = paper_pages.with_sentences(PAGE, every)
     page = "../benchmarks/accuracy/papers/made/README.md"
     assert table(text, "holds") == [
-        f"| [figure 2]({page}#figure-2-errors) | *A is best.* | meets it in 2 of 2 |",
+        f"| [figure 2]({page}#figure-2-errors) | *A is best.* | met in 2 of 2 cells |",
         f"| [table 1]({page}#all-of-it), on stand-ins alone | *C stays.* "
-        "| meets it in 2 of 3, fails in 1 |",
+        "| met in 2 of 3 cells, failed in 1 |",
     ]
     second, last, grows = table(text, "others")
     assert second == (

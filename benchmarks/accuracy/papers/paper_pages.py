@@ -103,6 +103,6 @@ def _cells(sentence: Sentence) -> str:
     for claim in sentence.claims:
         met, failed, _ = claim.counts
         form = f"{claim.form}: " if claim.form else ""
-        failing = f", fails in {failed}" if failed else ""
-        lines.append(f"{form}meets it in {met} of {len(claim.cells)}{failing}")
+        failing = f", failed in {failed}" if failed else ""
+        lines.append(f"{form}met in {met} of {len(claim.cells)} cells{failing}")
     return "<br>".join(lines)
