@@ -296,18 +296,24 @@ def _ranges(rows: Sequence[Row], spiky: Sequence[Row]) -> list[Claim]:
             ),
         ]
     if high:
-        found.append(
+        rest = [*BINNED.values(), *TREES]
+        found += [
             Claim(
                 f"On the income column EM and EMS perform well for ε ≤ {LOW_PRIVACY}.",
                 [
-                    some([below(row, name, ours, [ADMM]) for ours in (EM, EMS)])
+                    some([below(row, name, ours, behind) for ours in (EM, EMS)])
                     for name in names
                     for row in high
                 ],
-                "Counted where at least one of the two is ahead of HH-ADMM.",
+                "Counted where at least one of the two is.",
                 where=where,
+                form=form,
             )
-        )
+            for form, behind in (
+                ("ahead of all but HH-ADMM", rest),
+                ("ahead of HH-ADMM as well", [ADMM, *rest]),
+            )
+        ]
     if low:
         found += [
             Claim(
