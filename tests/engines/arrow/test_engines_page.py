@@ -46,9 +46,18 @@ def test_groups_and_counted_reports_of_the_page(
     arrow.tally("reports", survey, by=["country", "day"]).by_group(minimum=1).save(
         "tuesday.parquet"
     )
+    for country in ("PT", "ES"):
+        folder = Path("labeled", f"country={country}")
+        folder.mkdir(parents=True)
+        months = pa.table({"income": np.linspace(0, 1, 60), "month": ["1", "2"] * 30})
+        parquet.write_table(months, folder / "people.parquet")
     names: dict[str, Any] = {"lw": lw, "arrow": arrow, "survey": survey}
     exec(compile(code_under("Many groups"), "engines.md", "exec"), names)
     assert len(names["monday"]) == 3 and names["week"].total == 2 * whole.total
+    pairs = arrow.tally("monthly", survey, by=["country", "month"]).groups
+    assert {name: pairs[name].total for name in pairs} == {
+        f"country={country}/month={month}": 30 for country in ("ES", "PT") for month in (1, 2)
+    }
 
     def sql(query: str) -> Any:  # what a database gives for it
         assert "count(*) AS n FROM reports GROUP BY report" in query

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,10 @@ from pyarrow import parquet
 import lapwing as lw
 from lapwing import documents
 from lapwing.documents import replacing
-from lapwing.engines.arrow import randomize, report_folder, tally
+from lapwing.engines import spark
+from lapwing.engines.arrow import randomize, report_folder, summarize, tally
+from lapwing.engines.arrow.report_tables import report_schema
+from lapwing.engines.arrow.saved_progress import SavedProgress
 from lapwing.errors import ArgumentError, RowsWarning
 
 SURVEY = lw.Survey("age", lw.SquareWave(lw.Interval(0, 100, bins=20), epsilon=2))
@@ -147,6 +151,60 @@ def test_a_finished_part_is_never_randomized_again(tmp_path: Path) -> None:
     assert randomize(paths, SURVEY, column="v", output=tmp_path / "out") == 3 * PEOPLE
     assert (tmp_path / "out" / "part-00000.parquet").read_bytes() == first
     assert sorted(os.listdir(tmp_path)) == ["in", "out"]
+
+
+def test_a_part_that_was_not_noted_is_drawn_again_and_seen_by_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kill between the name of a part and its entry in the progress."""
+
+    class KilledError(BaseException):
+        pass
+
+    paths, output = values(tmp_path / "in"), tmp_path / "out"
+    save = SavedProgress.save
+
+    def killed_at_the_second(self: SavedProgress, counted: bytes) -> None:
+        if len(self._done) == 2:
+            raise KilledError
+        save(self, counted)
+
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        patch.setattr(SavedProgress, "save", killed_at_the_second)
+        randomize(paths, SURVEY, column="v", output=output)
+    closed = tmp_path / ".out.unpublished"
+    assert closed.stat().st_mode & 0o077 == 0 and not output.exists()
+    first, second = (closed / "parts" / f"part-0000{n}.parquet" for n in (0, 1))
+    before = first.read_bytes(), second.read_bytes()
+    randomize(paths, SURVEY, column="v", output=output)
+    assert (output / first.name).read_bytes() == before[0]
+    assert (output / second.name).read_bytes() != before[1]
+    assert tally(output, SURVEY).tally.total == 3 * PEOPLE
+
+
+def test_one_label_column_stands_beside_reports(tmp_path: Path) -> None:
+    people = pa.table({"v": [1.0, 2.0], "country": ["PT", "ES"], "month": ["1", "2"]})
+    for by in (["country", "month"], ["country"], 3, b"country"):
+        for refused in (
+            lambda by=by: randomize(people, SURVEY, column="v", by=by, output=tmp_path / "out"),
+            lambda by=by: report_schema(SURVEY, by=by),  # of Beam
+            lambda by=by: spark.randomize(None, SURVEY, column="v", by=by, output="out"),
+        ):
+            with pytest.raises(ArgumentError, match="--by must be the name of one column, got"):
+                refused()
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_no_name_of_a_column_is_refused() -> None:
+    people: Any = pa.table({"v": [1.0, 2.0], "n": [1, 2]})
+    for refused in (
+        lambda: summarize(people, lw.Interval(0, 100, bins=4), column=["v"]),
+        lambda: tally(people, SURVEY, column=["v"]),
+        lambda: tally(people, SURVEY, column="v", count_column=["n"]),
+        lambda: tally(people, SURVEY, column="v", by=3),
+    ):
+        with pytest.raises(ArgumentError, match="must be the name of"):
+            refused()
 
 
 def test_another_job_and_other_files_do_not_go_on(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ texts                        a report in hexadecimal digits: all cells of a CSV
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -546,7 +546,8 @@ def count(
 
 def columns_by(by: str | Sequence[str] | None) -> tuple[str, ...]:
     """Return the columns of labels; ArgumentError when one is named twice."""
-    columns = (by,) if isinstance(by, str) else tuple(by or ())
+    one = isinstance(by, str) or not isinstance(by, Iterable)
+    columns = () if by is None else (by,) if one else tuple(by)
     if not all(isinstance(name, str) for name in columns):
         raise ArgumentError("--by must be the name of a column, or a list of names")
     if len(set(columns)) < len(columns):

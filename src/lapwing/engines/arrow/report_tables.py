@@ -38,6 +38,7 @@ from lapwing.errors import (
     MismatchError,
     ReportError,
     TornFileError,
+    kind_of,
 )
 from lapwing.protocol.messages.reports import (
     Header,
@@ -103,8 +104,13 @@ def write_reports(
     return total
 
 
-def check_label_column(by: str | None) -> None:
-    """Raise ArgumentError when the column of labels has the name of that of the reports."""
+def check_label_column(by: Any) -> None:
+    """Raise ArgumentError unless this may name the column of labels beside reports."""
+    if by is not None and not isinstance(by, str):
+        raise ArgumentError(
+            f"--by must be the name of one column, got {kind_of(by)}; for a second label, write "
+            "the reports of each of its values into a folder of their own, such as country=PT"
+        )
     if by == "report":
         raise ArgumentError("the column of labels must not be named 'report'; rename it")
 

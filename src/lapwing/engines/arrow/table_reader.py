@@ -37,7 +37,7 @@ from lapwing.engines.arrow.inputs import (
     start_of_input,
 )
 from lapwing.engines.arrow.text_columns import NULL_TEXTS, without_views
-from lapwing.errors import ArgumentError, FormatError
+from lapwing.errors import ArgumentError, FormatError, kind_of
 from lapwing.protocol.domains.text_values import Decimal
 from lapwing.protocol.messages.exact_counts import MAGIC
 
@@ -519,6 +519,8 @@ class Table:
         FormatError
             When a CSV seems to have no header line, or the name occurs twice.
         """
+        if name is not None and not isinstance(name, str):
+            raise ArgumentError(f"{option} must be the name of one column, got {kind_of(name)}")
         proved = self.typed or not self.header or beside is not None
         if name is None:
             if len(self.names) == 1 and (proved or not labels):

@@ -20,6 +20,7 @@ from lapwing.engines.arrow.report_folder import ReportFolder
 from lapwing.engines.arrow.report_tables import (
     ENDINGS,
     LABELED_ENDINGS,
+    check_label_column,
     write_reports,
 )
 from lapwing.engines.arrow.saved_progress import SavedProgress
@@ -124,6 +125,7 @@ def randomize(
     again, also of a survey whose answers are remembered. Only a device file
     (:class:`lapwing.client.Device`) keeps a report or a permanent round.
     """
+    check_label_column(by)
     output = Path(output)
     reading = reading or Reading()
     tables = tables_of(dataset, header=reading.header, decimal=reading.decimal)

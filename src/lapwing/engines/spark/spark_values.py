@@ -347,10 +347,10 @@ def randomize(
     again, also of a survey whose answers are remembered. Only a device file
     (:class:`lapwing.client.Device`) keeps a report or a permanent round.
     """
+    check_label_column(by)
     rows = SparkRows.of(df)
     values = ColumnValues.in_table(rows.table, column, survey.randomizer.domain, by=by, texts=texts)
     values.check_type()
-    check_label_column(by)
     columns = [values.name] if by is None else [values.name, by]
     seen = df.sparkSession.sparkContext.accumulator([0, 0, 0, 0], _numbers_that_add_up())
     given = _reading(values) | {"survey": survey.to_json(), "by": by, "rows": seen}
