@@ -547,7 +547,7 @@ def count(
 def columns_by(by: str | Sequence[str] | None) -> tuple[str, ...]:
     """Return the columns of labels; ArgumentError when one is named twice."""
     one = isinstance(by, str) or not isinstance(by, Iterable)
-    columns = () if by is None else (by,) if one else tuple(by)
+    columns: tuple[Any, ...] = () if by is None else (by,) if one else tuple(by)
     if not all(isinstance(name, str) for name in columns):
         raise ArgumentError("--by must be the name of a column, or a list of names")
     if len(set(columns)) < len(columns):
