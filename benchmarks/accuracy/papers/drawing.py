@@ -191,7 +191,9 @@ def in_house_style(figure: Any, paper: str) -> None:
         ax.yaxis.label.set_fontsize(9)
         ax.tick_params(labelsize=8, which="both")
     if figure.get_suptitle():
-        figure.suptitle(figure.get_suptitle(), fontsize=10)
+        numbered = rf"{AUTHORS[paper]}, figure \1"
+        text = re.sub(r"^Figure (\d+)( of the \w+ paper)?", numbered, figure.get_suptitle())
+        figure.suptitle(text, fontsize=10)
     elif shared:
         figure.suptitle(f"{AUTHORS[paper]}, {shared[0].lower()}{shared[1:]}", fontsize=10)
 

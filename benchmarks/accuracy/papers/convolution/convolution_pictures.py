@@ -137,6 +137,7 @@ def convergence(measured: Measured) -> Any:
         ax = axes[line, names.index(row["column"])]
         curves(ax, {row["oracle"]: _by_iteration(row)}, list(ORACLES), scale="linear")
         ax.set_xscale("log")
+        ax.set_xticks([1, 10, 100], ["1", "10", "100"])
         ax.set_ylim(0)
         ax.set_title(f"Figure 4: {row['oracle']}, {row['column']}", fontsize=9)
         if line:
@@ -156,6 +157,7 @@ def started(measured: Measured) -> Any:
         ax = axes[names.index(row["column"]), epsilons.index(row["epsilon"])]
         curves(ax, {row["method"]: _by_iteration(row)}, ["KRR-IIW", "KRR-IIW-G", "OUE-IIW"])
         ax.set_xscale("log")
+        ax.set_xticks([1, 10, 100], ["1", "10", "100"])
         ax.set_title(f"Figure 5: {row['column']}, ε = {row['epsilon']:g}", fontsize=8)
         plain_logarithmic(ax)
         if row["column"] == names[-1]:

@@ -17,6 +17,7 @@ from benchmarks.accuracy.papers.drawing import (
     curves,
     legend,
     panels,
+    plain_logarithmic,
     with_between,
 )
 from benchmarks.accuracy.papers.functional_approximation.central_columns import (
@@ -214,6 +215,7 @@ def sweeps(measured: Mapping[str, Any], parts: Sequence[Part], title: str) -> An
                 for name in names
             }
             curves(ax, found, known)
+            plain_logarithmic(ax)
             if points[-1]["at"] >= 10 * points[0]["at"]:
                 ax.set_xscale("log")
             places = [point["at"] for point in points]
@@ -255,6 +257,7 @@ def by_epsilon(
                 for place, name in enumerate(names)
             }
             curves(ax, found, names)
+            plain_logarithmic(ax)
             ax.set_xscale("log")
             marked = [row["epsilon"] for row in own if row["epsilon"] in MARKED] or [
                 row["epsilon"] for row in own
