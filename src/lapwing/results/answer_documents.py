@@ -78,11 +78,12 @@ class BandDocument(TypedDict):
 
 
 class ShareRow(TypedDict):
-    """A share with its interval; None where there is none."""
+    """A share with its interval; None where there is none, or for the `reason` that is given."""
 
-    share: float
+    share: float | None
     low: float | None
     high: float | None
+    reason: NotRequired[str]
 
 
 class IntervalRow(TypedDict):
@@ -126,7 +127,8 @@ class QuestionRow(IntervalRow, BinEnds):
     below: str | None
     inside: list[CutBin]
     label: str | int | float | None
-    share: float
+    share: float | None
+    reason: NotRequired[str]
 
 
 class CutBin(BinEnds):

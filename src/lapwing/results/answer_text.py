@@ -54,6 +54,7 @@ from lapwing.results.rounding import (
     shift_writer,
     with_interval,
 )
+from lapwing.results.symbols import MISSING_UNSEEN, missing_unseen
 from lapwing.results.uncertainty import Target
 
 METHOD = "method of the intervals"
@@ -252,7 +253,9 @@ def facts_of(answer: Answer, *, detail: bool = False) -> dict[str, str]:
             after = answer["shares"][LIST_LIMIT:]
             missing = next((row for row in after if row["label"] is None), None)
         if missing is not None:
-            share = f"{number_text(missing, percent, name='share')} of all people"
+            share = number_text(missing, percent, name="share")
+            if missing["share"] is not None:
+                share += " of all people"
             facts["missing"] = with_interval(share, interval_text(missing, percent))
     band = answer["band"]
     if band is None:
@@ -452,12 +455,12 @@ def questions_table(answer: ResultAnswer, title: str) -> TextTable:
     if answer["kind"] == "heavy-hitters":
         kind = "simultaneous"
     elif answer["missing"] is not None:
-        share = "share of those present"
         missing = answer["missing"]
+        name = MISSING
+        if missing["share"] is not None:
+            share, name = "share of those present", f"{MISSING}, of all people"
         ends = interval_text(missing, percent)
-        rows.append(
-            [f"{MISSING}, of all people", number_text(missing, percent, name="share"), ends]
-        )
+        rows.append([name, number_text(missing, percent, name="share"), ends])
     headers = ["question", share, interval_name(None, answer["level"], kind=kind)]
     return TextTable(title, headers, rows)
 
@@ -524,7 +527,9 @@ def _atom_table(answer: NumbersAnswer, *, detail: bool) -> TextTable:
     """Return the table of the atoms, or of those with the largest shares."""
     write = number_writer(answer["unit"])
     atoms = answer["atoms"] or []
-    largest = sorted(atoms, key=lambda atom: -atom["share"])[: None if detail else ATOM_LIMIT]
+    largest = sorted(atoms, key=lambda atom: -(atom["share"] or 0.0))[
+        : None if detail else ATOM_LIMIT
+    ]
     rows = []
     for atom in sorted(largest, key=lambda atom: atom["left"]):
         place = atom_place(atom, write, answer["unit"])
@@ -686,7 +691,10 @@ def table_rows(result: Any, level: float) -> list[dict[str, Any]]:
     columns = result.to_dict(level=level)
     if "label" in columns:
         columns["label"] = [label_text(label) for label in columns["label"]]
-    return rows_of(columns)
+    rows = rows_of(columns)
+    if missing_unseen(result):
+        rows[-1]["share"] = MISSING_UNSEEN
+    return rows
 
 
 def question_rows(answer: ResultAnswer) -> list[dict[str, Any]]:
@@ -694,6 +702,7 @@ def question_rows(answer: ResultAnswer) -> list[dict[str, Any]]:
     return [
         {"question": question_text(row, answer["unit"], whole=has_whole_numbers(answer))}
         | {name: row[name] for name in ("share", "low", "high", "interval")}
+        | ({"share": row["reason"]} if "reason" in row else {})
         for row in answer["questions"]
     ]
 

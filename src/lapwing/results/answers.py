@@ -80,7 +80,7 @@ from lapwing.results.intervals import (
 )
 from lapwing.results.readable import Columns, interval_columns, rows_of
 from lapwing.results.steps import Steps, shared_steps
-from lapwing.results.symbols import values_of
+from lapwing.results.symbols import MISSING_UNSEEN, missing_unseen, values_of
 from lapwing.results.uncertainty import Among, Band, DifferenceBand, Kind, Target
 
 
@@ -556,6 +556,8 @@ def share_row(result: Any, label: Any, *, level: float) -> QuestionRow:
         return _symbol_share(label, share, kind="simultaneous")
     bin_ends: BinEnds | None = None
     domain = result.domain
+    if label is None and missing_unseen(result):
+        return _symbol_share(None, missing_row(result, level=level) or _share(0.0, None))
     among: Among = "all" if label is None else "present"
     share = _share(
         result.share(label, among=among),
@@ -590,6 +592,8 @@ def missing_row(result: Any, *, level: float) -> ShareRow | None:
     """Return the share of all people whose value is missing; None where these do not count."""
     if result.domain.missing_index is None:
         return None
+    if missing_unseen(result):
+        return {"share": None, "low": None, "high": None, "reason": MISSING_UNSEEN}
     return _share(result._missing_share, result.share_interval(None, level=level))
 
 
@@ -775,6 +779,8 @@ def table_columns(result: Any, level: float, kind: Kind) -> Columns:
     else:
         curve = {name: [None] * len(left) for name in ("cdf", "low", "high")}
     named = [None if end is None else kind for end in curve["low"]]
+    if missing_unseen(result):
+        shares[-1], present = None, {"share_of_present": [None] * domain.size}
     return {
         "left": left + absent,
         "right": right + absent,

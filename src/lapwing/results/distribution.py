@@ -61,9 +61,11 @@ from lapwing.results.signed_estimate import (
 )
 from lapwing.results.steps import Detail, Steps, check_detail
 from lapwing.results.symbols import (
+    MISSING_UNSEEN,
     asked_symbol,
     counts_of_values,
     drawn_values,
+    missing_unseen,
     one_for_each_symbol,
 )
 from lapwing.results.uncertainty import Among, Band, Kind, Target, Uncertainty, table_kind
@@ -526,6 +528,12 @@ class Distribution(Stored):
         among : {"all", "present"}
             Of all people, or of those whose value is present, as all answers of the CDF are. The
             two differ only where the domain has a missing symbol.
+
+        Raises
+        ------
+        ArgumentError
+            When the missing share is asked of a release by matching pursuit, polynomial projection
+            or adaptive quantiles: they count missing values at the upper end, so it is not known.
         """
         symbol, present = self._share_symbol(label, among), 1.0
         if among == "present" and self.domain.missing_index is not None:
@@ -571,6 +579,11 @@ class Distribution(Stored):
             raise ArgumentError(
                 "nobody whose value is missing is among those whose value is present; ask for the "
                 "missing share among='all'"
+            )
+        if symbol == self.domain.missing_index and missing_unseen(self):
+            raise ArgumentError(
+                f"the share of missing values is {MISSING_UNSEEN} by this mechanism; release with "
+                "another one, such as prefix sums, to have it"
             )
         return symbol
 

@@ -15,6 +15,17 @@ from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_answers import to_points, to_values
 from lapwing.protocol.domains.units import is_missing, to_text
 
+MISSING_KEY, AT_UPPER_END = "missing", "upper end"
+"""In the provenance of a result: the missing were counted at the upper end, and are not seen."""
+
+MISSING_UNSEEN = "not known: counted at the upper end"
+"""What stands for the share of the missing there."""
+
+
+def missing_unseen(result: Any) -> bool:
+    """Return whether a result cannot tell missing values from those at the upper end."""
+    return bool(result.provenance.get(MISSING_KEY) == AT_UPPER_END)
+
 
 def values_of(domain: Domain, symbols: NDArray[np.int64]) -> list[Any]:
     """Return labels, whole numbers, or left ends of bins; None for the missing symbol.

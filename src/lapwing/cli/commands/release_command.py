@@ -169,7 +169,8 @@ def release(
     Values outside the bounds are clipped, or counted below and above where the domain says so.
     Values that are no label are missing, unless the domain names a label for them. Missing values
     get a share of their own, but polynomial-projection, matching-pursuit and adaptive-quantiles
-    count them at the upper end. The output is public. Releases of different people can be merged.
+    count them at the upper end and do not know their share. The output is public. Releases of
+    different people can be merged.
 
     For rounds, the first release takes --mechanism running-prefix-sums, --set rounds=N and
     --ledger, which pays for all rounds. Each later one takes --next-round and that ledger. A round

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
+from lapwing.results.symbols import AT_UPPER_END, MISSING_KEY
 from lapwing.results.uncertainty import Uncertainty
 
 _NOTICED = 3.0
@@ -181,7 +182,7 @@ class CurveSum:
         curve[-1] = 1.0
         mass = np.zeros(channel.domain.size)
         mass[: curve.size] = np.diff(curve, prepend=0.0)
-        return distribution_of(channel, release, mass, provenance=decoder_document(self))
+        return distribution_of(channel, release, mass, provenance=_unseen(self, channel))
 
 
 @dataclass(frozen=True)
@@ -219,4 +220,10 @@ class SortedPoints:
         curve = np.interp(np.arange(held + 1), places, heights)
         mass = np.zeros(channel.domain.size)
         mass[:held] = np.diff(curve)
-        return distribution_of(channel, release, mass, provenance=decoder_document(self))
+        return distribution_of(channel, release, mass, provenance=_unseen(self, channel))
+
+
+def _unseen(decoder: CurveSum | SortedPoints, channel: Channel) -> dict[str, Any]:
+    """Return how it was made; and that the missing are not seen, where some may be missing."""
+    unseen = {MISSING_KEY: AT_UPPER_END} if channel.domain.missing_index is not None else {}
+    return decoder_document(decoder) | unseen
