@@ -36,6 +36,20 @@ def test_a_payment_is_on_the_disk_before_the_block_runs(file):
     assert file.read().remaining == HALF
 
 
+def test_a_print_says_what_is_spent_and_left(file):
+    said = str(file)
+    assert said.startswith("budget.json: budget epsilon = 1, pure")
+    assert "spent: nothing" in said and "left: epsilon = 1, pure" in said
+    with file.paying("a", HALF, loss=None, release="1"):
+        pass
+    assert "spent: epsilon = 0.5, pure" in str(file) and "left: epsilon = 0.5, pure" in str(file)
+    with file.paying("b", HALF, loss=None, release="2"):
+        pass
+    assert str(file).endswith("left: nothing")
+    file.path.unlink()
+    assert "there is no file" in str(file)
+
+
 def test_losses_are_kept(file):
     loss = PrivacyLoss(epsilon=Fraction(499, 1000))
     with file.paying("a", HALF, loss=loss, release="1"):

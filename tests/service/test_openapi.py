@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,24 @@ def routed() -> set[tuple[str, str]]:
 
 def test_every_route_is_described_and_every_description_routed() -> None:
     assert described() == routed()
+
+
+def test_the_addresses_that_the_pages_name_are_routed() -> None:
+    """Closing and deleting above all: nobody finds these by trying."""
+    docs = Path(__file__).parents[2] / "docs"
+    names = {"FINGERPRINT": "{survey}", "EPOCH": "{epoch}", "ID": "{token}"}
+    named = set()
+    for page in ("collector.md", "deployment.md"):
+        for method, path in re.findall(
+            r"`(GET|PUT|POST|DELETE) (/v1/[^ `]+)`", (docs / page).read_text("utf-8")
+        ):
+            parts = (names.get(part, part) for part in path.split("/"))
+            named.add(("/".join(parts), method))
+    assert named <= routed()
+    survey = "/v1/surveys/{survey}"
+    epoch = f"{survey}/epochs/{{epoch}}"
+    ends = {(survey, "DELETE"), (epoch, "DELETE"), (f"{epoch}/close", "POST")}
+    assert named >= ends | {(f"{survey}/retire", "POST")}
 
 
 def test_a_path_names_its_parameters() -> None:

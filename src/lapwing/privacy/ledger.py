@@ -637,6 +637,15 @@ class LedgerFile:
         if not 0 <= self.wait < 10**6:
             raise ArgumentError("wait must be a number of seconds, 0 or more")
 
+    def __str__(self) -> str:
+        """Return one line: the budget, what is spent and what is left, as the file says now."""
+        try:
+            now = self.read()
+        except FormatError as error:
+            return str(error)
+        spent, left = (str(each or "nothing") for each in (now.spent, now.remaining))
+        return f"{self.path.name}: budget {now.budget}; spent: {spent}; left: {left}"
+
     def read(self) -> Ledger:
         """Return a snapshot of the ledger as it is now; errors as of :meth:`Ledger.load`."""
         return Ledger.load(self.path)

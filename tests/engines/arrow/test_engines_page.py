@@ -14,7 +14,7 @@ from pyarrow import parquet
 import lapwing as lw
 from lapwing.engines import arrow
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from tests.engines.page import code_under, example
+from tests.engines.page import PAGE, code_under, example
 
 
 def test_the_example_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,6 +54,12 @@ def test_groups_and_counted_reports_of_the_page(
     names: dict[str, Any] = {"lw": lw, "arrow": arrow, "survey": survey}
     exec(compile(code_under("Many groups"), "engines.md", "exec"), names)
     assert len(names["monday"]) == 3 and names["week"].total == 2 * whole.total
+    frame = names["monday"].to_pandas()
+    named = ["country", "day", "reports", "counts"]
+    assert list(frame.columns) == named
+    section = Path(PAGE).read_text("utf-8").partition("The frame of `to_pandas()`")[2]
+    for column in (*named, "segment", "block_reports", "records"):
+        assert f"`{column}`" in section.partition("Tally each day")[0]
     pairs = arrow.tally("monthly", survey, by=["country", "month"]).groups
     assert {name: pairs[name].total for name in pairs} == {
         f"country={country}/month={month}": 30 for country in ("ES", "PT") for month in (1, 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import tracemalloc
+from datetime import date, datetime
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from lapwing.decoders import Candidates
 from lapwing.documents import canonical
 from lapwing.errors import DomainError
 from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.protocol.domains.label_text import label_text
 from tests.mistaken import mistaken
 
 STEADY = settings(deadline=None, max_examples=100, derandomize=True)
@@ -133,6 +135,27 @@ def test_what_is_no_list_of_labels_is_refused(values: Any) -> None:
 def test_illegal_labels(labels: Any) -> None:
     with pytest.raises(DomainError):
         Categories(labels)
+
+
+@pytest.mark.parametrize(
+    ("label", "says"),
+    [
+        (date(2026, 3, 4), 'is a date; write dates as texts, such as "2026-01-02"'),
+        (np.datetime64("2026-03-04"), 'write dates as texts, such as "2026-01-02"'),
+        (True, 'is a bool; write truth values as "true" and "false"'),
+        (np.bool_(True), 'write truth values as "true" and "false"'),
+        (datetime(2026, 3, 4), "is a datetime; write it as a text"),
+        (2.5, "is a float; write it as a text"),
+        (None, 'missing="category"'),
+    ],
+)
+def test_what_is_no_label_is_told_how_to_be_written(label: Any, says: str) -> None:
+    with pytest.raises(DomainError, match="the one at position 1 is") as refused:
+        Categories(["a", label])
+    assert says in str(refused.value) and "2026-03-04" not in str(refused.value)
+    good = label_text(label)
+    if good is not None:
+        assert Categories(["a", good]).index([label]).tolist() == [1]
 
 
 def test_illegal_missing() -> None:

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import lapwing as lw
+from lapwing.engines.arrow.report_count import FileCount, ReportCount
 from lapwing.errors import ArgumentError, MismatchError, ReportError, TallyError
 from lapwing.protocol.messages import joint_tally
+from lapwing.protocol.messages.group_tallies import count_groups
 from lapwing.protocol.messages.joint_tally import (
     CellsOfReports,
     JointCounter,
@@ -203,3 +205,16 @@ def test_tallies_of_other_surveys_do_not_add() -> None:
         one(first) + one(lw.Survey("second", RANDOMIZERS["one byte"]))
     with pytest.raises(MismatchError, match="the same survey"):
         one(first) + one(lw.Survey("first", lw.SquareWave(UNIT, 2)))
+
+
+def test_a_line_says_what_is_counted_however_much_it_is() -> None:
+    survey = lw.Survey("x", RANDOMIZERS["one byte"])
+    reports = survey.randomize(np.linspace(0, 1, 60), rng=lw.seeded(1))
+    joint = count_groups(survey, reports, ["a"] * 20 + [f"b{place}" for place in range(40)])
+    said = repr(joint)
+    assert said.startswith("<JointTally of 60 reports: a 20, b0 1, b1 1,")
+    assert said.endswith(" and 21 more>") and "0x" not in said
+    files = [FileCount(f"part-{place}.parquet", 1) for place in range(5000)]
+    counted = ReportCount(joint, True, files=files)
+    assert repr(counted) == "<ReportCount of 60 reports in 41 groups, 0 refused, 5,000 files>"
+    assert repr(ReportCount({})) == "<ReportCount of 0 reports, 0 refused>"

@@ -183,7 +183,7 @@ class FileCount:
     torn: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ReportCount:
     """The tallies of some rows.
 
@@ -207,6 +207,12 @@ class ReportCount:
     refused: int = 0
     files: Sequence[FileCount] = field(default=())
     columns: Sequence[str] = ()
+
+    def __repr__(self) -> str:
+        """Return one line, however many groups and files there are."""
+        groups = f" in {len(self.groups):,} groups" if self.grouped else ""
+        files = f", {len(self.files):,} files" if self.files else ""
+        return f"<ReportCount of {self.total} reports{groups}, {self.refused} refused{files}>"
 
     @property
     def total(self) -> int:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.errors import ArgumentError, DomainError, kind_of
 from lapwing.linear.arrays import Values, declared_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
@@ -88,10 +89,11 @@ class Categories(Unordered):
             label.item() if isinstance(label, np.integer | np.str_) else label
             for label in self.labels
         )
-        wrong = next((type(label) for label in labels if type(label) not in (str, int)), None)
+        wrong = next((n for n, label in enumerate(labels) if type(label) not in (str, int)), None)
         if wrong is not None:
             raise DomainError(
-                f"every label must be a text or a whole number, one is a {wrong.__name__}"
+                "every label must be a text or a whole number, the one at position "
+                f"{wrong} is {kind_of(labels[wrong])}; {_in_words(labels[wrong])}"
             )
         if any(isinstance(label, int) and abs(label) > LARGEST_INTEGER for label in labels):
             raise DomainError("a label that is a number must be within +-(2^53 - 1)")
@@ -197,6 +199,19 @@ def _whole_number(value: Any) -> int:
     """Return the number that a value is as a label where labels are only counted; -1 for none."""
     text = label_text(value)
     return int(text) if text is not None and re.fullmatch("[0-9]{1,15}", text) else -1
+
+
+def _in_words(label: Any) -> str:
+    """Return what to do about something that is no label; its value is not shown."""
+    if isinstance(label, bool | np.bool_):
+        return 'write truth values as "true" and "false"'
+    if isinstance(label, np.datetime64) or (
+        isinstance(label, date) and not isinstance(label, datetime)
+    ):
+        return 'write dates as texts, such as "2026-01-02"'
+    if label is None:
+        return 'leave it out, and count missing values with missing="category"'
+    return "write it as a text"
 
 
 def _is_unicode(text: str) -> bool:

@@ -27,6 +27,9 @@ from lapwing.protocol.messages.tally import LARGEST_COUNT, CountTally, Tally, Ta
 Whole = NDArray[np.int64]
 Records = NDArray[np.uint8]
 
+_SHOWN = 20
+"""Groups that one line names."""
+
 MOST_GROUPS = 100_000
 """More different labels than this are no groups: a name or a number of a person, say."""
 
@@ -201,6 +204,15 @@ class JointTally(Mapping[Label, Tally]):
         counts = None if form.is_log else np.concatenate([counts for _, counts in rows])
         people = np.array([tally.reports for tally in tallies.values()], dtype=np.int64)
         return cls(form, list(tallies), people, starts, cells, counts)
+
+    def __repr__(self) -> str:
+        """Return one line: how many reports the first groups have."""
+        totals = zip(self.labels[:_SHOWN], self.totals.tolist(), strict=False)
+        numbers = ", ".join(f"{label or 'no label'} {total}" for label, total in totals)
+        more = len(self) - _SHOWN
+        return f"<JointTally of {self.total} reports: {numbers}" + (
+            f" and {more:,} more>" if more > 0 else ">"
+        )
 
     @property
     def _whole(self) -> _Part:
