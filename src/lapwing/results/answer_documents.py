@@ -313,6 +313,7 @@ class DifferenceAnswer(TypedDict):
     level: float
     reports: int
     against_reports: int
+    units: list[dict[str, Any] | None]
     people: Literal["same", "different"]
     target: Target
     guarantee: dict[str, Any] | None

@@ -34,6 +34,7 @@ from lapwing.results.answer_documents import (
     ShareRow,
     ShiftRow,
 )
+from lapwing.results.counted import counted_in_two, counted_word, unit_of, unit_text
 from lapwing.results.readable import rows_of
 from lapwing.results.rounding import (
     NONE,
@@ -147,7 +148,7 @@ def band_text(
     sort = "credible" if "posterior" in band["method"] else "confidence"
     about = ABOUT[band["target"]]
     if band["target"] == "empirical" and (guarantee or {}).get("model") == "central":
-        about = "the people in the data"
+        about = f"the {counted_word(guarantee)} in the data"
     return f"{band['kind']} {level_text(level)} {sort} intervals, about {about}"
 
 
@@ -237,8 +238,10 @@ def facts_of(answer: Answer, *, detail: bool = False) -> dict[str, str]:
         return _difference_facts(answer)
     if answer["kind"] == "series":
         return _series_facts(answer)
+    word, unit = counted_word(answer["guarantee"]), unit_of(answer["guarantee"])
     facts = {
-        "people": count_text(answer["reports"]),
+        word: count_text(answer["reports"]),
+        **({} if unit is None else {f"{word} counted": unit_text(unit)}),
         **_guarantee_fact("privacy guarantee", answer),
     }
     if answer["provenance"]:
@@ -255,7 +258,7 @@ def facts_of(answer: Answer, *, detail: bool = False) -> dict[str, str]:
         if missing is not None:
             share = number_text(missing, percent, name="share")
             if missing["share"] is not None:
-                share += " of all people"
+                share += f" of all {word}"
             facts["missing"] = with_interval(share, interval_text(missing, percent))
     band = answer["band"]
     if band is None:
@@ -357,10 +360,8 @@ def _heavy_hitter_facts(answer: HeavyHittersAnswer) -> dict[str, str]:
 
 
 def _difference_facts(answer: DifferenceAnswer) -> dict[str, str]:
-    reports = count_text(answer["reports"]), count_text(answer["against_reports"])
     facts = {
-        "people": " and ".join(reports),
-        "in both": "nobody" if answer["people"] == "different" else "perhaps the same people",
+        **counted_in_two(answer),
         **_guarantee_fact("privacy guarantee of both", answer),
     }
     band = answer["band"]
@@ -456,9 +457,9 @@ def questions_table(answer: ResultAnswer, title: str) -> TextTable:
         kind = "simultaneous"
     elif answer["missing"] is not None:
         missing = answer["missing"]
-        name = MISSING
+        name, word = MISSING, counted_word(answer["guarantee"])
         if missing["share"] is not None:
-            share, name = "share of those present", f"{MISSING}, of all people"
+            share, name = "share of those present", f"{MISSING}, of all {word}"
         ends = interval_text(missing, percent)
         rows.append([name, number_text(missing, percent, name="share"), ends])
     headers = ["question", share, interval_name(None, answer["level"], kind=kind)]
@@ -517,7 +518,8 @@ def _share_table(
     title = f"{name}: {'shares' if answer['kind'] == 'labels' else 'heavy hitters'}"
     if len(rows) < size:
         title += f", the {len(rows)} largest of {count_text(size)}"
-    share = "share of all people" if answer["domain"].get("missing") else "share"
+    every = f"share of all {counted_word(answer['guarantee'])}"
+    share = every if answer["domain"].get("missing") else "share"
     label = "label" if answer["kind"] == "labels" else "value"
     header = interval_name(answer["band"], answer["level"])
     return TextTable(title, [label, share, header], rows)
@@ -536,7 +538,8 @@ def _atom_table(answer: NumbersAnswer, *, detail: bool) -> TextTable:
         how = "declared" if atom["declared"] else "detected"
         share = number_text(atom, percent, name="share")
         rows.append([place, how, share, interval_text(atom, percent)])
-    title = "point masses (atoms): values that many people hold exactly"
+    held = f"many {counted_word(answer['guarantee'])} hold"
+    title = f"point masses (atoms): values that {held} exactly"
     if len(largest) < len(atoms):
         title += f", the {len(largest)} largest of {len(atoms)}"
     return TextTable(title, ["value", "", "share", interval_name(None, answer["level"])], rows)

@@ -71,6 +71,7 @@ from lapwing.results.answer_documents import (
 )
 from lapwing.results.atoms import atoms_at
 from lapwing.results.circle import NO_MIDDLE, Circle, circle_from
+from lapwing.results.counted import unit_document
 from lapwing.results.intervals import (
     answering,
     quantile_ends,
@@ -332,6 +333,7 @@ def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnsw
         "reports": difference.first.reports,
         "against_reports": difference.second.reports,
         "people": difference.people,
+        "units": [unit_document(each.guarantee) for each in (difference.first, difference.second)],
         "target": target,
         "guarantee": guarantee.to_document() if guarantee else None,
         "guarantee_text": str(guarantee) if guarantee else None,

@@ -25,6 +25,7 @@ from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of
 from lapwing.results.answers import difference_answer
 from lapwing.results.circle import circle_from
+from lapwing.results.counted import counted_word
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.directions import (
     MeanDirection,
@@ -596,7 +597,10 @@ class Difference(Stored):
         """
         one, two = names or ("first", "second")
         reports = count_text(self.first.reports), count_text(self.second.reports)
-        people = f"{one}: {reports[0]} people; {two}: {reports[1]}"
+        words = [counted_word(each.guarantee) for each in (self.first, self.second)]
+        people = f"{one}: {reports[0]} {words[0]}; {two}: {reports[1]}"
+        if words[0] != words[1]:
+            people += f" {words[1]}"
         promise = people_and_guarantee(0, self.guarantee)
         beyond = None
         if limits is not None:

@@ -32,6 +32,7 @@ from lapwing.results.answer_text import summary_of
 from lapwing.results.answers import result_answer, table_columns
 from lapwing.results.atoms import Atom, atoms_at, found_bins
 from lapwing.results.circle import Circle, circle_from, refuse_on_circle
+from lapwing.results.counted import counted_word
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference, People, people_of
 from lapwing.results.directions import MeanDirection, mean_direction, quantile_arc
@@ -281,7 +282,8 @@ class Distribution(Stored):
         share, low, high = self._limited
         outside = estimate_text(100 * share)
         warnings.warn(
-            f"{outside} % of the people are outside the range {low} to {high}, so means "
+            f"{outside} % of the {counted_word(self.guarantee)} are outside the range {low} to "
+            f"{high}, so means "
             "and deviations are those of values limited to it; declare a wider range to include "
             "theirs",
             LimitedWarning,

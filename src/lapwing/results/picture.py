@@ -22,6 +22,7 @@ from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.ranges import OpenEnd, open_end
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.results.atoms import expected_mass, found_bins
+from lapwing.results.counted import counted_word
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.rounding import beyond_text, count_text, level_text, number_writer, percent
 from lapwing.results.steps import Detail, Steps, shared_steps
@@ -44,7 +45,7 @@ _LABELS: dict[Unit, str] = {
 
 def people_and_guarantee(reports: int, guarantee: Guarantee | None) -> str | None:
     """Return how many people are behind a result and what they were promised, in one line."""
-    people = f"{count_text(reports)} {'person' if reports == 1 else 'people'}" if reports else ""
+    people = f"{count_text(reports)} {counted_word(guarantee, reports)}" if reports else ""
     return "; ".join(filter(None, (people, str(guarantee or "")))) or None
 
 

@@ -15,6 +15,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.circle import Circle
+from lapwing.results.counted import counted_word
 from lapwing.results.distribution import Distribution
 from lapwing.results.picture import Axis, limits_of, not_shown, people_and_guarantee
 from lapwing.results.plotting import (
@@ -322,7 +323,7 @@ def _label_panels(
         ax.spines[["top", "right"]].set_visible(False)
         if each is None:
             few = {"transform": ax.transAxes, "ha": "center", "color": "0.5", "fontsize": 8}
-            ax.text(0.5, 0.5, "too few people", **few)
+            ax.text(0.5, 0.5, f"too few {counted_word(drawn[0].guarantee)}", **few)
             continue
         heights = each.mass[order]
         ax.barh(places, heights, color=TINT, edgecolor=ESTIMATE, linewidth=0.5)

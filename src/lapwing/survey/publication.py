@@ -34,6 +34,7 @@ from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.messages.unit_rows import unit_named
 from lapwing.protocol.release import Mechanism, Release, check_unit
+from lapwing.results.counted import counted_word
 from lapwing.results.distribution import Distribution
 from lapwing.results.steps import Detail
 from lapwing.results.timeline import segments_figure
@@ -125,7 +126,9 @@ class Publication(Stored):
         if len(segments) > _SHOWN:
             facts["segments"] = f"{len(segments):,}, the first {_SHOWN} are shown"
         for segment, found in islice(segments.items(), _SHOWN):
-            facts[f"segment {segment_text(segment)}"] = f"about {found.reports:,} people"
+            facts[f"segment {segment_text(segment)}"] = (
+                f"about {found.reports:,} {counted_word(self.guarantee, found.reports)}"
+            )
         return html_of(facts)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from lapwing.cli.console import Output
+from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.options import Force, Level, SegmentName, check_level
 from lapwing.cli.reading.stored_answers import (
@@ -24,6 +24,7 @@ from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.results.answer_documents import AnswerRequest, AskedRange
 from lapwing.results.answer_text import MISSING, csv_rows, question_rows, questions_table, tables_of
 from lapwing.results.answers import number_of, result_answer
+from lapwing.results.counted import unit_of, unit_text
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.rounding import exact_text
@@ -213,6 +214,8 @@ def answer(
     if answered["questions"]:
         rows = question_rows(answered)
         tables.append(terminal_table(questions_table(answered, result_file.name)))
+    if (unit := unit_of(answered["guarantee"])) is not None:
+        tables.append(facts({"rows counted": unit_text(unit)}))
     written.write(rows)
     output = None if written.table is None else str(written.table)
     out.show({"command": "answer", **answered, "output": output}, *tables)

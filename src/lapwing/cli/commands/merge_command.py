@@ -22,6 +22,7 @@ from lapwing.documents import read
 from lapwing.errors import FormatError, MismatchError
 from lapwing.protocol.messages.group_tallies import GroupTallies
 from lapwing.protocol.release import Release
+from lapwing.results.counted import counted_word
 from lapwing.results.rounding import count_text
 
 
@@ -87,10 +88,11 @@ def _merge_releases(paths: list[Path], output: Path, out: Output) -> None:
         "files": counted,
         "output": str(output),
     }
+    word = counted_word(total.guarantee)
     rows = {
         "mechanism": total.mechanism.name,
         "parts": str(len(total.parts)),
-        "people": "secret" if total.people is None else count_text(total.people),
+        word: "secret" if total.people is None else count_text(total.people),
     }
     out.show(document, facts(rows | {"written": str(output)}))
 

@@ -38,6 +38,7 @@ from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release
 from lapwing.results.answer_documents import AnswerRequest
+from lapwing.results.counted import counted_word
 from lapwing.results.rounding import count_text, percent
 from lapwing.survey.publication import PlannedRelease, Publication, decode_release, planned_release
 
@@ -284,29 +285,30 @@ def show_expected_error(
         "guarantee": guarantee.to_document(),
         "expected_error": errors.to_document(),
     }
+    word = counted_word(guarantee)
     rows = {
         "mechanism": mechanism.name,
-        "people" if most is None else "rows": count_text(users),
+        word: count_text(users),
         "privacy guarantee": str(guarantee),
     }
     if domain.ordered:
         rows["noise in a share"] = (
             "not known before: it depends on the data"
             if errors.deviation is None
-            else f"{percent(errors.deviation)} of the people (root mean square), at most "
+            else f"{percent(errors.deviation)} of the {word} (root mean square), at most "
             f"{percent(errors.largest_deviation)}"
         )
     else:
-        rows["one share, at 95 %"] = f"within {percent(errors.margin or 0.0)} of that of the people"
+        rows["one share, at 95 %"] = f"within {percent(errors.margin or 0.0)} of that of the {word}"
         rows["all shares at once"] = f"within {percent(errors.simultaneous_margin or 0.0)}"
     if note:
         document["note"] = rows["bins"] = note
     rows["released"] = "nothing: this was a dry run"
-    tables = [_errors_of_curve(errors)] if domain.ordered else []
+    tables = [_errors_of_curve(errors, word)] if domain.ordered else []
     out.show(document, *tables, facts(rows))
 
 
-def _errors_of_curve(errors: Any) -> Table:
+def _errors_of_curve(errors: Any, word: str) -> Table:
     sources = {
         "noise alone": errors.noise,
         "sampling alone": errors.sampling,
@@ -316,7 +318,7 @@ def _errors_of_curve(errors: Any) -> Table:
     sources |= {f"the answer, {kind} column": largest.of(kind) for kind in KINDS}
     body = [[name, percent(value)] for name, value in sources.items()]
     title = "Expected largest error of the CDF at the edges of the bins"
-    return grid(title, ["source", "of the people"], body)
+    return grid(title, ["source", f"of the {word}"], body)
 
 
 def publish_round(
@@ -397,7 +399,8 @@ def published_answer(
     answers: dict[str, ShownAnswer] = {}
     for segment, result in published.by_segment().items():
         label = segment_text(segment)
-        title = f"{name}, {label}, about {count_text(result.reports)} people"
+        word = counted_word(release.guarantee, result.reports)
+        title = f"{name}, {label}, about {count_text(result.reports)} {word}"
         answers[label] = answer = shown_answer(result, title, request, detail=detail)
         document["segments"].append({"segment": segment, **answer.document})
         tables.append(answer.tables[0])

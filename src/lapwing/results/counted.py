@@ -1,0 +1,66 @@
+"""What an answer counts: people, or with a unit of privacy the rows of its units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lapwing.privacy.guarantee import Guarantee, PrivacyUnit
+from lapwing.results.answer_documents import DifferenceAnswer
+from lapwing.results.rounding import count_text
+
+Promise = Guarantee | Mapping[str, Any] | None
+"""A guarantee, or its document."""
+
+
+def unit_of(guarantee: Promise) -> PrivacyUnit | None:
+    """Return the unit of a guarantee; None where a row is what it protects."""
+    if guarantee is None or isinstance(guarantee, Guarantee):
+        return None if guarantee is None else guarantee.unit
+    written = guarantee.get("unit")
+    return None if written is None else PrivacyUnit.from_document(written)
+
+
+def unit_document(guarantee: Promise) -> dict[str, Any] | None:
+    """Return the unit of a guarantee as JSON values; None where a row is what it protects."""
+    unit = unit_of(guarantee)
+    return None if unit is None else unit.to_document()
+
+
+def counted_word(guarantee: Promise, number: int = 0) -> str:
+    """Return what is counted, in words: of one or of several.
+
+    Examples
+    --------
+    >>> counted_word(None), counted_word(None, 1)
+    ('people', 'person')
+    """
+    if unit_of(guarantee) is None:
+        return "person" if number == 1 else "people"
+    return "row" if number == 1 else "rows"
+
+
+def unit_text(unit: PrivacyUnit) -> str:
+    """Return which rows of a unit are counted, and what follows for the intervals."""
+    return (
+        f"at most {unit.most} of each {unit.name}. Rows of one {unit.name} are not independent, so "
+        "intervals about the population do not hold"
+    )
+
+
+def counted_in_two(answer: DifferenceAnswer) -> dict[str, str]:
+    """Return the facts of how many are behind the two sides of a difference, and who they are."""
+    units = [None if each is None else PrivacyUnit.from_document(each) for each in answer["units"]]
+    words = ["people" if unit is None else "rows" for unit in units]
+    numbers = [count_text(answer["reports"]), count_text(answer["against_reports"])]
+    if words[0] == words[1]:
+        facts = {words[0]: " and ".join(numbers)}
+    else:
+        facts = {"counted": f"{numbers[0]} {words[0]} and {numbers[1]} {words[1]}"}
+    said = dict.fromkeys(unit_text(unit) for unit in units if unit is not None)
+    if said:
+        facts["rows counted"] = "; ".join(said)
+    names = {None if unit is None else unit.name for unit in units}
+    whose = "people" if len(names) > 1 or None in names else str(names.pop())
+    both = "nobody" if answer["people"] == "different" else f"perhaps the same {whose}"
+    return {**facts, "in both": both}
