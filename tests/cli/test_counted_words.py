@@ -87,3 +87,39 @@ def test_labels_and_segments_of_units_are_rows(done: Program, tmp_path: Path) ->
     assert COUNTS_PEOPLE.search(said) is None and re.search("about [0-9,]+ rows", said)
     html = lw.survey.Publication(lw.Release.load(tmp_path / "by-out.json"))._repr_html_()
     assert "rows" in html and "people" not in html
+
+
+NOISE = "hardly any values: all numbers are noise"
+
+
+@pytest.mark.parametrize("most", [100_000, 3])
+def test_far_too_many_rows_of_a_unit_are_said_to_be_noise(
+    most: int, done: Program, tmp_path: Path
+) -> None:
+    """It printed quantiles of nothing but noise without a word, and the ledger was charged."""
+    done("new", "--domain-only", "--low", 0, "--high", 90, "--bins", 30, "-o", "days.json")
+    done("new", "--domain-only", "--categories", "x,y", "-o", "kind.json")
+    for column in ("days", "kind"):
+        promise = ("--epsilon", "0.1" if most > 3 else "1", *PROMISE[2:], "--unit", "patient")
+        given = ("-c", column, "--domain", f"{column}.json", *promise, "--most", most)
+        tried = flat(done("release", "a.csv", *given, "--dry-run", 6000).err)
+        assert ("all numbers would be noise" in tried) == (most > 3)
+        assert (f"a smaller --most (now {most:,})" in tried) == (most > 3)
+        if column == "kind":
+            continue
+        run = done("release", "a.csv", *given, "-o", "a.json", "--force")
+        screens = [run.err, run.out, done("show", "a.json").out]
+        screens += [done("answer", "a.json", "--at-most", 30).out]
+        for screen in screens:
+            assert (NOISE in flat(screen)) == (most > 3), (column, screen)
+        assert done("show", "a.json", "--json").document["all_noise"] == (most > 3)
+
+
+def test_a_release_without_any_unit_is_said_to_be_noise() -> None:
+    days = np.random.default_rng(1).gamma(4, 8, 3000)
+    with pytest.warns(lw.errors.RowsWarning):
+        made = lw.release(days, lw.Interval(0, 90), unit=[None] * 3000, most=3, epsilon=1,
+                          delta=1e-6, neighbors="replace-one", rng=lw.seeded(1))  # fmt: skip
+    with pytest.warns(lw.errors.WeakAnswerWarning, match=NOISE):
+        result = made.distribution
+    assert NOISE in str(result.summary()) and NOISE in made._repr_html_()

@@ -254,6 +254,7 @@ class ResultDocument(TypedDict):
     level: float
     guarantee: dict[str, Any] | None
     guarantee_text: str | None
+    all_noise: bool
     provenance: dict[str, Any]
     domain: dict[str, Any]
     unit: Unit

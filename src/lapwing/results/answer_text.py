@@ -34,7 +34,7 @@ from lapwing.results.answer_documents import (
     ShareRow,
     ShiftRow,
 )
-from lapwing.results.counted import counted_in_two, counted_word, unit_of, unit_text
+from lapwing.results.counted import ALL_NOISE, counted_in_two, counted_word, unit_of, unit_text
 from lapwing.results.readable import rows_of
 from lapwing.results.rounding import (
     NONE,
@@ -241,6 +241,7 @@ def facts_of(answer: Answer, *, detail: bool = False) -> dict[str, str]:
     word, unit = counted_word(answer["guarantee"]), unit_of(answer["guarantee"])
     facts = {
         word: count_text(answer["reports"]),
+        **({"caution": ALL_NOISE} if answer["all_noise"] else {}),
         **({} if unit is None else {f"{word} counted": unit_text(unit)}),
         **_guarantee_fact("privacy guarantee", answer),
     }

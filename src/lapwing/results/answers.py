@@ -71,7 +71,7 @@ from lapwing.results.answer_documents import (
 )
 from lapwing.results.atoms import atoms_at
 from lapwing.results.circle import NO_MIDDLE, Circle, circle_from
-from lapwing.results.counted import unit_document
+from lapwing.results.counted import all_noise, unit_document
 from lapwing.results.intervals import (
     answering,
     quantile_ends,
@@ -126,6 +126,7 @@ def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocum
         "level": request.level,
         "guarantee": result.guarantee.to_document() if result.guarantee else None,
         "guarantee_text": str(result.guarantee) if result.guarantee else None,
+        "all_noise": all_noise(result),
         "provenance": result.provenance,
         "domain": result.domain.to_document(),
         "unit": result.domain.unit,

@@ -48,6 +48,21 @@ def unit_text(unit: PrivacyUnit) -> str:
     )
 
 
+ALL_NOISE = "hardly any values: all numbers are noise"
+"""What is said of a release whose noise is about as large as all that it counts."""
+
+_WIDEST = 0.8
+"""Mean width of the 95 % intervals of shares from which they say nothing; at most 1."""
+
+
+def all_noise(result: Any) -> bool:
+    """Return whether the numbers of a curator's release are noise, by the width of their band."""
+    if result.guarantee is None or result.guarantee.model != "central":
+        return False
+    band = result.confidence_band(0.95, target="empirical")
+    return band is not None and float((band.high - band.low).mean()) >= _WIDEST
+
+
 def counted_in_two(answer: DifferenceAnswer) -> dict[str, str]:
     """Return the facts of how many are behind the two sides of a difference, and who they are."""
     units = [None if each is None else PrivacyUnit.from_document(each) for each in answer["units"]]

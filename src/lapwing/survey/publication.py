@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from lapwing.decoders.decoder import Decoder
 from lapwing.decoders.releases.label_shares import segment_shares
 from lapwing.documents import Stored, html_of
-from lapwing.errors import ArgumentError, MismatchError, PrivacyError
+from lapwing.errors import ArgumentError, MismatchError, PrivacyError, WeakAnswerWarning
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.planning.chosen_bins import with_bins
@@ -34,7 +35,7 @@ from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.messages.unit_rows import unit_named
 from lapwing.protocol.release import Mechanism, Release, check_unit
-from lapwing.results.counted import counted_word
+from lapwing.results.counted import ALL_NOISE, all_noise, counted_word
 from lapwing.results.distribution import Distribution
 from lapwing.results.steps import Detail
 from lapwing.results.timeline import segments_figure
@@ -77,7 +78,15 @@ class Publication(Stored):
     @cached_property
     def distribution(self) -> Distribution:
         """The decoded distribution, with its band."""
-        return decode_release(self.release)
+        result = decode_release(self.release)
+        if self.guarantee.unit is not None and all_noise(result):
+            warnings.warn(
+                f"{ALL_NOISE}. The noise is as large as what was counted. A smaller `most`, a "
+                "larger epsilon or more rows would tell more",
+                WeakAnswerWarning,
+                stacklevel=3,
+            )
+        return result
 
     def by_segment(self) -> dict[str | int | None, Distribution]:
         """Return the distribution within each segment; see :func:`segment_shares`."""

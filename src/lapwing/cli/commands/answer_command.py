@@ -24,7 +24,7 @@ from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.results.answer_documents import AnswerRequest, AskedRange
 from lapwing.results.answer_text import MISSING, csv_rows, question_rows, questions_table, tables_of
 from lapwing.results.answers import number_of, result_answer
-from lapwing.results.counted import unit_of, unit_text
+from lapwing.results.counted import ALL_NOISE, unit_of, unit_text
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.rounding import exact_text
@@ -214,8 +214,11 @@ def answer(
     if answered["questions"]:
         rows = question_rows(answered)
         tables.append(terminal_table(questions_table(answered, result_file.name)))
+    notes = {"caution": ALL_NOISE} if answered["all_noise"] else {}
     if (unit := unit_of(answered["guarantee"])) is not None:
-        tables.append(facts({"rows counted": unit_text(unit)}))
+        notes["rows counted"] = unit_text(unit)
+    if notes:
+        tables.append(facts(notes))
     written.write(rows)
     output = None if written.table is None else str(written.table)
     out.show({"command": "answer", **answered, "output": output}, *tables)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,7 +25,7 @@ from lapwing.cli.reading.options import (
 from lapwing.cli.reading.stored_answers import read_stored_release
 from lapwing.cli.showing.answer import ShownAnswer, shown_answer
 from lapwing.engines.arrow.inputs import STDIN
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, WeakAnswerWarning
 from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
 from lapwing.planning.error_prediction import expected_error
 from lapwing.planning.registry import MECHANISMS
@@ -96,6 +97,10 @@ class MechanismOptions:
         made = pick(MECHANISMS, self.mechanism, what="--mechanism")
         found: Mechanism = make_with_settings(made, settings=self.settings or ())
         return found
+
+
+_NOISE = 0.25
+"""Standard deviation of the noise in a share from which its 95 % interval says nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -301,6 +306,12 @@ def show_expected_error(
     else:
         rows["one share, at 95 %"] = f"within {percent(errors.margin or 0.0)} of that of the {word}"
         rows["all shares at once"] = f"within {percent(errors.simultaneous_margin or 0.0)}"
+    if (errors.deviation or 0.0) >= _NOISE or (errors.margin or 0.0) >= 2 * _NOISE:
+        smaller = "" if most is None else f"a smaller --most (now {most:,}), "
+        out.warn(
+            f"with {count_text(users)} {word} all numbers would be noise: the noise is about as "
+            f"large as their number. Choose {smaller}a larger --epsilon, or release more {word}"
+        )
     if note:
         document["note"] = rows["bins"] = note
     rows["released"] = "nothing: this was a dry run"
@@ -378,7 +389,9 @@ def release_answer(
 ) -> ShownAnswer:
     """Return what a stored release says."""
     rest = {"mechanism": release.mechanism.name}
-    return published_answer(Publication(release), name, request, rest=rest, detail=detail)
+    with warnings.catch_warnings():  # the answer itself says so
+        warnings.simplefilter("ignore", WeakAnswerWarning)
+        return published_answer(Publication(release), name, request, rest=rest, detail=detail)
 
 
 def published_answer(
