@@ -108,3 +108,17 @@ def test_other_tables_are_refused_by_what_they_are(
     damaged = Path("countries.parquet").read_bytes()[:-9]
     Path("countries.parquet").write_bytes(damaged)
     assert lapwing("decode", "survey.json", "countries.parquet").code == 4
+
+
+def test_a_folder_of_weeks_may_be_of_tables(done: Program, survey: lw.Survey) -> None:
+    for number, week in enumerate(("2026-W01", "2026-W03")):
+        reports = survey.randomize(np.linspace(0, 100, 200), rng=lw.seeded(number + 2))
+        tallies = survey.tally(reports, by=["PT", "DE"] * 100, minimum=1)
+        for ending in ("json", "parquet"):
+            Path(ending).mkdir(exist_ok=True)
+            tallies.save(Path(ending, f"{week}.{ending}"))
+    first, second = (
+        done("series", "survey.json", ending, "--segment", "PT", "--json").out
+        for ending in ("json", "parquet")
+    )
+    assert first == second.replace("parquet", "json") and '"2026-W01"' in second

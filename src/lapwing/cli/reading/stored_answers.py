@@ -14,7 +14,7 @@ from lapwing.cli.reading.stored import format_of, read_survey, read_tallies, rea
 from lapwing.documents import nearest, read, read_as
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.segmented import Segmented, segment_text
-from lapwing.protocol.messages.group_tallies import GroupTallies
+from lapwing.protocol.messages.group_tallies import PARQUET, GroupTallies
 from lapwing.protocol.messages.tally import Tally
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
@@ -223,7 +223,8 @@ def _tallies_by_week(path: Path) -> GroupTallies | None:
 
 
 def _name(path: Path) -> str:
-    return path.name.removesuffix(".json").removesuffix(".tally")
+    name = path.stem if path.suffix.lower() in (".json", *PARQUET) else path.name
+    return name.removesuffix(".tally")
 
 
 def _listed(words: Sequence[str], dated: bool) -> list[Path | str]:
