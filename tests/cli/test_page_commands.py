@@ -111,5 +111,5 @@ def test_those_of_series(lapwing: Program, done: Program, tmp_path: Path) -> Non
         assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
     series = lw.Series.from_json((tmp_path / "series.json").read_text())
     assert series.names == [f"2026-W{week:02d}" for week in range(1, 5)]
-    assert (tmp_path / "weeks.csv").read_text().startswith("week,people,change,mean,q10")
+    assert (tmp_path / "weeks.csv").read_text().startswith('"week","people","change","mean","q10"')
     assert lw.Watch.load(tmp_path / "watch.json").names == ["2026-W01", "2026-W02", "2026-W03"]

@@ -174,22 +174,20 @@ def release(
 
     Values outside the bounds are clipped, or counted below and above where the domain says so.
     Values that are no label are missing, unless the domain names a label for them. Missing values
-    get a share of their own, but polynomial-projection, matching-pursuit and adaptive-quantiles
-    count them at the upper end and do not know their share. The output is public. Releases of
-    different people can be merged.
+    get a share of their own; polynomial-projection, matching-pursuit and adaptive-quantiles count
+    them at the upper end. The output is public. Releases of different people can be merged.
 
     For rounds, the first release takes --mechanism running-prefix-sums, --set rounds=N and
-    --ledger, which pays for all rounds. Each later one takes --next-round and that ledger. A round
-    is marked in the ledger before its noise is drawn, because it may be drawn once: a run that is
-    stopped earlier can be repeated, and one that is stopped later ends the rounds.
+    --ledger, which pays for all rounds. Each later one takes --next-round and that ledger. Noise
+    is drawn once: a run stopped before can be repeated, one stopped later ends the rounds.
     """
     kind.check(data)
     if kind.next_round is not None:
-        rest = (promised, column, asked, chosen)
-        _round(kind, data, output, payment, out, rest=rest, force=force)
+        asked_too = (promised, column, asked, chosen)
+        _round(kind, data, output, payment, out, rest=asked_too, force=force)
         return
     if output is not None:
-        files = [*data, *([payment.ledger] if payment.ledger else [])]
+        files = [*data, payment.ledger] if payment.ledger else data
         check_output(output, inputs=files, force=force or kind.dry_run is not None)
     elif kind.dry_run is None:
         raise ArgumentError("missing option '--output' / '-o': only a --dry-run writes nothing")
@@ -197,8 +195,7 @@ def release(
     promise = replace(promised.promise(), unit=asked.whose() if stored is None else stored.unit)
     bins = release_bins(promise)
     domain, note = asked.curated(bins=bins) if stored is None else (stored.domain, "")
-    texts_of(asked.texts, domain), decimal_of(asked.decimal, domain)
-    # What can be refused is refused before the data are read or anything is paid.
+    texts_of(asked.texts, domain), decimal_of(asked.decimal, domain)  # refused before it is paid
     planned = planned_release(domain, promise, chosen.build_mechanism())
     with out.listening():
         file, name = payment.checked(output, planned)
