@@ -124,7 +124,7 @@ def test_whole_numbers_are_named_by_the_first_and_the_last(done: Program) -> Non
         ]
         assert row["share"] == pytest.approx(float(made.mass[symbols].sum()))
         assert row["inside"] == []
-        assert Path("a.csv").read_text().splitlines()[1].startswith(f"{says},")
+        assert Path("a.csv").read_text().splitlines()[1].startswith(f'"{says}",')
 
 
 def test_the_last_number_of_clipped_values_is_open(done: Program) -> None:
