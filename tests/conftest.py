@@ -69,6 +69,7 @@ def pytest_terminal_summary(
 _COMPUTED_ONCE = re.compile(r'scope="module"|^@(functools\.)?(lru_)?cache\b', re.MULTILINE)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the tests of a file in one process where they share what is computed once."""
     sharing: dict[Path, bool] = {}

@@ -71,8 +71,11 @@ def test_every_figure_of_both_papers_has_one():
         assert {f"figure-{number}" for number in range(1, last + 1)} <= set(drawing.pictures(paper))
 
 
-def means(rows: list[dict[str, Any]], method: str, key: str, figure: str = "mse") -> np.ndarray:
-    return np.array([[row[key], row["methods"][method][figure]["mean"]] for row in rows], float)
+def means(
+    rows: list[dict[str, Any]], method: str, key: str, figure: str = "mse", scale: float = 1
+) -> np.ndarray:
+    points = [[row[key], row["methods"][method][figure]["mean"] * scale] for row in rows]
+    return np.array(sorted(points), float)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +89,8 @@ def means(rows: list[dict[str, Any]], method: str, key: str, figure: str = "mse"
 def test_curves_of_errors_are_the_means_of_their_method(name, part, key, title, curves):
     measured = document("accuracy/convolution_errors")["measured"]
     oracle, column = title.split(": ")[1].split(", ", 1)
-    rows = [row for row in measured[part] if row["column"] == column]
+    drawn_too = measured[f"{part}, between"]  # points that are drawn and not judged
+    rows = [row for row in [*measured[part], *drawn_too] if row["column"] == column]
     figure = drawn("convolution", name)
     found = {}
     for ax in figure.axes:  # figure 10 has two panels of this title, by epsilon and by d
@@ -97,14 +101,14 @@ def test_curves_of_errors_are_the_means_of_their_method(name, part, key, title, 
     found = found or panel(figure, title)
     for curve in curves:
         method = oracle if curve == "none" else f"{oracle}-{curve}"
-        np.testing.assert_allclose(found[curve], means(rows, method, key))
+        np.testing.assert_allclose(found[curve], means(rows, method, key, scale=1e9))
 
 
 def test_curves_of_the_largest_and_of_positives():
     row = document("accuracy/convolution_largest")["measured"]["by_column"][PERMUTED]
     tops = panel(drawn("convolution", "figure-8"), f"Figure 8: OUE, {PERMUTED}")
     for curve, method in (("none", "OUE"), ("DW-AMRP", "OUE-DW-AMRP")):
-        at = [[k, row["methods"][method][f"top {k}"]["mean"]] for k in (10, 20, 30, 50, 100)]
+        at = [[k, row["methods"][method][f"top {k}"]["mean"] * 1e9] for k in range(10, 101, 10)]
         np.testing.assert_allclose(tops[curve], at)
     ninth = drawn("convolution", "figure-9")
     for ax in ninth.axes:

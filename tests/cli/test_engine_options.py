@@ -42,10 +42,10 @@ def test_a_table_of_somebody_else(done: Program, lapwing: Program, survey: Surve
 
 def test_wrong_options(lapwing: Program, survey: Survey) -> None:
     _codes(Path("a.parquet"), [0])
-    tally = ("tally", "survey.json", "a.parquet", "--column", "code", "-o", "t.json")
+    tally = ("tally", "survey.json", "a.parquet", "-o", "t.json")
     for options, words in (
-        (("--engine", "spark"), "lapwing.engines.spark"),
-        (("--threads", "0"), "threads"),
+        (("--column", "code", "--engine", "spark"), "lapwing.engines.spark"),
+        (("--column", "code", "--threads", "0"), "threads"),
         (("--column", "other"), "no column 'other'"),
     ):
         run = lapwing(*tally, *options)

@@ -26,7 +26,7 @@ def test_the_share_outside_is_published_and_asked(done: Program) -> None:
     assert row["inside"] == []
     asked = ("answer", "r.json", "--quantile", "0.999", "--csv", "q.csv")
     assert "more than 30,000" in done(*asked).out
-    assert Path("q.csv").read_text().splitlines()[1].split(",")[1:3] == ["", "> 30000"]
+    assert Path("q.csv").read_text().splitlines()[1].split(",")[1:3] == ["", '"> 30000"']
     (row,) = done("answer", "r.json", "--above", "40000", "--json").document["questions"]
     assert row["low"] == 0
     inside = {"end": "40000", "left": 30_000, "right": None, "open": "above"}

@@ -215,8 +215,10 @@ class ServedCollector:
 @contextmanager
 def served(folder: Path, *arguments: str, **variables: str) -> Iterator[ServedCollector]:
     """`lapwing serve` over an SQLite file in a folder, at a free port."""
-    database = str(folder / "collector.sqlite")
-    command = [sys.executable, "-m", "lapwing", "serve", "--port", "0", "--database", database]
+    usual = {"--port": "0", "--database": str(folder / "collector.sqlite")}
+    command = [sys.executable, "-m", "lapwing", "serve"]
+    for option, value in usual.items():
+        command += [] if option in arguments else [option, value]
     log = folder / "log.jsonl"
     with log.open("a") as lines:
         process = subprocess.Popen(

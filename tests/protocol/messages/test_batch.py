@@ -199,7 +199,7 @@ def test_a_report_is_written_in_one_way(report: str) -> None:
     [
         ("[]", "must be a JSON object"),
         ("{", "damaged"),
-        (b"\xff\xfe", "damaged"),
+        (b"\xff\xfe", "UTF-16"),
         (f'{{"survey":"{FP}"}}', "one is absent"),
         (f'{{"survey":"{FP}","reports":["00"],"device":"x"}}', "unknown key 'device'"),
         (f'{{"survey":"{FP}","reports":["00"],"reports":["00"]}}', "names a key twice"),

@@ -304,7 +304,7 @@ def show_expected_error(
         rows["one share, at 95 %"] = f"within {percent(errors.margin or 0.0)} of that of the {word}"
         rows["all shares at once"] = f"within {percent(errors.simultaneous_margin or 0.0)}"
     if (errors.deviation or 0.0) >= _NOISE or (errors.margin or 0.0) >= 2 * _NOISE:
-        smaller = "" if most is None else f"a smaller --most (now {most:,}), "
+        smaller = "" if most is None else f"a smaller --most (now {count_text(most)}), "
         out.warn(
             f"with {count_text(users)} {word} all numbers would be noise: the noise is about as "
             f"large as their number. Choose {smaller}a larger --epsilon, or release more {word}"
