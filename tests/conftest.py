@@ -66,6 +66,11 @@ def pytest_terminal_summary(
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Warnings are errors, but not this one: tests draw few reports, and chance decides on it."""
+    config.addinivalue_line("filterwarnings", "ignore::lapwing.errors.WeakAnswerWarning")
+
+
 _COMPUTED_ONCE = re.compile(r'scope="module"|^@(functools\.)?(lru_)?cache\b', re.MULTILINE)
 
 

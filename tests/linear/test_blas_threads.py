@@ -82,7 +82,6 @@ def test_a_limit_that_somebody_else_holds_stays() -> None:
     assert threads() == {3}
 
 
-@pytest.mark.filterwarnings("ignore::lapwing.errors.WeakAnswerWarning")
 def test_a_decode_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
     import lapwing as lw
 

@@ -329,7 +329,6 @@ def coverage(draws: int) -> tuple[dict[str, float], dict[str, float]]:
     return whole, half
 
 
-@pytest.mark.filterwarnings("ignore::lapwing.errors.WeakAnswerWarning")
 def test_intervals_of_direction_and_length_hold_the_truth() -> None:
     whole, half = coverage(CIRCLE_DRAWS)
     assert min(whole.values()) >= CIRCLE_LEAST, whole

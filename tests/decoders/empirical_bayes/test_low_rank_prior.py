@@ -138,7 +138,6 @@ def test_on_a_circle_it_turns_with_the_data() -> None:
     assert np.allclose(np.roll(one, 64), two, atol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore::lapwing.errors.WeakAnswerWarning")
 @pytest.mark.parametrize("places", [[0], [SIZE - 1], [5, 300]])
 def test_few_or_like_people_give_a_distribution(places: list[int]) -> None:
     randomizer = MultiscaleWave(DOMAIN, 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -169,6 +171,14 @@ def test_a_handful_of_reports_gives_a_distribution(people: list[int]) -> None:
     assert band is not None
     assert np.isfinite(band.low).all()
     assert band.high.max() - band.low.min() > 0.5
+
+
+def test_many_reports_are_not_called_weak() -> None:
+    randomizer = MultiscaleWave(Integers(1, 8), 1)
+    tally = simulate(randomizer, [10_000] * 8, rng=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SpectralPrior().decode(randomizer.channel, tally)
 
 
 def test_what_it_cannot_decode_is_refused() -> None:

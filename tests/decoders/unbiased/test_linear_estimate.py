@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -146,6 +147,9 @@ def test_next_to_no_reports_are_called_weak() -> None:
     tally = simulate(wave, np.full(32, 1), rng=5)
     with pytest.warns(WeakAnswerWarning, match="32 reports say little"):
         linear_estimate(wave.channel, tally)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        linear_estimate(wave.channel, simulate(wave, np.full(32, 10_000), rng=5))
 
 
 def test_foreign_and_empty_tallies() -> None:
