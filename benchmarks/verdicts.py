@@ -180,6 +180,8 @@ class Claim:
     form : str
         Which of several readings of the sentence was measured: "SW-EM, B-R". Its readings are one
         sentence.
+    arithmetic : bool
+        Whether it follows from formulas alone, so that no stand-in for the paper's data enters.
     """
 
     text: str
@@ -188,6 +190,7 @@ class Claim:
     most: bool = False
     where: str = ""
     form: str = ""
+    arithmetic: bool = False
 
     @property
     def verdict(self) -> str:

@@ -17,6 +17,7 @@ from benchmarks.verdicts import (
     Cell,
     Claim,
     Sentence,
+    certain,
     less,
     sentences,
 )
@@ -176,6 +177,7 @@ def test_a_claim_rests_on_stand_ins_alone_if_no_other_column_speaks_of_it():
         return [
             Claim("On all.", cells(rows), where="figure 2"),
             Claim("On real people.", cells([r for r in rows if r["column"] != "beta"])),
+            Claim("Of a formula.", [certain(True)], arithmetic=True),
         ]
 
     rules = {"beta": {"rule": "draws from a law"}, "taxi": {"rule": "a stand-in, drawn from rows"}}

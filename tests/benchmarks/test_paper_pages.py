@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -77,6 +78,10 @@ def test_a_paper_is_counted_between_its_marks_and_the_rest_stays(every: list[Jud
 def test_where_all_is_on_stand_ins_no_row_says_so(every: list[Judged]) -> None:
     alone = [Judged(one.paper, one.benchmark, one.claim, stand_in=True) for one in every]
     assert "stand-ins" not in paper_pages.with_sentences(PAGE, alone)
+    first = replace(alone[0].claim, arithmetic=True)
+    alone[0] = replace(alone[0], claim=first, stand_in=False)
+    page = paper_pages.with_sentences(PAGE, alone)
+    assert "stand-ins" not in page and page.count("), arithmetic |") == 1
 
 
 @pytest.mark.parametrize(

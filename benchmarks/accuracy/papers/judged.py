@@ -108,13 +108,17 @@ def on_stand_ins(
     if not names:
         return set()
     if _columns(measured) <= names:
-        return {(claim.where, claim.reading) for claim in claims if claim.cells}
+        return {
+            (claim.where, claim.reading) for claim in claims if claim.cells and not claim.arithmetic
+        }
     with np.errstate(all="ignore"):
         left = judge(_without(measured, names))
     return {
         (claim.where, claim.reading)
         for claim in left
-        if claim.cells and all(math.isnan(cell.toward) for cell in claim.cells)
+        if claim.cells
+        and not claim.arithmetic
+        and all(math.isnan(cell.toward) for cell in claim.cells)
     }
 
 
@@ -194,8 +198,10 @@ def overview(titles: dict[str, str], every: Sequence[Judged]) -> str:
         again = [sentence for sentence in found if _all_of(sentence, own, "needs_repeats", any)]
         listing += [(title, one, one in again) for one in found]
         if here:
-            every_one = len(here) == len(found)
-            alone.append(f"- {title}: {'every sentence.' if every_one else _places(here)}")
+            formulas = sum(all(claim.arithmetic for claim in one.claims) for one in found)
+            every_one = "every sentence but the arithmetic." if formulas else "every sentence."
+            whole = len(here) + formulas == len(found)
+            alone.append(f"- {title}: {every_one if whole else _places(here)}")
         if own:
             verdicts = [sentence.verdict for sentence in found]
             counts = [str(verdicts.count(verdict)) for verdict in VERDICTS]

@@ -62,7 +62,9 @@ def _rows(paper: str, which: str, every: Sequence[Judged]) -> str:
         raise ValueError(f"sentences are those that hold or the others, not {which!r}")
     measured = {(one.claim.where, one.claim.text): one.benchmark for one in every}
     alone = {id(one.claim) for one in every if one.stand_in and one.paper == paper}
-    worth_saying = len(alone) < len(_claims(paper, every))
+    worth_saying = any(
+        id(claim) not in alone and not claim.arithmetic for claim in _claims(paper, every)
+    )
     rows: list[list[str]] = []
     before: list[str] = []
     for sentence in sentences(_claims(paper, every)):
@@ -78,6 +80,8 @@ def _rows(paper: str, which: str, every: Sequence[Judged]) -> str:
             said = _numbers(sentence) if which == OTHERS else _cells(sentence)
             stands_in = all(id(claim) in alone for claim in sentence.claims if claim.cells)
             marked = ", on stand-ins alone" if stands_in and worth_saying else ""
+            if all(claim.arithmetic for claim in sentence.claims):
+                marked = ", arithmetic"
             rows.append([f"[{first.where}]({page}){marked}", f"{context}*{text}*", said])
     return table(["in the paper", "the sentence", "here"], rows, texts=3) if rows else "None."
 

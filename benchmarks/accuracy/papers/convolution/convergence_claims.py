@@ -231,6 +231,7 @@ def _by_epsilon(rows: Sequence[Mapping[str, Any]]) -> list[Claim]:
             if printed
             else "",
             where="figure 5",
+            arithmetic=True,
         )
     )
     return found

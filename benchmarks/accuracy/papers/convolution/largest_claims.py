@@ -271,4 +271,5 @@ def _thresholds(thresholds: Mapping[str, float]) -> Claim:
         "Equation 6, with alpha divided by the number of values, gives "
         f"{stated}; without that division it is {plainly}. The figure itself is drawn at counts.",
         where="figure 9",
+        arithmetic=True,
     )

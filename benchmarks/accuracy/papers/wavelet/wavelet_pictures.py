@@ -189,8 +189,8 @@ def two_estimates(measured: Mapping[str, Any]) -> Any:
 LABELS = {
     2: ("w1", "W1 ×10⁴"),
     3: ("ks", "KS ×10³"),
-    6: ("range .2", "MAE, α = .2, ×10⁴"),
-    7: ("range .4", "MAE, α = .4, ×10⁴"),
+    6: ("range .2", "MAE ×10⁴"),
+    7: ("range .4", "MAE ×10⁴"),
 }
 
 PICTURES = {
