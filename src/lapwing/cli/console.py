@@ -411,9 +411,9 @@ def check_distinct(paths: Sequence[Path], *, what: str, allow_equal: bool) -> No
     allow_equal : bool
         Whether two files may hold the same: those of a few people can by chance.
 
-    Cost
-    ----
-    Only files of the same size are read.
+    Notes
+    -----
+    **Cost.** Only files of the same size are read.
     """
     seen: set[Path] = set()
     sizes: dict[int, list[Path]] = {}

@@ -76,14 +76,14 @@ class Device:
         What becomes of a value that changed, in a survey whose answers are remembered. "keep": the
         first report, or RAPPOR's first permanent round, goes on. "refuse": the answer is refused.
 
-    Privacy
-    -------
-    An answer is one transaction of one file: the ledger of all surveys is asked, the value
-    randomized, and the report stored together with its payment. Only what is stored is ever sent,
-    so nothing leaves unpaid, and a report is paid once, because a second answer of the same epoch
-    finds the first. When the device stops before the transaction is on the disk, what was drawn
-    was seen by nobody and is gone; when it stops after it, the same bytes are sent again. What must
-    not be done is to lose the file, or to put an older copy in its place.
+    Notes
+    -----
+    **Privacy.** An answer is one transaction of one file: the ledger of all surveys is asked, the
+    value randomized, and the report stored together with its payment. Only what is stored is ever
+    sent, so nothing leaves unpaid, and a report is paid once, because a second answer of the same
+    epoch finds the first. When the device stops before the transaction is on the disk, what was
+    drawn was seen by nobody and is gone; when it stops after it, the same bytes are sent again.
+    What must not be done is to lose the file, or to put an older copy in its place.
 
     Of a survey whose answers are remembered, only the value of the first answer is ever read. So
     all reports together tell about that value what the ledger says, whatever the value becomes.

@@ -76,7 +76,9 @@ def question(
 
 @dataclass(frozen=True)
 class AdaptiveQuantiles(Mechanism):
-    """Bisect the largest gap of the distribution function, step by step.
+    """Adaptive quantiles of the empirical CDF (Tao and Sarwate, 2026).
+
+    Each step bisects the largest gap of the distribution function.
 
     Parameters
     ----------
@@ -88,24 +90,25 @@ class AdaptiveQuantiles(Mechanism):
     guarded : bool
         False: as published, bisecting inside an atom without end.
 
-    Privacy
-    -------
-    Every question is the number of rows below a place that depends on earlier noisy answers
-    only. One row changes each answer by at most one, so `steps` adaptive answers cost what one
-    answer of squared sensitivity `steps` does (Gaussian), or `steps` times one (Laplace).
+    Notes
+    -----
+    **Privacy.** Every question is the number of rows below a place that depends on earlier noisy
+    answers only. One row changes each answer by at most one, so `steps` adaptive answers cost what
+    one answer of squared sensitivity `steps` does (Gaussian), or `steps` times one (Laplace).
 
-    Accuracy
-    --------
-    Needs the number of people to be public. Prefix sums are 1.7 to 14 times closer in
+    **Accuracy.** Needs the number of people to be public. Prefix sums are 1.7 to 14 times closer in
     Kolmogorov-Smirnov distance; kept for comparison.
 
-    Cost
-    ----
-    As many numbers as steps, which are asked in order: sites need a round of messages a step
-    (:func:`quantiles_of_sites`).
+    **Cost.** As many numbers as steps, which are asked in order: sites need a round of messages a
+    step (:func:`quantiles_of_sites`).
 
-    Source: Tao et al. 2026, section II-B2. Differs: one count a step instead of two, clipping
-    before sorting, no bisection inside a symbol, Gaussian composition.
+    The method is that of [1]_, section II-B2. It differs in four points: one count a step instead
+    of two, clipping before sorting, no bisection inside a symbol, and Gaussian composition.
+
+    References
+    ----------
+    .. [1] Y. Tao, A. D. Sarwate, "Functional Approximation Methods for Differentially Private
+       Distribution Estimation", 2026. arXiv:2501.06620v2.
     """
 
     steps: int = 80

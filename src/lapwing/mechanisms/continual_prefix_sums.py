@@ -34,7 +34,9 @@ MOST_ROUNDS = 1000
 
 @dataclass(frozen=True)
 class RunningPrefixSums(Mechanism):
-    """The distribution of all people so far, after each of a fixed number of rounds.
+    """Continual release of prefix sums (Fichtenberger, Henzinger and Upadhyay, 2023).
+
+    It gives the distribution of all people so far, after each of a fixed number of rounds.
 
     Round t releases prefix-sum answers of the rounds so far, the older with less weight, by the
     square-root factorization in time as well. Their combination has the noise of 1.8 rounds after
@@ -45,24 +47,27 @@ class RunningPrefixSums(Mechanism):
     rounds : int
         The most there will be, in 1..1000; fixed before the first.
 
-    Privacy
-    -------
-    A person is in one round. Their row changes the answers of that round and, with the weights of
-    its column, of all later ones, so the squared sensitivity is that of prefix sums times the sum
-    of squared weights, exactly. All rounds together keep the promise; stopping early is free. The
-    curator keeps the exact counts of earlier rounds, as secret as the data.
+    Notes
+    -----
+    **Privacy.** A person is in one round. Their row changes the answers of that round and, with the
+    weights of its column, of all later ones, so the squared sensitivity is that of prefix sums
+    times the sum of squared weights, exactly. All rounds together keep the promise; stopping early
+    is free. The curator keeps the exact counts of earlier rounds, as secret as the data.
 
     Each round may be drawn once: the noise of many drawings averages out. So :meth:`following`
     needs the ledger that paid for all rounds, which marks a round before its noise is drawn and
     refuses it a second time. A round that was marked and lost, by a crash, ends the rounds.
 
-    Accuracy
-    --------
-    Noise grows with the logarithm of the rounds: variance about
+    **Accuracy.** Noise grows with the logarithm of the rounds: variance about
     ``(1 + ln(rounds) / pi) (1 + ln(t) / pi)`` times one release's.
 
-    Source: Fichtenberger, Henzinger and Upadhyay 2023 (continual counting), as a Kronecker
-    product with the prefix sums over symbols.
+    The method is the continual counting of [1]_, as a Kronecker product with the prefix sums over
+    symbols.
+
+    References
+    ----------
+    .. [1] H. Fichtenberger, M. Henzinger, J. Upadhyay, "Constant matters: fine-grained error bound
+       on differentially private continual observation", ICML, 2023.
 
     Examples
     --------

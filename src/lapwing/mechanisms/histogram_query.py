@@ -54,7 +54,9 @@ class CellStrategy:
 
 @dataclass(frozen=True)
 class HistogramQuery(LinearMechanism):
-    """Noisy counts of equal cells; negative counts become 0 when they are decoded.
+    """Histogram query: noisy counts of equal cells (Tao and Sarwate, 2026).
+
+    Negative counts become 0 when they are decoded.
 
     Parameters
     ----------
@@ -65,17 +67,21 @@ class HistogramQuery(LinearMechanism):
         True: the distribution function is linear within a cell. False: it steps at the end of
         the cell, as in the paper, which costs up to a cell's share in Kolmogorov-Smirnov distance.
 
-    Privacy
-    -------
-    Every row is in one cell: one that is replaced changes two counts by one. Discrete Laplace
-    noise of scale 2 / epsilon is added to each, or rounded normal noise where that is less.
+    Notes
+    -----
+    **Privacy.** Every row is in one cell: one that is replaced changes two counts by one. Discrete
+    Laplace noise of scale 2 / epsilon is added to each, or rounded normal noise where that is less.
 
-    Cost
-    ----
-    One number a cell.
+    **Cost.** One number a cell.
 
-    Source: Tao et al. 2026, section II-B1. Differs: whole-number noise; linear interpolation on
-    request, which on smooth data makes it the best of the paper's four methods.
+    The method is that of [1]_, section II-B1. It differs in two points: the noise is a whole
+    number, and cells are interpolated linearly on request. On smooth data the interpolation makes
+    it the best of the four methods of the paper.
+
+    References
+    ----------
+    .. [1] Y. Tao, A. D. Sarwate, "Functional Approximation Methods for Differentially Private
+       Distribution Estimation", 2026. arXiv:2501.06620v2.
 
     Examples
     --------

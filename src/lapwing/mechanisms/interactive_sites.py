@@ -167,7 +167,9 @@ def sum_of_answers(answers: Sequence[int]) -> int:
 
 
 class QuantileSite(InteractiveSite):
-    """One site's rows, which answers how many of them lie below a place, with noise of its own.
+    """Interactive site of adaptive quantiles: answers prefix counts with noise.
+
+    It holds one site's rows, and answers how many of them lie below a place with its own noise.
 
     Parameters
     ----------
@@ -190,16 +192,16 @@ class QuantileSite(InteractiveSite):
         When the mechanism cannot be used, before anything is paid. BudgetError when the ledger
         cannot pay.
 
-    Privacy
-    -------
-    This holds for any coordinator, whatever it asks after earlier answers. A question is a place.
-    The number of rows below it changes by at most one when a row is replaced, and it is shown with
-    noise that no other answer has. There are at most `steps` answers, so all that leaves the site
-    is an adaptive composition of `steps` mechanisms of sensitivity one: ``steps / sigma^2`` for
-    the square of mu, or ``steps / b`` for epsilon, which is what the mechanism is charged for one
-    table. Neither other sites nor the coordinator have to be trusted: the coordinator only
-    post-processes answers. The noise is drawn before the counts are looked at, and a drawn number
-    is given out once: a site cannot be copied.
+    Notes
+    -----
+    **Privacy.** This holds for any coordinator, whatever it asks after earlier answers. A question
+    is a place. The number of rows below it changes by at most one when a row is replaced, and it is
+    shown with noise that no other answer has. There are at most `steps` answers, so all that leaves
+    the site is an adaptive composition of `steps` mechanisms of sensitivity one:
+    ``steps / sigma^2`` for the square of mu, or ``steps / b`` for epsilon, which is what the
+    mechanism is charged for one table. Neither other sites nor the coordinator have to be trusted:
+    the coordinator only post-processes answers. The noise is drawn before the counts are looked at,
+    and a drawn number is given out once: a site cannot be copied.
 
     Examples
     --------
@@ -290,10 +292,10 @@ def quantiles_of_sites(sites: Sequence[QuantileAnswers]) -> Release:
     BudgetError
         When a site was asked before.
 
-    Accuracy
-    --------
-    The noise of an answer is that of all sites together: with S sites of one promise its root is
-    S times larger in variance than a trusted curator's.
+    Notes
+    -----
+    **Accuracy.** The noise of an answer is that of all sites together: with S sites of one promise
+    its root is S times larger in variance than a trusted curator's.
 
     Source: Tao et al. 2026, section VI-B (decentralized setting).
     """
@@ -316,7 +318,9 @@ def quantiles_of_sites(sites: Sequence[QuantileAnswers]) -> Release:
 
 
 class PursuitSite(InteractiveSite):
-    """One site's rows, which votes for the next function and gives its product, each with noise.
+    """Interactive site of matching pursuit: answers votes and products with noise.
+
+    It holds one site's rows, votes for the next function and gives its product.
 
     Parameters
     ----------
@@ -339,16 +343,17 @@ class PursuitSite(InteractiveSite):
         When the mechanism cannot be used, before anything is paid. BudgetError when the ledger
         cannot pay.
 
-    Privacy
-    -------
-    This holds for any coordinator, whatever it says after earlier answers. A vote is a choice among
-    ``|products - share of what is explained|``, where the second term follows from what the
-    coordinator said. For any whole numbers there, a replaced row moves the difference of two scores
-    by at most the range sensitivity, as for one table. A product is that of one function,
-    whichever the coordinator names, with noise in proportion to that function's own range. There
-    are at most `terms` votes and as many products, each drawn afresh, so all that leaves the site
-    is an adaptive composition of what :class:`MatchingPursuit` is charged for one table. The tests
-    go through the transcripts of small tables with a coordinator that asks for the worst.
+    Notes
+    -----
+    **Privacy.** This holds for any coordinator, whatever it says after earlier answers. A vote is a
+    choice among ``|products - share of what is explained|``, where the second term follows from
+    what the coordinator said. For any whole numbers there, a replaced row moves the difference of
+    two scores by at most the range sensitivity, as for one table. A product is that of one
+    function, whichever the coordinator names, with noise in proportion to that function's own
+    range. There are at most `terms` votes and as many products, each drawn afresh, so all that
+    leaves the site is an adaptive composition of what :class:`MatchingPursuit` is charged for one
+    table. The tests go through the transcripts of small tables with a coordinator that asks for the
+    worst.
 
     Neither other sites nor the coordinator have to be trusted. The time of a vote depends on the
     data.

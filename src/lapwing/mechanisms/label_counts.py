@@ -56,33 +56,37 @@ class CountStrategy:
 
 @dataclass(frozen=True)
 class LabelCounts(LinearMechanism):
-    """The count of every label, with noise of its own: the default release of labels.
+    """Noisy histogram of labels (Dwork, McSherry, Nissim and Smith, 2006).
+
+    Every count gets independent noise. It is the default release of labels.
 
     Parameters
     ----------
     noise : {"normal", "laplace"}, optional
         Default: the one with less variance for the promise.
 
-    Privacy
-    -------
-    Every row has one symbol: a label, or the missing one. A row that is replaced takes one from
-    a count and adds one to another, so the counts move by 2 in sum and by the root of 2 in
+    Notes
+    -----
+    **Privacy.** Every row has one symbol: a label, or the missing one. A row that is replaced takes
+    one from a count and adds one to another, so the counts move by 2 in sum and by the root of 2 in
     Euclidean distance, however many labels there are; a row that comes or goes moves one count by
     one. Whole-number noise is added to every count, those of labels that nobody holds included:
     that a label is there at all tells nothing, because the list is public.
 
-    Accuracy
-    --------
-    At epsilon 1, replace-one: standard deviation of a count 2.8 people (pure, Laplace), 6.0 at
-    delta 1e-6 if normal noise is asked for; the lesser is taken. It does not depend on the number
-    of labels. For shares of ranges of numbers prefix sums have less.
+    **Accuracy.** At epsilon 1, replace-one: standard deviation of a count 2.8 people (pure,
+    Laplace), 6.0 at delta 1e-6 if normal noise is asked for; the lesser is taken. It does not
+    depend on the number of labels. For shares of ranges of numbers prefix sums have less.
 
-    Cost
-    ----
-    One number a symbol, at most 2^20 of them.
+    **Cost.** One number a symbol, at most 2^20 of them.
 
-    Source: Dwork, McSherry, Nissim and Smith 2006 (histograms); Ghosh, Roughgarden and
-    Sundararajan 2009 (discrete Laplace noise is the best for a count).
+    Noisy histograms are those of [1]_. Discrete Laplace noise is the best for a single count [2]_.
+
+    References
+    ----------
+    .. [1] C. Dwork, F. McSherry, K. Nissim, A. Smith, "Calibrating noise to sensitivity in private
+       data analysis", TCC, 2006. doi:10.1007/11681878_14
+    .. [2] A. Ghosh, T. Roughgarden, M. Sundararajan, "Universally utility-maximizing privacy
+       mechanisms", STOC, 2009. doi:10.1145/1536414.1536464
 
     Examples
     --------

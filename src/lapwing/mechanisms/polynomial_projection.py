@@ -99,7 +99,9 @@ def _sensitivity(content: bytes, shape: tuple[int, ...], neighbors: Neighbors) -
 
 @dataclass(frozen=True)
 class PolynomialProjection(LinearMechanism):
-    """Release the coefficients of the distribution function in a few functions.
+    """Polynomial projection of the empirical CDF (Tao and Sarwate, 2026).
+
+    It releases the coefficients of the distribution function in a few functions.
 
     Parameters
     ----------
@@ -123,27 +125,29 @@ class PolynomialProjection(LinearMechanism):
     noise : {"normal", "laplace"}, optional
         Default: the one of less variance that keeps the promise.
 
-    Privacy
-    -------
-    Every row adds one fixed column of whole numbers to the answers. The sensitivity is the
-    largest distance of two columns, found over all pairs in whole numbers after rounding; the
+    Notes
+    -----
+    **Privacy.** Every row adds one fixed column of whole numbers to the answers. The sensitivity is
+    the largest distance of two columns, found over all pairs in whole numbers after rounding; the
     bounds of the paper's lemma 6 are up to 17 % larger, and so is their noise where it is asked
     for; what a release costs is then less than it promises. A missing value counts as the upper
     end, and is one of the columns. A matrix that is not finite, or too large for exact sums, is
     refused. The tests go through all shapes up to 12 symbols with every basis and every relation.
 
-    Accuracy
-    --------
-    The projection itself errs where the data have atoms, steps or features narrower than the
-    functions resolve, however many people there are. The decoder has no band: the known noise is
-    not the whole error. :func:`allowed_band` holds for all data.
+    **Accuracy.** The projection itself errs where the data have atoms, steps or features narrower
+    than the functions resolve, however many people there are. The decoder has no band: the known
+    noise is not the whole error. :func:`allowed_band` holds for all data.
 
-    Cost
-    ----
-    As many numbers as functions. The shape is found once for a number of functions.
+    **Cost.** As many numbers as functions. The shape is found once for a number of functions.
 
-    Source: Tao et al. 2026, section IV, algorithm 1. Differs: coefficients by recurrence instead
-    of moments, shaped noise, exact sensitivities; each on request as published.
+    The method is that of [1]_, section IV, algorithm 1. It differs in three points: coefficients by
+    recurrence instead of moments, shaped noise, and exact sensitivities. Each can be had as
+    published.
+
+    References
+    ----------
+    .. [1] Y. Tao, A. D. Sarwate, "Functional Approximation Methods for Differentially Private
+       Distribution Estimation", 2026. arXiv:2501.06620v2.
 
     Examples
     --------

@@ -208,7 +208,9 @@ def _sensitivity(size: int, neighbors: Neighbors) -> Sensitivity:
 
 @dataclass(frozen=True)
 class PrefixSums(LinearMechanism):
-    """All prefix sums of the counts at once, by the square-root factorization.
+    """Square-root factorization mechanism for prefix sums (Henzinger et al., 2023).
+
+    It answers all prefix sums of the counts at once.
 
     Parameters
     ----------
@@ -219,29 +221,32 @@ class PrefixSums(LinearMechanism):
         distribution function in 24 polynomials, which say most about smooth data; the prefix
         sums have the rest. Needs 64..4096 symbols. All sites of a sum must ask the same.
 
-    Privacy
-    -------
-    The exact counts h are multiplied by a fixed matrix A of whole numbers, and independent
-    rounded normal noise (Laplace where delta is 0) is added to every answer. One row moved from
-    one symbol to another changes ``A h`` by a difference of two columns, whose largest norm is
-    computed in whole numbers; rounding A happens before, so it costs nothing. The tests compare
-    the norm with all pairs of symbols, and the noise with its exact law. Smooth rows are further
-    rows of A: the largest norm is found over all pairs of symbols with them.
+    Notes
+    -----
+    **Privacy.** The exact counts h are multiplied by a fixed matrix A of whole numbers, and
+    independent rounded normal noise (Laplace where delta is 0) is added to every answer. One row
+    moved from one symbol to another changes ``A h`` by a difference of two columns, whose largest
+    norm is computed in whole numbers; rounding A happens before, so it costs nothing. The tests
+    compare the norm with all pairs of symbols, and the noise with its exact law. Smooth rows are
+    further rows of A: the largest norm is found over all pairs of symbols with them.
 
-    Accuracy
-    --------
-    The root mean square error of the prefix sums is 3.89 standard deviations of unit noise at
-    1024 symbols, and grows by about 0.3 a doubling: 5.3 % above the best that any linear
+    **Accuracy.** The root mean square error of the prefix sums is 3.89 standard deviations of unit
+    noise at 1024 symbols, and grows by about 0.3 a doubling: 5.3 % above the best that any linear
     mechanism with normal noise can do, where that is known (64 and 128 symbols). What decides is
-    the error after decoding: smooth rows raise that of unbiased sums and lower that of answers
-    that are learned to be smooth, the more so the more noise there is
-    (:func:`recommended_mechanism` says by how much).
+    the error after decoding: smooth rows raise that of unbiased sums and lower that of answers that
+    are learned to be smooth, the more so the more noise there is (:func:`recommended_mechanism`
+    says by how much).
 
-    Cost
-    ----
-    Time O(symbols^2) for the exact answers, at most 2^14 symbols; one number a symbol.
+    **Cost.** Time O(symbols^2) for the exact answers, at most 2^14 symbols; one number a symbol.
 
-    Source: Henzinger, Upadhyay and Upadhyay 2023; Fichtenberger, Henzinger and Upadhyay 2023.
+    The factorization is that of [1]_ and [2]_.
+
+    References
+    ----------
+    .. [1] M. Henzinger, J. Upadhyay, S. Upadhyay, "Almost tight error bounds on differentially
+       private continual counting", SODA, 2023. doi:10.1137/1.9781611977554.ch183
+    .. [2] H. Fichtenberger, M. Henzinger, J. Upadhyay, "Constant matters: fine-grained error bound
+       on differentially private continual observation", ICML, 2023.
 
     Examples
     --------

@@ -42,7 +42,7 @@ SCALES = Integers(-STEPS, STEPS).for_curator()
 
 @dataclass(frozen=True)
 class PrivateBounds:
-    """Bounds that were found, or that none were, and what either cost.
+    """Result of :func:`private_bounds`: the bounds, if any, and their privacy loss.
 
     Parameters
     ----------
@@ -176,18 +176,16 @@ def private_bounds(
         Of 100 values or more, before anything is paid: when more than half are missing or
         unreadable, or more than 1 % are unreadable. It holds exact counts, for your eyes.
 
-    Privacy
-    -------
-    Which step a row is in depends on that row alone, and the steps are fixed; so it is a
-    :class:`HistogramQuery` of 165 cells, and what is done with the noisy counts costs nothing.
+    Notes
+    -----
+    **Privacy.** Which step a row is in depends on that row alone, and the steps are fixed; so it is
+    a :class:`HistogramQuery` of 165 cells, and what is done with the noisy counts costs nothing.
     The tests compare the sensitivity with all pairs of small data sets.
 
-    Accuracy
-    --------
-    A step is taken when its noisy count reaches a threshold that all empty steps stay below with
-    the confidence: 227 rows at epsilon 0.1, replace-one. Ends are powers of two, so an interval
-    is up to twice as wide as it would have to be, and steps of fewer rows are cut off; the end near
-    zero becomes zero where it is an eighth of the other or less.
+    **Accuracy.** A step is taken when its noisy count reaches a threshold that all empty steps stay
+    below with the confidence: 227 rows at epsilon 0.1, replace-one. Ends are powers of two, so an
+    interval is up to twice as wide as it would have to be, and steps of fewer rows are cut off; the
+    end near zero becomes zero where it is an eighth of the other or less.
 
     Source: the exponential histogram of differential-privacy libraries ("approximate bounds",
     Wilson et al. 2020), with whole-number noise.

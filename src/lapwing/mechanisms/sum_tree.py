@@ -129,7 +129,9 @@ def _haar_sensitivity(size: int, neighbors: Neighbors) -> Sensitivity:
 
 @dataclass(frozen=True)
 class SumTree(LinearMechanism):
-    """Noisy counts of the nodes of a tree over the symbols, or of its Haar differences.
+    """Hierarchical histogram (Hay et al., 2010), or Haar wavelets (Xiao et al., 2011).
+
+    It counts the nodes of a tree over the symbols with noise, or the Haar differences.
 
     Parameters
     ----------
@@ -140,22 +142,29 @@ class SumTree(LinearMechanism):
     noise : {"normal", "laplace"}, optional
         Default: the one of less variance that keeps the promise.
 
-    Privacy
-    -------
-    A row is in one node of every level. Replacing it changes two counts of each level by one, so
-    the L1 sensitivity is 2 levels and the squared L2 sensitivity too. The tests compare both with
-    all pairs of symbols.
+    Notes
+    -----
+    **Privacy.** A row is in one node of every level. Replacing it changes two counts of each level
+    by one, so the L1 sensitivity is 2 levels and the squared L2 sensitivity too. The tests compare
+    both with all pairs of symbols.
 
-    Accuracy
-    --------
-    For pure epsilon the best release here: two levels of branching 32 at 1024 symbols. With a
-    delta, prefix sums have 16 % less noise than the Haar strategy and 20 % less than a tree.
+    **Accuracy.** For pure epsilon the best release here: two levels of branching 32 at 1024
+    symbols. With a delta, prefix sums have 16 % less noise than the Haar strategy and 20 % less
+    than a tree.
 
-    Cost
-    ----
-    One number a node; decoding inverts a matrix, at most 2048 symbols.
+    **Cost.** One number a node; decoding inverts a matrix, at most 2048 symbols.
 
-    Source: Hay et al. 2010; Qardaji et al. 2013 (branching); Xiao et al. 2011 (Haar).
+    The tree is that of [1]_, the choice of the branching that of [2]_, and the Haar strategy that
+    of [3]_.
+
+    References
+    ----------
+    .. [1] M. Hay, V. Rastogi, G. Miklau, D. Suciu, "Boosting the accuracy of differentially private
+       histograms through consistency", PVLDB, 2010. doi:10.14778/1920841.1920970
+    .. [2] W. Qardaji, W. Yang, N. Li, "Understanding hierarchical methods for differentially
+       private histograms", PVLDB, 2013.
+    .. [3] X. Xiao, G. Wang, J. Gehrke, "Differential privacy via wavelet transforms", IEEE
+       Transactions on Knowledge and Data Engineering, 2011. doi:10.1109/TKDE.2010.247
     """
 
     branching: int = 32

@@ -224,17 +224,16 @@ def predicted_errors(
     seed : int
         Of the noise; the same for every number of people, so that errors fall smoothly.
 
-    Accuracy
-    --------
-    People are drawn from the population, unbiased shares are normal numbers about theirs with the
-    exact variances, and the real decoder works on them; no report is made. The tests compare with
-    simulated reports: l1, and the Zipf population, within an eighth. Squared errors of the even and
-    the sparse one hang on rare accidents and are right to about a half. Hadamard response in
-    several blocks is noisier than predicted for symbols whose block is popular.
+    Notes
+    -----
+    **Accuracy.** People are drawn from the population, unbiased shares are normal numbers about
+    theirs with the exact variances, and the real decoder works on them; no report is made. The
+    tests compare with simulated reports: l1, and the Zipf population, within an eighth. Squared
+    errors of the even and the sparse one hang on rare accidents and are right to about a half.
+    Hadamard response in several blocks is noisier than predicted for symbols whose block is
+    popular.
 
-    Cost
-    ----
-    A few decodes for each population.
+    **Cost.** A few decodes for each population.
     """
     size = option.randomizer.domain.size
     if option.crosstalk:

@@ -258,11 +258,6 @@ def planned_parts(
     -------
     tuple of (kind, size, share)
 
-    Cost
-    ----
-    0.6 s at 256 symbols and 1.5 s at 1024, of which 10 ms for each of 24 tables: they are compared
-    on at most 256 blocks of symbols.
-
     Notes
     -----
     Least is the larger of two ratios to the ladder's, of the expected W1 and of the expected
@@ -270,6 +265,9 @@ def planned_parts(
     lost the subsets that find them, and some per cent of W1. No table has less than a quarter of
     the ladder's subsets of fine bins: what an estimate did not show may be there, and a column may
     change until the next epoch; they cost one to two per cent of the error where there is nothing.
+
+    **Cost.** 0.6 s at 256 symbols and 1.5 s at 1024, of which 10 ms for each of 24 tables: they are
+    compared on at most 256 blocks of symbols.
     """
     risk = CurveRisk(domain, mass)
     known: dict[tuple[str, float], Matrix] = {}

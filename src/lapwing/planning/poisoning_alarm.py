@@ -125,9 +125,7 @@ def check_poisoning(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> P
     a simulation that fits every tally anew sounds too often, because a fit to noise has fewer zeros
     than the truth. The price is power, which is told: `visible`.
 
-    Cost
-    ----
-    49 simulated tallies and up to 9 fits of O(size^3) each: up to 10 s at 1024 bins.
+    **Cost.** 49 simulated tallies and up to 9 fits of O(size^3) each: up to 10 s at 1024 bins.
 
     Examples
     --------

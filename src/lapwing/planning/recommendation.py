@@ -294,15 +294,14 @@ def recommend(
     PrivacyError
         When epsilon is not in (0, 24].
 
-    Accuracy
-    --------
-    Against simulation on columns that the table has not seen: see the section on predicted errors
-    in `benchmarks/accuracy`. Columns of one kind differ among themselves by more than that.
+    Notes
+    -----
+    **Accuracy.** Against simulation on columns that the table has not seen: see the section on
+    predicted errors in `benchmarks/accuracy`. Columns of one kind differ among themselves by more
+    than that.
 
-    Cost
-    ----
-    A millisecond; with `refine` or `like` a decode for every repeat and kind, and a few times
-    that for `error`; a second for the parts that suit `like`.
+    **Cost.** A millisecond; with `refine` or `like` a decode for every repeat and kind, and a few
+    times that for `error`; a second for the parts that suit `like`.
 
     Examples
     --------

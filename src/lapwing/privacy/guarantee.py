@@ -268,12 +268,12 @@ class Certificate:
         The largest ``P(report | value) / P(report | other value)`` over all reports and pairs of
         values, exactly, from the integer thresholds that the sampler uses.
 
-    Privacy
-    -------
-    Every probability of an integer-threshold randomizer is a rational number, so `ratio` is
-    exact. :attr:`holds` compares it with a rational lower bound of ``e^epsilon``. The contract
-    tests recompute it from the dense table of probabilities on small domains, and feed it a
-    threshold one above the largest legal one, which must not hold.
+    Notes
+    -----
+    **Privacy.** Every probability of an integer-threshold randomizer is a rational number, so
+    `ratio` is exact. :attr:`holds` compares it with a rational lower bound of ``e^epsilon``. The
+    contract tests recompute it from the dense table of probabilities on small domains, and feed it
+    a threshold one above the largest legal one, which must not hold.
     """
 
     epsilon: Fraction

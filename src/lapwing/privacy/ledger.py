@@ -163,14 +163,14 @@ class Ledger:
         Gaussian noise is combined with pure epsilons; see
         :func:`lapwing.privacy.privacy_loss.tight_epsilon`. Needs the extra "central".
 
-    Privacy
-    -------
-    Losses compose exactly in fractions, each kind with its own (see :class:`PrivacyLoss`): releases
-    with Gaussian noise by Gaussian differential privacy, answers to local surveys and pure releases
-    by basic composition. It holds for any entries, also chosen after seeing earlier answers.
-    Numerical composition, on request, is in floating point with roundings upwards, and its theorem
-    wants the sizes of the payments fixed beforehand: the questions may follow from earlier answers,
-    but not the epsilons.
+    Notes
+    -----
+    **Privacy.** Losses compose exactly in fractions, each kind with its own (see
+    :class:`PrivacyLoss`): releases with Gaussian noise by Gaussian differential privacy, answers to
+    local surveys and pure releases by basic composition. It holds for any entries, also chosen
+    after seeing earlier answers. Numerical composition, on request, is in floating point with
+    roundings upwards, and its theorem wants the sizes of the payments fixed beforehand: the
+    questions may follow from earlier answers, but not the epsilons.
 
     Examples
     --------
@@ -609,17 +609,17 @@ class LedgerFile:
     wait : float
         Seconds to wait for another process that is paying; at least 0.
 
-    Privacy
-    -------
-    What is locked is the ledger itself, not a file next to it that somebody may tidy away: the lock
-    is on the open file, which is compared with the one of that name, and whatever replaces it is
-    locked before it gets the name. Nothing is written over a file that is another one, or has other
-    content, than what was read. So payments at the same time, by whatever names, add up; and one
-    that was made while another was under way is not erased, also when the file was replaced
-    meanwhile. A file of several hard links is refused, because replacing one of its names would
-    leave the others with a budget of their own. A copy of the file is another ledger: that the
-    same data are paid for by both cannot be known. `tests/privacy/test_ledger_attacks.py` tries all
-    this.
+    Notes
+    -----
+    **Privacy.** What is locked is the ledger itself, not a file next to it that somebody may tidy
+    away: the lock is on the open file, which is compared with the one of that name, and whatever
+    replaces it is locked before it gets the name. Nothing is written over a file that is another
+    one, or has other content, than what was read. So payments at the same time, by whatever names,
+    add up; and one that was made while another was under way is not erased, also when the file was
+    replaced meanwhile. A file of several hard links is refused, because replacing one of its names
+    would leave the others with a budget of their own. A copy of the file is another ledger: that
+    the same data are paid for by both cannot be known. `tests/privacy/test_ledger_attacks.py` tries
+    all this.
     """
 
     path: Path

@@ -44,12 +44,12 @@ class PrivacyLoss:
     epsilon, delta : int, float, str, Decimal or Fraction
         Of pure and of approximate differential privacy, which add by basic composition.
 
-    Privacy
-    -------
-    Adaptive composition, each kind with its own: mu-GDP adds squares (Dong et al. 2022, corollary
-    2), rho adds (Bun and Steinke 2016), epsilon and delta add (Dwork and Roth 2014, theorem
-    3.16). Kinds are combined by basic composition of their (epsilon, delta), or, where there is
-    rho, after ``rho += mu^2 / 2``, which every mu-GDP release with normal noise satisfies.
+    Notes
+    -----
+    **Privacy.** Adaptive composition, each kind with its own: mu-GDP adds squares (Dong et al.
+    2022, corollary 2), rho adds (Bun and Steinke 2016), epsilon and delta add (Dwork and Roth 2014,
+    theorem 3.16). Kinds are combined by basic composition of their (epsilon, delta), or, where
+    there is rho, after ``rho += mu^2 / 2``, which every mu-GDP release with normal noise satisfies.
 
     Examples
     --------
@@ -241,20 +241,18 @@ def tight_epsilon(losses: Iterable[PrivacyLoss], delta: Fraction) -> Fraction:
     PrivacyError
         When delta is not above what the payments use of it already.
 
-    Privacy
-    -------
-    A pure epsilon, whatever noise it had, is no easier to tell apart than randomized response
-    with that epsilon; an (epsilon, delta) than the same with a chance delta of failure (Kairouz,
-    Oh and Viswanath 2015); normal noise than one normal variable from another, mu apart. Their
-    loss distributions are discretized pessimistically and convolved (Koskela et al. 2020;
+    Notes
+    -----
+    **Privacy.** A pure epsilon, whatever noise it had, is no easier to tell apart than randomized
+    response with that epsilon; an (epsilon, delta) than the same with a chance delta of failure
+    (Kairouz, Oh and Viswanath 2015); normal noise than one normal variable from another, mu apart.
+    Their loss distributions are discretized pessimistically and convolved (Koskela et al. 2020;
     Doroshenko et al. 2022). Payments in rho have no loss distribution: then the exact sum is
     returned. Unlike the exact sum it is not proved in rational arithmetic. The tests compare it
     with closed forms. The theorem lets every question follow from earlier answers, but the losses
     must be fixed beforehand; the exact sum allows both.
 
-    Cost
-    ----
-    About 20 ms, after 2 s for the first import.
+    **Cost.** About 20 ms, after 2 s for the first import.
 
     Examples
     --------

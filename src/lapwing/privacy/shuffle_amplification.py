@@ -75,16 +75,15 @@ def amplified(randomizer: Shuffled, *, users: int, delta: Any) -> Guarantee:
     PrivacyError
         When an argument is out of range, or the reports must not be shuffled (`unshufflable`).
 
-    Privacy
-    -------
-    See :func:`clones_delta` and :func:`flagged_delta` for the two theorems; the smaller epsilon is
-    returned, and never more than the local one. Reports must hold nothing but what the randomizer
-    put there: seeds of hashing are public and drawn by the device, independent of the value, so
-    they may be shuffled along; a seed that the server assigned to a person names that person.
+    Notes
+    -----
+    **Privacy.** See :func:`clones_delta` and :func:`flagged_delta` for the two theorems; the
+    smaller epsilon is returned, and never more than the local one. Reports must hold nothing but
+    what the randomizer put there: seeds of hashing are public and drawn by the device, independent
+    of the value, so they may be shuffled along; a seed that the server assigned to a person names
+    that person.
 
-    Cost
-    ----
-    About 0.1 s for any number of users.
+    **Cost.** About 0.1 s for any number of users.
 
     Examples
     --------
@@ -199,10 +198,10 @@ def clones_delta(
     least : float
         The bound is not made sharper than a thousandth of this.
 
-    Privacy
-    -------
-    Let R be the randomizer, and let two populations differ in the value of person 1, x or x'. By
-    the local promise there are laws Q and Q' with ``R(x) = (p Q + Q') / (p + 1)`` and
+    Notes
+    -----
+    **Privacy.** Let R be the randomizer, and let two populations differ in the value of person 1, x
+    or x'. By the local promise there are laws Q and Q' with ``R(x) = (p Q + Q') / (p + 1)`` and
     ``R(x') = (Q + p Q') / (p + 1)``, p = e^epsilon0, and every other person's report is at least
     ``1 / p`` times ``(Q + Q') / 2``. So each other person is a clone, one of Q and Q' at random,
     with probability ``1 / p`` and independently, and given how many, the rest of what is seen does
@@ -233,16 +232,16 @@ def flagged_delta(
     total_variation : float
         v, in (0, (p - 1) / (p + 1)] with p = e^local_epsilon; the same for every two values.
 
-    Privacy
-    -------
-    With a = v / (p - 1), ``Q = (R(x) - R(x'))+ / v`` and ``Q' = (R(x') - R(x))+ / v``, the local
-    promise gives ``R(x) = p a Q + a Q' + W`` and ``R(x') = a Q + p a Q' + W`` with one and the same
-    W >= 0 of mass ``1 - (p + 1) a``; and every other report is at least ``a (Q + Q')``, because
-    where R(x) > R(x') the difference is at most p - 1 times the smallest probability that any value
-    gives to that report. Tell the observer whether person 1 drew W, in which case the populations
-    cannot be told apart; otherwise the two numbers are as in :func:`clones_delta`, with clones of
-    probability 2 a. So ``delta = (p + 1) a delta2(epsilon)``. Tested against the enumeration of all
-    shuffles of small populations.
+    Notes
+    -----
+    **Privacy.** With a = v / (p - 1), ``Q = (R(x) - R(x'))+ / v`` and ``Q' = (R(x') - R(x))+ / v``,
+    the local promise gives ``R(x) = p a Q + a Q' + W`` and ``R(x') = a Q + p a Q' + W`` with one
+    and the same W >= 0 of mass ``1 - (p + 1) a``; and every other report is at least
+    ``a (Q + Q')``, because where R(x) > R(x') the difference is at most p - 1 times the smallest
+    probability that any value gives to that report. Tell the observer whether person 1 drew W, in
+    which case the populations cannot be told apart; otherwise the two numbers are as in
+    :func:`clones_delta`, with clones of probability 2 a. So ``delta = (p + 1) a delta2(epsilon)``.
+    Tested against the enumeration of all shuffles of small populations.
 
     Source: the decomposition of Feldman, McMillan and Talwar 2023, for two levels, with the flag
     given away. Without giving it away the bound would be smaller, but enumeration contradicts it.

@@ -104,16 +104,14 @@ def find_atoms(
     ArgumentError
         When the rate of false alarms is not in (0, 1).
 
-    Accuracy
-    --------
-    One-sided tests of ``mass > 2 x (mean of up to four neighbors)`` at the rate divided by the
-    number of symbols: normal ones or, where noise is Laplace, ones of its tails. An atom whose
-    share is below that of its bin's other people is not found, nor one that the reports cannot
-    tell from its neighbors. Measured: see the tests.
+    Notes
+    -----
+    **Accuracy.** One-sided tests of ``mass > 2 x (mean of up to four neighbors)`` at the rate
+    divided by the number of symbols: normal ones or, where noise is Laplace, ones of its tails. An
+    atom whose share is below that of its bin's other people is not found, nor one that the reports
+    cannot tell from its neighbors. Measured: see the tests.
 
-    Cost
-    ----
-    O(symbols * rank of the error law).
+    **Cost.** O(symbols * rank of the error law).
     """
     if not 0 < false_alarms < 1:
         raise ArgumentError(f"the rate of false alarms must be in (0, 1), got {false_alarms}")

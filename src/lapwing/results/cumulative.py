@@ -35,7 +35,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Cumulative:
-    """Masses on ordered pieces of the real line.
+    """Cumulative distribution function of masses on ordered pieces of the real line.
 
     Parameters
     ----------

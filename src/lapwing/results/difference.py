@@ -142,7 +142,7 @@ class Comparable(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Difference(Stored):
-    """The first of two distributions minus the second.
+    """Difference of two distributions: the first minus the second.
 
     Parameters
     ----------

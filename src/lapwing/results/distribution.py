@@ -74,7 +74,9 @@ from lapwing.results.uncertainty import Among, Band, Kind, Target, Uncertainty, 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Distribution(Stored):
-    """Masses of the symbols of a domain, not negative, summing to one.
+    """Probability distribution over the bins or categories of a domain.
+
+    Its masses are not negative and sum to one.
 
     On an interval the CDF is linear within bins and steps at atoms; on whole numbers it steps;
     categories have shares only. With a declared missing symbol, all of `cdf`, `quantile`, `mean`
@@ -367,11 +369,11 @@ class Distribution(Stored):
         target : {"empirical", "population"}
             The people who reported, or all people they were drawn from.
 
-        Accuracy
-        --------
-        The band is that of the unbiased linear estimate from the same counts, not of the decoded
-        curve, which may be biased; :meth:`Band.share_inside` says how much of the curve lies in
-        it. Measured coverage stands in the band's `method`.
+        Notes
+        -----
+        **Accuracy.** The band is that of the unbiased linear estimate from the same counts, not of
+        the decoded curve, which may be biased; :meth:`Band.share_inside` says how much of the curve
+        lies in it. Measured coverage stands in the band's `method`.
 
         A simultaneous band of a CDF never falls, because a curve that lies in a band and never
         falls lies in that as well. A pointwise band made so would cover 87 % of the points of a

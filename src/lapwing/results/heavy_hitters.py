@@ -52,7 +52,9 @@ METHOD = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HeavyHitters(Stored):
-    """The values whose estimated share reaches a threshold, the largest share first.
+    """Heavy hitters: the values whose estimated share reaches a threshold.
+
+    The largest share comes first.
 
     Parameters
     ----------
@@ -257,9 +259,9 @@ class HeavyHitters(Stored):
         target : {"empirical", "population"}
             The people who reported, or all people they were drawn from.
 
-        Accuracy
-        --------
-        Normal approximation; shares are sums of `reports` bounded terms.
+        Notes
+        -----
+        **Accuracy.** Normal approximation; shares are sums of `reports` bounded terms.
         """
         check_level(level)
         check_kind(kind, target)

@@ -115,7 +115,9 @@ class SeriesWeek:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Series(Stored):
-    """Weeks decoded together, in order.
+    """Time series of distributions, decoded together.
+
+    Its weeks are in order.
 
     Parameters
     ----------

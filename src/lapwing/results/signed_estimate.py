@@ -40,7 +40,7 @@ DOCUMENT_KEYS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SignedEstimate(Stored):
-    """Unbiased masses, of either sign.
+    """Unbiased estimate of the masses, which may be negative.
 
     Parameters
     ----------

@@ -90,7 +90,9 @@ def table_kind(*, ordered: bool) -> Kind:
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """A lower and an upper curve.
+    """Confidence band: a lower and an upper curve.
+
+    It is a credible band if the estimate is a posterior.
 
     Parameters
     ----------

@@ -65,10 +65,10 @@ def decode_together(
     TallyError
         When nobody reported at all.
 
-    Privacy
-    -------
-    Post-processing. The guarantee is that of one report, so it is what a person is promised who
-    answers in one of the surveys; who answers in several has spent the sum.
+    Notes
+    -----
+    **Privacy.** Post-processing. The guarantee is that of one report, so it is what a person is
+    promised who answers in one of the surveys; who answers in several has spent the sum.
 
     Examples
     --------

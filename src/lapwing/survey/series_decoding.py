@@ -105,27 +105,21 @@ def decode_series(
         symbols); of labels under a randomizer that gives no share by
         itself; of a release that is not linear.
 
-    Privacy
-    -------
-    Post-processing of what is public already. What one person was promised adds up over the weeks
-    that they answered in: `Series` carries the promise of each week, not of all.
-
-    Accuracy
-    --------
-    See the tables of `benchmarks/accuracy/series`. Intervals are about each week's own people,
-    under the model; their coverage, also in weeks with a jump, is measured there.
-
-    Cost
-    ----
-    Numbers: O(weeks * state^3) with a state of at most 128 amplitudes; 2 s for 36 weeks of 64
-    bins, 4 s of 256 and 25 s of 1024. With ``smooth=False`` about five times as much. Labels:
-    O(weeks * labels).
-
     Notes
     -----
     Releases of a curator who adds new people to all earlier ones, round after round
     (:class:`lapwing.mechanisms.RunningPrefixSums`), are no series of weeks: each is about
     everybody so far.
+
+    **Privacy.** Post-processing of what is public already. What one person was promised adds up
+    over the weeks that they answered in: `Series` carries the promise of each week, not of all.
+
+    **Accuracy.** See the tables of `benchmarks/accuracy/series`. Intervals are about each week's
+    own people, under the model; their coverage, also in weeks with a jump, is measured there.
+
+    **Cost.** Numbers: O(weeks * state^3) with a state of at most 128 amplitudes; 2 s for 36 weeks
+    of 64 bins, 4 s of 256 and 25 s of 1024. With ``smooth=False`` about five times as much. Labels:
+    O(weeks * labels).
 
     Examples
     --------

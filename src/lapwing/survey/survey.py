@@ -117,18 +117,16 @@ class Survey(Stored):
         again in every epoch, whatever the value has become. It costs epsilon once, however often
         it is sent. So changes of the answers are not seen; fresh reports are for those.
 
-    Privacy
-    -------
-    A remembered report hides its first value with epsilon, and anybody's later values entirely,
-    because nothing that is sent depends on them. One report for each value would not do: from which
-    of two reports comes when, one sees that the value changed, and when it came back.
-    What it does not hide is that two reports are one person's: a long report is hardly ever made
-    twice, so whoever sees it in two epochs knows that somebody took part in both.
-
     Notes
     -----
     A type checker takes the answer of :meth:`decode` for a Distribution. A domain that is too
     large to list gives HeavyHitters; pass the decoder, and the checker knows that as well.
+
+    **Privacy.** A remembered report hides its first value with epsilon, and anybody's later values
+    entirely, because nothing that is sent depends on them. One report for each value would not do:
+    from which of two reports comes when, one sees that the value changed, and when it came back.
+    What it does not hide is that two reports are one person's: a long report is hardly ever made
+    twice, so whoever sees it in two epochs knows that somebody took part in both.
 
     Examples
     --------
@@ -554,15 +552,13 @@ class Survey(Stored):
         MismatchError
             When the answer is on another domain.
 
-        Privacy
-        -------
-        The choice is post-processing of a private answer, and the parts are public. Whatever they
-        are, a report promises epsilon. Each person should answer in one epoch: who answers in two
-        has spent epsilon twice.
+        Notes
+        -----
+        **Privacy.** The choice is post-processing of a private answer, and the parts are public.
+        Whatever they are, a report promises epsilon. Each person should answer in one epoch: who
+        answers in two has spent epsilon twice.
 
-        Cost
-        ----
-        About a second.
+        **Cost.** About a second.
         """
         from lapwing.planning.planned_parts import next_randomizer
 

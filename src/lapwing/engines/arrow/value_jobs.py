@@ -116,10 +116,10 @@ def randomize(
         When a column is missing, the output is there already or another process writes to it, or a
         file cannot be read or written.
 
-    Privacy
-    -------
-    Randomized where the values lie, they were given away before: this protects from whoever reads
-    the reports, not from whoever holds the table.
+    Notes
+    -----
+    **Privacy.** Randomized where the values lie, they were given away before: this protects from
+    whoever reads the reports, not from whoever holds the table.
 
     Nothing is kept: another run over the same people costs each of them the epsilon of one report
     again, also of a survey whose answers are remembered. Only a device file

@@ -353,16 +353,16 @@ class RandomizeValues(PTransform):  # type: ignore[misc]
         While the pipeline runs: at a value that the survey's domain refuses, with its position in
         the batch.
 
-    Privacy
-    -------
-    A runner may run a bundle again, and then its values are randomized anew; two different reports
-    of one value that somebody sees cost twice. So a Reshuffle stands behind the randomness: what
-    comes after it gets the output of the one run that was committed, again and again the same.
-    Whatever writes to the outside must stand behind this transform. A runner that keeps nothing
-    between its stages (Spark's, after it lost an executor) can make the first stage again. There,
-    end the pipeline with a file sink of Beam, which keeps the files of committed runs only and
-    deletes the others, and read the files in another pipeline. Close the folder to others until
-    the first pipeline is done.
+    Notes
+    -----
+    **Privacy.** A runner may run a bundle again, and then its values are randomized anew; two
+    different reports of one value that somebody sees cost twice. So a Reshuffle stands behind the
+    randomness: what comes after it gets the output of the one run that was committed, again and
+    again the same. Whatever writes to the outside must stand behind this transform. A runner that
+    keeps nothing between its stages (Spark's, after it lost an executor) can make the first stage
+    again. There, end the pipeline with a file sink of Beam, which keeps the files of committed runs
+    only and deletes the others, and read the files in another pipeline. Close the folder to others
+    until the first pipeline is done.
 
     Randomness is the operating system's, on each worker its own. Randomized where the values lie,
     they were given away before: this protects from whoever reads the reports.

@@ -334,14 +334,14 @@ def randomize(
         Once, before the output appears: when most rows are missing, unreadable or outside the
         range, or more than 1 % are unreadable. Rows of a task that ran twice count twice here.
 
-    Privacy
-    -------
-    The randomness is drawn on each executor from a keystream that its own operating system keys;
-    processes that are forked draw keys of their own. Every attempt of a task draws anew, and of all
-    attempts one is ever seen: see :mod:`lapwing.engines.spark.spark_values`, and the test with
-    tasks that fail after they have written. A key from the driver that fixes the randomness of each
-    row would do less: the rows of a task that is done again may come in another order, and then one
-    key's randomness stands in the reports of two people.
+    Notes
+    -----
+    **Privacy.** The randomness is drawn on each executor from a keystream that its own operating
+    system keys; processes that are forked draw keys of their own. Every attempt of a task draws
+    anew, and of all attempts one is ever seen: see :mod:`lapwing.engines.spark.spark_values`, and
+    the test with tasks that fail after they have written. A key from the driver that fixes the
+    randomness of each row would do less: the rows of a task that is done again may come in another
+    order, and then one key's randomness stands in the reports of two people.
 
     Nothing is kept: another run over the same people costs each of them the epsilon of one report
     again, also of a survey whose answers are remembered. Only a device file

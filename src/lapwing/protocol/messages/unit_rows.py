@@ -105,17 +105,15 @@ class UnitRows:
     source : RandomSource
         Secure, but in tests and simulation.
 
-    Privacy
-    -------
-    Each row draws a number of its own, and of each unit the rows with the least are kept. So which
-    rows of one unit are kept depends on no other unit: a unit that comes, goes or changes moves the
-    counts by its own kept rows, at most `most` before and after. A row that names no unit belongs
-    to nobody who could be protected, and is left out. The tests go through all tables of three
-    units with up to two rows.
+    Notes
+    -----
+    **Privacy.** Each row draws a number of its own, and of each unit the rows with the least are
+    kept. So which rows of one unit are kept depends on no other unit: a unit that comes, goes or
+    changes moves the counts by its own kept rows, at most `most` before and after. A row that names
+    no unit belongs to nobody who could be protected, and is left out. The tests go through all
+    tables of three units with up to two rows.
 
-    Cost
-    ----
-    O(n log n) time. Memory for the units and for `most` rows of each, beside one batch.
+    **Cost.** O(n log n) time. Memory for the units and for `most` rows of each, beside one batch.
     """
 
     most: int
