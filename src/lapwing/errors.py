@@ -54,7 +54,7 @@ def kind_of(value: Any) -> str:
 
 
 class LapwingError(Exception):
-    """Any error that this package raises on purpose."""
+    """Base class of all errors that this package raises on purpose."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let errors with keyword arguments travel between processes, too."""

@@ -63,7 +63,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Device:
-    """A device that answers surveys for one person, and never twice for one epoch.
+    """Device: answers surveys for one person, and never twice for one epoch.
 
     Use :meth:`open`. Threads and processes may share it.
 

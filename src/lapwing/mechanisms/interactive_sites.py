@@ -492,6 +492,8 @@ def pursuit_of_sites(sites: Sequence[PursuitAnswers]) -> Release:
     BudgetError
         When a site was asked before.
 
+    Notes
+    -----
     Source: Tao et al. 2026, section VI-B (decentralized setting), which does not say how sites
     agree on a function.
 

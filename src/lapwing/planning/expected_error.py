@@ -75,7 +75,7 @@ columns, also real ones: "Predicted errors" in `benchmarks/accuracy/promises`.""
 
 @dataclass(frozen=True)
 class ErrorByKind:
-    """The mean error in one distance, on each kind of column.
+    """Mean error in one distance, on each kind of column.
 
     Parameters
     ----------
@@ -127,7 +127,9 @@ class ErrorByKind:
 
 @dataclass(frozen=True)
 class ExpectedError(Mapping[str, ErrorByKind]):
-    """How far an estimate will be from the truth: a mapping from distance to error.
+    """Expected error of an estimate: a mapping from distance to error.
+
+    It says how far an estimate will be from the truth.
 
     Parameters
     ----------
@@ -235,7 +237,7 @@ def people_needed(error_of: Callable[[int], float], target: float) -> float:
 
 @dataclass(frozen=True, repr=False)
 class Recommendation:
-    """What to use, and what to expect of it.
+    """Recommendation: the method to use, and its expected error.
 
     Parameters
     ----------

@@ -52,7 +52,9 @@ _TINY = 1e-12
 
 @dataclass(frozen=True)
 class PoisoningAlarm:
-    """How far a tally is from every tally that honest devices would send.
+    """Data-poisoning check of a tally.
+
+    It says how far the tally is from every tally that honest devices would send.
 
     Parameters
     ----------

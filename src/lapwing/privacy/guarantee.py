@@ -68,7 +68,7 @@ _LONGEST_NAME = 100
 
 @dataclass(frozen=True)
 class PrivacyUnit:
-    """Whom a release protects where a person may have several rows.
+    """Privacy unit: whom a release protects where a person may have several rows.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class PrivacyUnit:
 @american
 @dataclass(frozen=True)
 class Guarantee:
-    """The promise that a randomizer or mechanism keeps.
+    """Differential-privacy guarantee of a randomizer or mechanism.
 
     Parameters
     ----------
@@ -258,7 +258,9 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class Certificate:
-    """The exact worst-case likelihood ratio of a randomizer, against ``e^epsilon``.
+    """Privacy certificate: the exact worst-case likelihood ratio of a randomizer.
+
+    The ratio is compared with ``e^epsilon``.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ _SHOWN = 20
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One payment.
+    """Payment of a ledger: a guarantee and its privacy loss.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True)
 class Ledger:
-    """Privacy budget with a list of payments, and their composition.
+    """Privacy ledger: a budget, the list of its payments, and their composition.
 
     A ledger is a value: :meth:`spend` returns a new one, so nothing changes when it refuses.
     :meth:`save` writes a new file, :meth:`load` reads a snapshot of one. To pay from a file, use
@@ -595,7 +595,7 @@ def _entry(document: Any, version: int) -> LedgerEntry:
 
 @dataclass(frozen=True)
 class LedgerFile:
-    """The file of a ledger, changed by one process at a time: what :meth:`Ledger.open` returns.
+    """Ledger file, changed by one process at a time; :meth:`Ledger.open` returns it.
 
     A payment is written, and is on the disk, before the block that releases begins. When the
     block ends well, it is marked as released. After a crash in between it stays reserved, which

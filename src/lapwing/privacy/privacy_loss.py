@@ -32,7 +32,7 @@ _LEAST_RHO = Fraction(1, 2**60)
 
 @dataclass(frozen=True)
 class PrivacyLoss:
-    """A sum of privacy losses between the same two neighbors.
+    """Composed privacy loss: a sum of losses between the same two neighbors.
 
     Parameters
     ----------

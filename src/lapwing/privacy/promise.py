@@ -35,7 +35,7 @@ _FINE = 2**40
 @american
 @dataclass(frozen=True)
 class Promise:
-    """Epsilon with delta, or mu, or rho, between the neighbors that are named.
+    """Privacy parameters: epsilon with delta, or mu, or rho, and the neighbors.
 
     Parameters
     ----------

@@ -240,7 +240,9 @@ class ReleasePart:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(Summed, Stored):
-    """Noisy answers, public; releases of different people by one mechanism add with ``+``.
+    """Release of a central mechanism: its noisy answers, which are public.
+
+    Releases of different people by one mechanism add with ``+``.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ _SHOWN = 20
 
 @dataclass(frozen=True)
 class Publication(Stored):
-    """A release and the distribution read from it.
+    """Published distribution: a release and the distribution read from it.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ _QUICKER = (
 
 @dataclass(frozen=True)
 class Survey(Stored):
-    """A name and a randomizer, frozen and fingerprinted.
+    """Survey: a name and a randomizer, frozen and fingerprinted.
 
     Parameters
     ----------

@@ -150,7 +150,9 @@ class _Seen:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Watch(Stored):
-    """Looks at one week after the other, and says when something changed.
+    """Sequential change detection over weekly tallies.
+
+    It looks at one week after the other, and says when something changed.
 
     The probability that it ever reports a change where there was none is at most `alpha`, however
     many weeks it looks at. A change is: one level before, another after. After a report the watch

@@ -69,16 +69,16 @@ def labels_of(array: Any, *, column: str) -> list[str | None]:
     column : str
         Its name, for messages.
 
-    Notes
-    -----
-    Texts are in the form in which they are compared, so two forms of a label are one group.
-
     Raises
     ------
     ArgumentError
         When the column is of another type: numbers with fractions are no groups.
     DomainError
         With the position of the first text that is not UTF-8.
+
+    Notes
+    -----
+    Texts are in the form in which they are compared, so two forms of a label are one group.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -27,7 +27,7 @@ from lapwing.protocol.messages.tally import CountTally
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """One group of people who randomize in the same way.
+    """Channel block: one group of people who randomize in the same way.
 
     Parameters
     ----------
@@ -109,7 +109,9 @@ class ObservedChannel(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Channel:
-    """Blocks over one domain; all that a decoder is given beside the counts.
+    """Channel of a randomizer: blocks over one domain.
+
+    A decoder is given nothing else besides the counts.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ MAXIMUM_CATEGORIES = 2**40
 
 @dataclass(frozen=True)
 class Categories(Unordered):
-    """Labels without an order.
+    """Categorical domain: labels without an order.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ MOST_BITS = 40
 
 @dataclass(frozen=True)
 class HashedStrings(Unordered):
-    """All texts; a text's symbol is the first bits of its SHA-256.
+    """Domain of all strings; the symbol of one is the first bits of its SHA-256.
 
     Nobody needs a list when the survey is made: the analyst brings candidates to the decoder, whose
     hashes are looked up. A text cannot be read back from its number.

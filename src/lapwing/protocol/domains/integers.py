@@ -24,7 +24,9 @@ from lapwing.protocol.domains.domain import (
 
 @dataclass(frozen=True)
 class Integers(Domain):
-    """The whole numbers from `low` to `high`, both included, each its own symbol.
+    """Integer domain: the whole numbers from `low` to `high`, both included.
+
+    Each number is its own symbol.
 
     Parameters
     ----------

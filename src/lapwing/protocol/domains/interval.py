@@ -58,7 +58,7 @@ the benchmarks."""
 
 @dataclass(frozen=True)
 class Interval(Domain):
-    """The real numbers from `low` to `high`, cut into bins.
+    """Interval domain: the real numbers from `low` to `high`, cut into bins.
 
     Bins are closed on one side and open on the other; on a line, the outermost one at the open
     side is closed on both.

@@ -24,7 +24,9 @@ NO_SEGMENT = "(no segment)"
 
 @dataclass(frozen=True)
 class Segmented(Unordered):
-    """What a person holds, together with the segment the person is in: a cell of a table.
+    """Product domain of segments and values: each symbol is a cell of a table.
+
+    A person holds a value, together with the segment that the person is in.
 
     Parameters
     ----------

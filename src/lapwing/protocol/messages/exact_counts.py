@@ -114,7 +114,7 @@ def _cells(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExactCounts(Summed):
-    """How many people hold each symbol: exact and secret.
+    """Exact histogram (secret): how many people hold each symbol.
 
     Its file is a private binary with mode 0600; there is no JSON form, and `repr` shows nothing
     that was counted.

@@ -59,7 +59,7 @@ _PROBED = 16
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reports:
-    """A batch of reports of one randomizer.
+    """Batch of randomized reports of one randomizer.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ LARGEST_COUNT = 2**53 - 1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tally(Stored):
-    """The sum of reports: a :class:`CountTally` or a :class:`TallyLog`.
+    """Tally, the sum of reports: a :class:`CountTally` or a :class:`TallyLog`.
 
     Tallies of one survey add with ``+``, and ``sum`` may start from 0.
     """
@@ -106,7 +106,7 @@ class Tally(Stored):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountTally(Tally):
-    """A tally that counts outputs.
+    """Tally that counts outputs.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ class CountTally(Tally):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TallyLog(Tally):
-    """A tally that keeps the reports themselves, as a sorted multiset.
+    """Tally that keeps the reports themselves, as a sorted multiset.
 
     For seeded hashing over domains too large to count: what a report says about a value follows
     from its seed, so a decoder needs the reports, and nothing of who sent them or when.
