@@ -23,7 +23,7 @@ $(shell $(BIN)/python -c 'import pip' >/dev/null 2>&1 || rm -f $(BIN)/python .ve
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:  # two steps must not install into one environment at once
-.PHONY: help demo demo-collector test lint typecheck bench soak docs docs-check pictures clean
+.PHONY: help demo demo-collector test lint typecheck bench soak docs docs-serve docs-check pictures clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
@@ -59,11 +59,18 @@ typecheck: .venv/.installed-lint  ## types alone
 bench: .venv/.installed-test  ## speed, accuracy and the papers' figures
 	$(BIN)/python -m benchmarks
 
-docs: .venv/.installed-docs  ## write the generated pages anew
+# A page for each processor; warnings are errors. The network is needed for installing only.
+docs: .venv/.installed-docs  ## build the documentation site in build/site
 	$(BIN)/python docs/generate.py
+	$(BIN)/python -m sphinx -q -W --keep-going -j auto -d build/doctrees -b html docs build/site
+	@echo "open build/site/index.html, or make docs-serve"
 
-docs-check: .venv/.installed-docs  ## fail if a generated page is out of date
+docs-serve: docs  ## show the site at http://127.0.0.1:8001
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site 8001
+
+docs-check: .venv/.installed-docs  ## fail if a generated page is out of date, or the site has a warning
 	$(BIN)/python docs/generate.py --check
+	$(BIN)/python -m sphinx -q -W --keep-going -j auto -d build/doctrees -b html docs build/site
 
 pictures: .venv/.installed-test  ## draw the pictures of the documentation (needs Chromium)
 	$(BIN)/python docs/pictures.py

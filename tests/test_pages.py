@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted(path for path in (ROOT / "docs").glob("*.md") if ">>> " in path.read_text("utf-8"))
+DOCS = ROOT / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.md") if ">>> " in path.read_text("utf-8"))
 
 
 def failures(text: str, name: str) -> int:
@@ -23,7 +24,7 @@ def failures(text: str, name: str) -> int:
 
 
 @pytest.mark.usefixtures("registered_before")
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
 def test_the_examples_of_a_page_print_what_it_says(
     page: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
