@@ -79,11 +79,11 @@ class Mixture(Randomizer[Collected]):
     epsilon : int, float, str or Fraction
         In (0, 24], nats.
 
-    Privacy
-    -------
-    ``P(g, y | x) = share_g P_g(y | x)`` with shares that do not depend on x, so the ratio is that
-    of the component, and the worst ratio is the worst component's. Checked by :meth:`certificate`
-    and by the contract tests on the dense channel of the whole mixture.
+    Notes
+    -----
+    **Privacy.** ``P(g, y | x) = share_g P_g(y | x)`` with shares that do not depend on x, so the
+    ratio is that of the component, and the worst ratio is the worst component's. Checked by
+    :meth:`certificate` and by the contract tests on the dense channel of the whole mixture.
     """
 
     def __post_init__(self) -> None:

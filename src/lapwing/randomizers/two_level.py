@@ -146,14 +146,14 @@ class TwoLevel(Randomizer[CountTally]):
     epsilon : int, float, str or Fraction
         In (0, 24], nats.
 
-    Privacy
-    -------
-    For outputs y and values x, x' the ratio P(y | x) / P(y | x') is 1 when y is near both or
-    neither, and otherwise ``(T / near) / ((2^64 - T) / far)`` or its inverse, with near and far
-    the sizes of a near set and of the rest. Both draws are exact, so this is the true ratio, not
-    a rounded one. T is the largest integer for which it is at most a rational lower bound of
-    ``e^epsilon``. Checked by :meth:`certificate`, by the contract tests on the table of all
-    ratios, and with T + 1, which must fail.
+    Notes
+    -----
+    **Privacy.** For outputs y and values x, x' the ratio P(y | x) / P(y | x') is 1 when y is near
+    both or neither, and otherwise ``(T / near) / ((2^64 - T) / far)`` or its inverse, with near and
+    far the sizes of a near set and of the rest. Both draws are exact, so this is the true ratio,
+    not a rounded one. T is the largest integer for which it is at most a rational lower bound of
+    ``e^epsilon``. Checked by :meth:`certificate`, by the contract tests on the table of all ratios,
+    and with T + 1, which must fail.
     """
 
     def __post_init__(self) -> None:

@@ -49,10 +49,10 @@ def channel_from_one_input(
     Channel
         Without a guarantee. Multinomial when each report supports one symbol, else of bits.
 
-    Accuracy
-    --------
-    Each probability p is off by ``sqrt(p (1 - p) / reports)``; of a pure one, the off-diagonal
-    one by less, as it is the mean of all others.
+    Notes
+    -----
+    **Accuracy.** Each probability p is off by ``sqrt(p (1 - p) / reports)``; of a pure one, the
+    off-diagonal one by less, as it is the mean of all others.
 
     Source: Fang et al. 2023, appendix B, first way.
     """

@@ -76,21 +76,17 @@ class Wiener:
         up to 2048 symbols, O(size^3); generalized response, unary encoding and subset selection
         need none). It belongs to the channel and the tally, not to the filter.
 
-    Accuracy
-    --------
-    Made for the squared error per symbol of smooth columns. As an estimate of the CDF it is far
-    worse than a decoder of a square wave; see the tables of `benchmarks/accuracy`. The filter
-    treats the last symbol as the first one's neighbor, and features of non-smooth columns as
-    noise: with "permuted" it is a linear shrinkage towards 1 / size. A wave on a circle hides
-    some frequencies nearly, and there the guess of "direct" and "iterative" is mostly noise:
-    start from the reports instead (tested: a tenth of the squared error and less).
-
-    Cost
-    ----
-    One Fourier transform and O(size) per iteration; as many transforms as permutations.
-
     Notes
     -----
+    **Accuracy.** Made for the squared error per symbol of smooth columns. As an estimate of the CDF
+    it is far worse than a decoder of a square wave; see the tables of `benchmarks/accuracy`. The
+    filter treats the last symbol as the first one's neighbor, and features of non-smooth columns as
+    noise: with "permuted" it is a linear shrinkage towards 1 / size. A wave on a circle hides some
+    frequencies nearly, and there the guess of "direct" and "iterative" is mostly noise: start from
+    the reports instead (tested: a tenth of the squared error and less).
+
+    **Cost.** One Fourier transform and O(size) per iteration; as many transforms as permutations.
+
     The noise spectrum is exact: given the values of the people who reported, the covariance of
     the counts of a circulant channel has the same power at every frequency whatever the values
     are, so it is taken at the uniform distribution. It is flat for unary encoding and, but for
@@ -422,18 +418,14 @@ class GaussianSmoothing:
         Whether to keep the estimate before Norm-Sub projects it on the simplex, too, as
         :attr:`Distribution.signed`.
 
-    Accuracy
-    --------
-    On smooth columns GF3-DW is the best of the convolution paper's methods per symbol; sigma
-    oversmooths narrow features, and is not adapted to the noise.
-
-    Cost
-    ----
-    That of the unbiased estimate: O(size) for generalized response, unary encoding and subset
-    selection, else O(size^3) up to 2048 symbols. O(sigma size) to smooth.
-
     Notes
     -----
+    **Accuracy.** On smooth columns GF3-DW is the best of the convolution paper's methods per
+    symbol; sigma oversmooths narrow features, and is not adapted to the noise.
+
+    **Cost.** That of the unbiased estimate: O(size) for generalized response, unary encoding and
+    subset selection, else O(size^3) up to 2048 symbols. O(sigma size) to smooth.
+
     Weights end at 4 sigma. Beyond an end the estimate is reflected about the outer edge of the
     last bin (``d c b a | a b c d | d c b a``), which keeps the total; on a circular domain it
     goes on at the other end.
@@ -516,12 +508,10 @@ class BinomialSmoothing:
         Whether to keep the estimate before Norm-Sub projects it on the simplex, too, as
         :attr:`Distribution.signed`.
 
-    Cost
-    ----
-    That of the unbiased estimate, as for :class:`GaussianSmoothing`; O(size) a round.
-
     Notes
     -----
+    **Cost.** That of the unbiased estimate, as for :class:`GaussianSmoothing`; O(size) a round.
+
     At an end 3/4 of the mass stays (the estimate is reflected), on a circular domain it goes
     round; between bins of unequal width mass flows by density; atoms and the missing symbol have
     no neighbors. The total is kept.

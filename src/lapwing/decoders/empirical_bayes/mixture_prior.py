@@ -433,26 +433,22 @@ class MixturePrior:
         Whether to compute the band of the unbiased shares. It belongs to the channel and the
         tally, not to the shrunk estimate: see :meth:`Band.share_inside`.
 
-    Accuracy
-    --------
-    Against the best of nine decoders on 24 sparse and heavy-tailed populations of 10,000 symbols,
-    and on Kosarak's clicks, see the league in `benchmarks/accuracy`, and there, too, how far the
-    50 largest of 16,000 labels are from the unbiased estimate: near it where the smallest of them
-    is six standard deviations or more above zero, up to three times its squared error where that
-    cannot be told from the noise of thousands. Up to 100 labels it is the
+    Notes
+    -----
+    **Accuracy.** Against the best of nine decoders on 24 sparse and heavy-tailed populations of
+    10,000 symbols, and on Kosarak's clicks, see the league in `benchmarks/accuracy`, and there,
+    too, how far the 50 largest of 16,000 labels are from the unbiased estimate: near it where the
+    smallest of them is six standard deviations or more above zero, up to three times its squared
+    error where that cannot be told from the noise of thousands. Up to 100 labels it is the
     posterior mean, and of fewer than 100 that is believed only as far as the estimates say that
     shrinking paid (:func:`lapwing.decoders.empirical_bayes.mixture_prior.belief_in`): unequal
     shares of 4 to 50 labels have about the error of the nearest distribution, or less; equal ones
-    far less. Where 500 and more have exactly one share the error is up to 1.5 times that
-    mean's, which is a hundredth of the noise. Order of the symbols is not used: a smooth column is
-    better decoded by :class:`SpectralPrior`.
+    far less. Where 500 and more have exactly one share the error is up to 1.5 times that mean's,
+    which is a hundredth of the noise. Order of the symbols is not used: a smooth column is better
+    decoded by :class:`SpectralPrior`.
 
-    Cost
-    ----
-    O(size) and some tens of milliseconds for the prior.
+    **Cost.** O(size) and some tens of milliseconds for the prior.
 
-    Notes
-    -----
     A share theta has the estimate ``z ~ N(theta, empty + slope theta)``. The grid has zero, small
     fractions of a standard deviation, steps of a quarter of it and ends above the largest estimate
     that is not kept. EM for the weights w of the grid, with c the mean posterior, maximizes

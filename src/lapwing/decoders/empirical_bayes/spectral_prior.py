@@ -257,19 +257,15 @@ class SpectralPrior:
     band : bool
         Whether to compute the bands, from a posterior under a widened prior.
 
-    Accuracy
-    --------
-    See the tables of `benchmarks/accuracy`.
-
-    Cost
-    ----
-    O(size^3) up to 512 symbols, 0.2 s at 256. Above, O(size * columns^2) with 192 waves and the
-    atoms that are found, then O(size * cells) for each block and O(cells^3) with some 300 cells,
-    and memory O(size * columns). Blocks whose operator has less structure (wavelets, Haar
-    coefficients) add O(outputs * size): 5 s at 4096.
-
     Notes
     -----
+    **Accuracy.** See the tables of `benchmarks/accuracy`.
+
+    **Cost.** O(size^3) up to 512 symbols, 0.2 s at 256. Above, O(size * columns^2) with 192 waves
+    and the atoms that are found, then O(size * cells) for each block and O(cells^3) with some 300
+    cells, and memory O(size * columns). Blocks whose operator has less structure (wavelets, Haar
+    coefficients) add O(outputs * size): 5 s at 4096.
+
     It asks a block for its score and information, so it decodes any list of blocks.
 
     Up to 512 symbols every cosine, bin and step takes part; waves of the density and waves of its

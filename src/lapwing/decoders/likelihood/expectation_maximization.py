@@ -153,22 +153,18 @@ class ExpectationMaximization:
         symbols, O(size^3)). It belongs to the channel and the tally; the decoded curve is drawn
         in it.
 
-    Accuracy
-    --------
-    See the tables of `benchmarks/accuracy`. EM converges to the maximum of the likelihood, which
-    is concave; EMS oversmooths features narrower than the wave. With ``strength="held-out"`` its
-    W1 is about that of one average on smooth columns (0.9 to 1.25 times) and half of it on
-    multimodal and spiky ones; it smooths a smooth column not at all, a false alarm, about once in
-    twenty times (`tests/decoders/likelihood/test_held_out_strength.py`).
-
-    Cost
-    ----
-    Two products with every operator an iteration: O(outputs) for square waves. Iterations grow
-    with the number of reports, because the tolerance is absolute. Choosing the strength decodes
-    30 times more.
-
     Notes
     -----
+    **Accuracy.** See the tables of `benchmarks/accuracy`. EM converges to the maximum of the
+    likelihood, which is concave; EMS oversmooths features narrower than the wave. With
+    ``strength="held-out"`` its W1 is about that of one average on smooth columns (0.9 to 1.25
+    times) and half of it on multimodal and spiky ones; it smooths a smooth column not at all, a
+    false alarm, about once in twenty times (`tests/decoders/likelihood/test_held_out_strength.py`).
+
+    **Cost.** Two products with every operator an iteration: O(outputs) for square waves. Iterations
+    grow with the number of reports, because the tolerance is absolute. Choosing the strength
+    decodes 30 times more.
+
     On multinomial blocks it climbs the likelihood. On blocks of bits it climbs the composite
     marginal-binomial likelihood, and `made` says so.
 

@@ -40,13 +40,11 @@ class PenalizedLikelihood:
     limit : int
         Most evaluations of the EM map.
 
-    Cost
-    ----
-    Two products with every operator an evaluation, O(outputs) for square waves, and the root of
-    one monotone equation for the total.
-
     Notes
     -----
+    **Cost.** Two products with every operator an evaluation, O(outputs) for square waves, and the
+    root of one monotone equation for the total.
+
     Each pair's penalty is bounded by a separable one that touches it at the current point (De
     Pierro 1995), so the maximization step is a quadratic per symbol and the objective never
     falls; SQUAREM extrapolates two such steps. Symbols must be of equal width.

@@ -77,17 +77,15 @@ class ExhaustiveScan:
     expected_false : float
         How many values that nobody holds may be listed on average, in (0, 1000].
 
-    Accuracy
-    --------
-    The threshold is the smallest number of supports for which the exact binomial distribution lets
-    at most `expected_false` of all values through that nobody holds. A value whose share is three
-    standard deviations above it is missed once in 740.
+    Notes
+    -----
+    **Accuracy.** The threshold is the smallest number of supports for which the exact binomial
+    distribution lets at most `expected_false` of all values through that nobody holds. A value
+    whose share is three standard deviations above it is missed once in 740.
 
-    Cost
-    ----
-    About 12 ms of processor time for each tile of 2^22 values and 1.3 ns for each tile and point;
-    a report has 2^l - 1 points. 2^32 values, 1e6 people, epsilon 2: see `benchmarks/speed`.
-    Memory: 8 bytes a point and 16 MB for the tile (80 MB in all for those).
+    **Cost.** About 12 ms of processor time for each tile of 2^22 values and 1.3 ns for each tile
+    and point; a report has 2^l - 1 points. 2^32 values, 1e6 people, epsilon 2: see
+    `benchmarks/speed`. Memory: 8 bytes a point and 16 MB for the tile (80 MB in all for those).
 
     Source: own; the transform of linear hashes as in Bassily et al. 2017, which has one parity.
     """
@@ -385,15 +383,13 @@ class Candidates:
         How many candidates that nobody holds may be listed on average, in (0, 1000]. From the
         number of candidates on, all of them are listed.
 
-    Accuracy
-    --------
-    Shares are unbiased. The threshold is that of :class:`ExhaustiveScan` with as many values as
-    candidates.
+    Notes
+    -----
+    **Accuracy.** Shares are unbiased. The threshold is that of :class:`ExhaustiveScan` with as many
+    values as candidates.
 
-    Cost
-    ----
-    About 0.02 ns per report, candidate and bit of the hash (0.05 s for 1000 candidates, 1e6 people
-    and 3 bits), or one transform of the domain where it has at most 2^24 values.
+    **Cost.** About 0.02 ns per report, candidate and bit of the hash (0.05 s for 1000 candidates,
+    1e6 people and 3 bits), or one transform of the domain where it has at most 2^24 values.
     """
 
     values: Sequence[str | int]
@@ -523,17 +519,16 @@ class PrefixExtension:
     expected_false : float
         How many values that nobody holds may be listed on average, in (0, 1000].
 
-    Accuracy
-    --------
-    The listed shares come from the last group alone, whose people had no part in choosing the
-    candidates: they are unbiased, and the threshold is exact for the number of candidates. A value
-    is lost when one of its prefixes is not among the best of its length; shares above twice the
-    threshold hardly ever are.
+    Notes
+    -----
+    **Accuracy.** The listed shares come from the last group alone, whose people had no part in
+    choosing the candidates: they are unbiased, and the threshold is exact for the number of
+    candidates. A value is lost when one of its prefixes is not among the best of its length; shares
+    above twice the threshold hardly ever are.
 
-    Cost
-    ----
-    One transform of the shortest prefixes, then 0.02 ns per candidate, report of the group and bit
-    of the hash: about 0.4 s a length for 64 kept prefixes, 8 more bits and 3e5 people.
+    **Cost.** One transform of the shortest prefixes, then 0.02 ns per candidate, report of the
+    group and bit of the hash: about 0.4 s a length for 64 kept prefixes, 8 more bits and 3e5
+    people.
 
     Source: Wang, Li and Jha 2021 (PEM).
     """

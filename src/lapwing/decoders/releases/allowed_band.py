@@ -52,23 +52,17 @@ def allowed_band(release: Release, level: float = 0.95, *, target: Target = "emp
     ArgumentError
         When the number of people is secret, or the domain has no order or too many symbols.
 
-    Accuracy
-    --------
-    Exact at 33 places and safe between them: it covers at least as often as it says, and mostly
-    more, because all answers are bounded together. It is as wide as the answers leave room for:
-    one person in K cannot be placed by K coefficients.
-
-    Privacy
-    -------
-    It sees the release only, so it costs nothing.
-
-    Cost
-    ----
-    64 linear programs with as many constraints as answers: a second for 12 answers on 1024
-    symbols, some seconds for 80.
-
     Notes
     -----
+    **Privacy.** It sees the release only, so it costs nothing.
+
+    **Accuracy.** Exact at 33 places and safe between them: it covers at least as often as it says,
+    and mostly more, because all answers are bounded together. It is as wide as the answers leave
+    room for: one person in K cannot be placed by K coefficients.
+
+    **Cost.** 64 linear programs with as many constraints as answers: a second for 12 answers on
+    1024 symbols, some seconds for 80.
+
     Each answer's noise stays within a limit, all together with the probability of the level (noise
     of different answers is independent, whether they were asked at once or one after the other).
     About the population the level is split: half of what it may miss is the draw's, by the

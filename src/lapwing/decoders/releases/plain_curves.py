@@ -39,13 +39,13 @@ class CellCounts:
         True: a cell's share is spread evenly over its symbols. False: all of it is put at the
         last one, which gives the step function of the paper.
 
-    Accuracy
-    --------
-    A count of missing values that its noise explains (below 3 standard deviations) is taken to be
-    none, as step pursuit does, so that the distribution function of people who all have a value
-    ends at one. Setting negatives to zero adds about noise / 2 for every empty cell: with many more
-    cells than the data fill, the ends of the distribution are too heavy. Step pursuit has no such
-    bias.
+    Notes
+    -----
+    **Accuracy.** A count of missing values that its noise explains (below 3 standard deviations) is
+    taken to be none, as step pursuit does, so that the distribution function of people who all have
+    a value ends at one. Setting negatives to zero adds about noise / 2 for every empty cell: with
+    many more cells than the data fill, the ends of the distribution are too heavy. Step pursuit has
+    no such bias.
 
     For the same reason the band about the population does not take the sampling of people from
     these shares, but from the running sums of the unbiased ones, made monotone: with 256 cells at

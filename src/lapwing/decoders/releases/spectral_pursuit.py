@@ -391,21 +391,16 @@ class SpectralPursuit:
     band : bool
         False: no band is computed.
 
-    Accuracy
-    --------
-    See `benchmarks/accuracy`: of the same releases it is nearer to the people than step pursuit.
-
-    Privacy
-    -------
-    It sees the release only, so it costs nothing.
-
-    Cost
-    ----
-    O(cells^3), and O(symbols log symbols) for each of them: 0.3 s at 256 symbols and 0.4 s at
-    1024, of which the band is a quarter.
-
     Notes
     -----
+    **Privacy.** It sees the release only, so it costs nothing.
+
+    **Accuracy.** See `benchmarks/accuracy`: of the same releases it is nearer to the people than
+    step pursuit.
+
+    **Cost.** O(cells^3), and O(symbols log symbols) for each of them: 0.3 s at 256 symbols and 0.4
+    s at 1024, of which the band is a quarter.
+
     The release's likelihood is exact. Above 384 symbols the prior is learned for 256 cells, whose
     masses are spread as step pursuit has them; the people's distribution is found at all symbols.
     So within a cell only jumps are found; columns of whole numbers have theirs at every symbol.

@@ -66,20 +66,16 @@ class SparseRecovery:
         Whether to compute the exact linear band, where the channel can be inverted (up to 2048
         symbols). It belongs to the channel and the tally, not to this decoder.
 
-    Accuracy
-    --------
-    On an exactly sparse distribution, with enough reports, the error is that of estimating s
-    shares alone. Near the limit of what can be recovered, and on heavy tails, an empirical-Bayes
-    decoder is better. The truncation of a tail to s symbols costs the tail's mass, however many
-    people report.
-
-    Cost
-    ----
-    Two products with the channel for each symbol found, four without `sparsity`; "l1" some hundred
-    to thousand.
-
     Notes
     -----
+    **Accuracy.** On an exactly sparse distribution, with enough reports, the error is that of
+    estimating s shares alone. Near the limit of what can be recovered, and on heavy tails, an
+    empirical-Bayes decoder is better. The truncation of a tail to s symbols costs the tail's mass,
+    however many people report.
+
+    **Cost.** Two products with the channel for each symbol found, four without `sparsity`; "l1"
+    some hundred to thousand.
+
     Rows are divided by the standard deviation of their noise and a constant column is taken off, so
     under the uniform distribution the correlation of a column with the counts is a standard normal
     number. Without `sparsity` the pursuit stops when no correlation exceeds its ``1 - level /
@@ -295,15 +291,13 @@ class CompressiveEstimate:
         The projection on the whole simplex, as printed; or negative masses set to zero and the rest
         divided by its sum, as in the paper's figure 3.
 
-    Accuracy
-    --------
-    The term ``e1`` of equation 5 is treated as noise although it is known; at epsilon 2 and a
-    million people it is as large as the noise. The projection smears what is absent over all
-    symbols.
+    Notes
+    -----
+    **Accuracy.** The term ``e1`` of equation 5 is treated as noise although it is known; at epsilon
+    2 and a million people it is as large as the noise. The projection smears what is absent over
+    all symbols.
 
-    Cost
-    ----
-    2 s products of O(m k).
+    **Cost.** 2 s products of O(m k).
 
     Source: Xiong et al. 2021, algorithm 1, equation 5, section 4. For "l1" the length of the noise
     is its expectation in lemma 3.2; the paper gives no rule.

@@ -247,10 +247,10 @@ class TreeConsistency:
     band : bool
         Whether to compute the exact linear band (up to 2048 symbols, O(size^3)).
 
-    Accuracy
-    --------
-    The weighted average is the best linear unbiased estimate under the uniform distribution:
-    that of ``LeastSquares(signed=True).decode(...).signed``, in linear time.
+    Notes
+    -----
+    **Accuracy.** The weighted average is the best linear unbiased estimate under the uniform
+    distribution: that of ``LeastSquares(signed=True).decode(...).signed``, in linear time.
 
     For ADMM the noise alone is the better weight. By their whole variance the leaves, whose
     shares are small, outweigh the levels above, and keeping them from being negative drags the
@@ -258,14 +258,10 @@ class TreeConsistency:
     weights was .79 to .99 on a smooth and a heaped column and 1.00 to 1.06 on one of two atoms;
     by the whole variance it was up to 1.27.
 
-    Cost
-    ----
-    O(nodes) for the average (10 ms at 65536 symbols) and per iteration of ADMM (2.5 ms there), of
-    which there are 50 to 500, more only for thousands of symbols and an epsilon or a number of
-    reports that say nothing; the band is extra.
+    **Cost.** O(nodes) for the average (10 ms at 65536 symbols) and per iteration of ADMM (2.5 ms
+    there), of which there are 50 to 500, more only for thousands of symbols and an epsilon or a
+    number of reports that say nothing; the band is extra.
 
-    Notes
-    -----
     Any channel whose blocks count nested cells will do: :class:`Hierarchical`, or subset
     selections on nested groups of bins. On the channel of :class:`HaarHadamard` the average is
     its inverse; a size that is no power of two needs LeastSquares there, and ADMM has no

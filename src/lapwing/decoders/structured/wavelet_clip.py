@@ -105,19 +105,15 @@ class WaveletClip:
         when the cells are coarser than the symbols, because nothing was reported about what is
         inside them, or when a level has no reports.
 
-    Accuracy
-    --------
-    The unclipped expansion is unbiased, with an expected Wasserstein-1 distance of at most
-    :func:`lapwing.randomizers.numerical.wavelet.error_bound`. Clipping lowers the error most with
-    many levels. Mass sums lower it by 15-20 % at epsilon 2 and by 25-30 % at epsilon 4 (measured at
-    256 bins and 8 levels, 100,000 people, on Beta(5, 2) and on a column of atoms).
-
-    Cost
-    ----
-    O(size) and no iteration, without the band.
-
     Notes
     -----
+    **Accuracy.** The unclipped expansion is unbiased, with an expected Wasserstein-1 distance of at
+    most :func:`lapwing.randomizers.numerical.wavelet.error_bound`. Clipping lowers the error most
+    with many levels. Mass sums lower it by 15-20 % at epsilon 2 and by 25-30 % at epsilon 4
+    (measured at 256 bins and 8 levels, 100,000 people, on Beta(5, 2) and on a column of atoms).
+
+    **Cost.** O(size) and no iteration, without the band.
+
     A level without reports has differences of zero: its halves are alike. Mass inside a finest
     cell is spread evenly over its symbols.
 

@@ -42,16 +42,14 @@ class LeastSquares:
         True: outputs are weighted by the inverse of their variance under the uniform
         distribution. False: identity weights.
 
-    Accuracy
-    --------
-    On randomized response and unary encoding all weights are equal and the answer is that of
-    Norm-Sub: the Euclidean projection of the unbiased estimate on the simplex; on Hadamard response
-    it is near that. On a square wave
-    it follows the noise, as the maximum of the likelihood does; prefer a smoothed decoder.
+    Notes
+    -----
+    **Accuracy.** On randomized response and unary encoding all weights are equal and the answer is
+    that of Norm-Sub: the Euclidean projection of the unbiased estimate on the simplex; on Hadamard
+    response it is near that. On a square wave it follows the noise, as the maximum of the
+    likelihood does; prefer a smoothed decoder.
 
-    Cost
-    ----
-    O(k log k) for those; otherwise two products with the channel a step, and one O(k^3)
+    **Cost.** O(k log k) for those; otherwise two products with the channel a step, and one O(k^3)
     factorization for the band, up to 2048 symbols; a second one for the unbiased estimate. Above
     that there is no band.
 

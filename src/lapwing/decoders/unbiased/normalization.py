@@ -41,15 +41,13 @@ class Normalization:
         projection, of "norm-cut" those before the rest is spread, as its authors leave them.
         "clip-and-normalize" has none.
 
-    Accuracy
-    --------
-    On many rare categories the first is the worst decoder there is: noise of either sign becomes
-    mass. See the league in `benchmarks/accuracy`. The projection on the simplex, Norm-Sub, is
-    :class:`LeastSquares`.
+    Notes
+    -----
+    **Accuracy.** On many rare categories the first is the worst decoder there is: noise of either
+    sign becomes mass. See the league in `benchmarks/accuracy`. The projection on the simplex,
+    Norm-Sub, is :class:`LeastSquares`.
 
-    Cost
-    ----
-    O(size log size).
+    **Cost.** O(size log size).
 
     Source: Fang et al. 2023, section II-B; Wang et al. 2020 (Norm-Cut); Xiong et al. 2021, section
     5 ("normalized decoder"). On a channel that supports symbols the second is least squares with

@@ -90,13 +90,12 @@ class Threshold:
         Whether to keep the kept shares alone, too, as :attr:`Distribution.signed`; their sum need
         not be one.
 
-    Accuracy
-    --------
-    See the league in `benchmarks/accuracy`; :class:`MixturePrior` is better in nearly all cells.
+    Notes
+    -----
+    **Accuracy.** See the league in `benchmarks/accuracy`; :class:`MixturePrior` is better in nearly
+    all cells.
 
-    Cost
-    ----
-    O(size).
+    **Cost.** O(size).
 
     Source: Fang et al. 2023, equation 6, and Wang et al. 2017. Their figure 9 prints thresholds
     (763 and 1676) that leave the division by the size out: equation 6 gives 1806 and 3965.
@@ -164,14 +163,12 @@ class HeavyHitterSelection:
     top : int, optional
         List at most so many, the largest.
 
-    Accuracy
-    --------
-    Shares are unbiased estimates before the selection; the listed ones are, near the threshold,
-    too large on average. :meth:`HeavyHitters.confidence_band` allows for it.
+    Notes
+    -----
+    **Accuracy.** Shares are unbiased estimates before the selection; the listed ones are, near the
+    threshold, too large on average. :meth:`HeavyHitters.confidence_band` allows for it.
 
-    Cost
-    ----
-    O(size), and a sort of what is near the threshold or above.
+    **Cost.** O(size), and a sort of what is near the threshold or above.
 
     Source: Fang et al. 2023, sections II-B and V-E, for the first control; Benjamini and Hochberg
     1995. Domains too large to count are searched by ExhaustiveScan.

@@ -285,23 +285,19 @@ class AffineSubsetSelection(Randomizer[CountTally]):
     size : int, optional
         Elements of a set, in 1..q-1. Default: that of least variance.
 
-    Privacy
-    -------
-    Two-level: ``(q - 1) size`` of the ``(q - 1) q`` sets hold a given value. One that does has
-    probability ``(T / 2^64) / ((q - 1) size)``, another one
-    ``(1 - T / 2^64) / ((q - 1) (q - size))``. Both draws are exact, so the worst ratio is
-    ``T (q - size) / ((2^64 - T) size)``, and T is the largest integer for which it is at most a
-    rational lower bound of ``e^epsilon``. Checked by :meth:`certificate` and by the contract
-    tests on the table of all reports.
+    Notes
+    -----
+    **Privacy.** Two-level: ``(q - 1) size`` of the ``(q - 1) q`` sets hold a given value. One that
+    does has probability ``(T / 2^64) / ((q - 1) size)``, another one ``(1 - T / 2^64) / ((q - 1) (q
+    - size))``. Both draws are exact, so the worst ratio is ``T (q - size) / ((2^64 - T) size)``,
+    and T is the largest integer for which it is at most a rational lower bound of ``e^epsilon``.
+    Checked by :meth:`certificate` and by the contract tests on the table of all reports.
 
-    Accuracy
-    --------
-    That of subset selection from q symbols: the least variance of all known randomizers.
+    **Accuracy.** That of subset selection from q symbols: the least variance of all known
+    randomizers.
 
-    Cost
-    ----
-    ceil(2 k / 8) bytes per report, 2 for 256 symbols and 3 for 4096; O(1) to randomize one.
-    Tallying takes O(reports * size) or O(q^2), what is less.
+    **Cost.** ceil(2 k / 8) bytes per report, 2 for 256 symbols and 3 for 4096; O(1) to randomize
+    one. Tallying takes O(reports * size) or O(q^2), what is less.
 
     Source: own design. The family is that of the affine maps of a finite field, which are sharply
     twofold transitive.

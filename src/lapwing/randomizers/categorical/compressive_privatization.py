@@ -325,25 +325,21 @@ class CompressivePrivatization(TwoLevel):
     seed : int
         Of a drawn matrix, in 0..2^53-1. Public: it stands in the survey document.
 
-    Privacy
-    -------
-    With near sets of one size this is the two-level design, exactly epsilon-LDP for every matrix.
-    With sizes that differ, the published form has worst ratio ``e^epsilon max Z / min Z`` with
-    ``Z = n e^epsilon + m - n``: up to 1.3 more than epsilon at epsilon 4. It is refused unless
-    accepted by the number; the repairs are exact. All thresholds are integers over 2^64 and
+    Notes
+    -----
+    **Privacy.** With near sets of one size this is the two-level design, exactly epsilon-LDP for
+    every matrix. With sizes that differ, the published form has worst ratio ``e^epsilon max Z / min
+    Z`` with ``Z = n e^epsilon + m - n``: up to 1.3 more than epsilon at epsilon 4. It is refused
+    unless accepted by the number; the repairs are exact. All thresholds are integers over 2^64 and
     :meth:`certificate` finds the worst ratio over all pairs of symbols and all outputs in
     fractions. The matrix is public and drawn independently of all values.
 
-    Accuracy
-    --------
-    A share near 0 has variance ``4 e^epsilon / ((e^epsilon - 1)^2 n)`` as in the best randomizers,
-    plus cross-talk: ``sum of squared other shares / (m - 1)``, which does not fall with n. Sparse
-    recovery removes it for the symbols that it finds.
+    **Accuracy.** A share near 0 has variance ``4 e^epsilon / ((e^epsilon - 1)^2 n)`` as in the best
+    randomizers, plus cross-talk: ``sum of squared other shares / (m - 1)``, which does not fall
+    with n. Sparse recovery removes it for the symbols that it finds.
 
-    Cost
-    ----
-    ceil(log2(m) / 8) bytes per report. A device computes one column, O(m log m). The server keeps
-    m counters; a product with the channel costs O(m k).
+    **Cost.** ceil(log2(m) / 8) bytes per report. A device computes one column, O(m log m). The
+    server keeps m counters; a product with the channel costs O(m k).
 
     Source: Xiong et al. 2021, equation 2 and sections 2 to 4. Differs: balanced columns and their
     density, and the repairs, are our own; see `docs/paper-compressive.md`.

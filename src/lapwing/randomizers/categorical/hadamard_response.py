@@ -109,22 +109,19 @@ class HadamardResponse(TwoLevel):
     blocks : int, optional
         A power of two, at most as many as symbols. Default: :func:`least_variance_blocks`.
 
-    Privacy
-    -------
-    Two-level: all near sets have the same size, half of a block; the worst ratio and its proof
-    are those of :class:`TwoLevel`. Checked by :meth:`certificate` and by the contract tests.
+    Notes
+    -----
+    **Privacy.** Two-level: all near sets have the same size, half of a block; the worst ratio and
+    its proof are those of :class:`TwoLevel`. Checked by :meth:`certificate` and by the contract
+    tests.
 
-    Accuracy
-    --------
-    The variance of a share near zero in a block that a share S of all reports names is
-    ``S (2 B + e^epsilon - 1)^2 / (e^epsilon - 1)^2 / n``; one block has S = 1. Blocks that hold
+    **Accuracy.** The variance of a share near zero in a block that a share S of all reports names
+    is ``S (2 B + e^epsilon - 1)^2 / (e^epsilon - 1)^2 / n``; one block has S = 1. Blocks that hold
     popular symbols are noisier. The variance is 6 % (epsilon .5), 27 % (1), 75 % (2) and 98 % (4)
     above that of :class:`LinearHashing` and of subset selection.
 
-    Cost
-    ----
-    ceil(log2(outputs) / 8) bytes per report, with at most 4 k outputs; O(1) to randomize and to
-    tally one, O(k log k) to decode and to simulate any number of people.
+    **Cost.** ceil(log2(outputs) / 8) bytes per report, with at most 4 k outputs; O(1) to randomize
+    and to tally one, O(k log k) to decode and to simulate any number of people.
 
     Source: Acharya, Sun and Zhang 2019. Differs: the number of blocks minimizes the variance;
     the authors' is ``blocks=published_blocks(k, epsilon)``. Symbols are dealt to the blocks in

@@ -96,25 +96,21 @@ class LinearHashing(Randomizer[TallyLog]):
         Bits of a hash, l, in 1..8. Default: the fewest within 0.2 % of the least deviation (3 at
         epsilon 2). Decoding takes time and memory in proportion to 2^l.
 
-    Privacy
-    -------
-    The matrix does not depend on the value. Given it, the report is two-level on 2^l points, with
-    near sets of one size for every matrix, so the worst ratio and its proof are those of
-    two levels, not only on average over matrices. Checked by :meth:`certificate`, and by
-    the contract tests on every matrix of a small domain.
+    Notes
+    -----
+    **Privacy.** The matrix does not depend on the value. Given it, the report is two-level on 2^l
+    points, with near sets of one size for every matrix, so the worst ratio and its proof are those
+    of two levels, not only on average over matrices. Checked by :meth:`certificate`, and by the
+    contract tests on every matrix of a small domain.
 
-    Accuracy
-    --------
-    The variance of a share near zero is ``4 e^epsilon / ((e^epsilon - 1)^2 n)``, the least known,
-    to 0.7 % up to epsilon = 5 whatever the number of values; above, 8 bits no longer suffice (1.05
-    times that at 6, 3.4 times at 8). Every value that a person does not hold is
+    **Accuracy.** The variance of a share near zero is ``4 e^epsilon / ((e^epsilon - 1)^2 n)``, the
+    least known, to 0.7 % up to epsilon = 5 whatever the number of values; above, 8 bits no longer
+    suffice (1.05 times that at 6, 3.4 times at 8). Every value that a person does not hold is
     supported with the same probability, exactly.
 
-    Cost
-    ----
-    ceil((L + 2 l - 1) / 8) bytes per report with L = log2(values), 5 bytes for 2^32 values at
-    epsilon 2; O(l) to randomize one. Decoding all of 2^L values: n 2^l points and a transform of
-    2^L numbers, in bounded memory by `lapwing.decoders.logs.exhaustive_scan`.
+    **Cost.** ceil((L + 2 l - 1) / 8) bytes per report with L = log2(values), 5 bytes for 2^32
+    values at epsilon 2; O(l) to randomize one. Decoding all of 2^L values: n 2^l points and a
+    transform of 2^L numbers, in bounded memory by `lapwing.decoders.logs.exhaustive_scan`.
 
     Source: the linear hashing of Bassily, Nissim, Stemmer and Thakurta 2017 with one parity;
     more parities and a block of points are this library's own.

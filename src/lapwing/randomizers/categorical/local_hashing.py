@@ -81,26 +81,23 @@ class LocalHashing(TwoLevel):
     seed : int
         In 0..2^32-1: which pool. Reports of another pool are foreign. 0 without a pool.
 
-    Privacy
-    -------
-    The hash does not depend on the value. Given it, the report is randomized response on its g
-    values, so the worst ratio is ``T (g - 1) / (2^64 - T)`` for every hash, good or bad. Checked by
-    :meth:`certificate`, by the contract tests for pools, and in
+    Notes
+    -----
+    **Privacy.** The hash does not depend on the value. Given it, the report is randomized response
+    on its g values, so the worst ratio is ``T (g - 1) / (2^64 - T)`` for every hash, good or bad.
+    Checked by :meth:`certificate`, by the contract tests for pools, and in
     `tests/randomizers/categorical/test_local_hashing.py` for seeds.
 
-    Accuracy
-    --------
-    The variance of a share near zero is ``(e^epsilon + g - 1)^2 / ((e^epsilon - 1)^2 (g - 1) n)``,
-    that of optimized unary encoding. With a pool of H hashes, two symbols that collide under a
-    hash cannot be told apart by it: errors keep a part of variance ``sum of p^2 / (H (g - 1))``
-    that does not shrink with n; decoders that use the channel, and not its support counts, remove
-    much of it. The hashes are pairwise independent to about 2^-32.
+    **Accuracy.** The variance of a share near zero is ``(e^epsilon + g - 1)^2 / ((e^epsilon - 1)^2
+    (g - 1) n)``, that of optimized unary encoding. With a pool of H hashes, two symbols that
+    collide under a hash cannot be told apart by it: errors keep a part of variance ``sum of p^2 /
+    (H (g - 1))`` that does not shrink with n; decoders that use the channel, and not its support
+    counts, remove much of it. The hashes are pairwise independent to about 2^-32.
 
-    Cost
-    ----
-    8 bytes and those of a hash per report, or those that count hashes times size; O(1) to randomize
-    one. Without a pool a tally takes 0.12 ns per report and symbol (0.12 s for 1e6 reports and 1024
-    symbols); with one, O(1) per report, and a decoder 1 ns per hash and symbol and product.
+    **Cost.** 8 bytes and those of a hash per report, or those that count hashes times size; O(1) to
+    randomize one. Without a pool a tally takes 0.12 ns per report and symbol (0.12 s for 1e6
+    reports and 1024 symbols); with one, O(1) per report, and a decoder 1 ns per hash and symbol and
+    product.
 
     Source: Wang, Blocki, Li and Jha 2017 (OLH); Cormode, Maddock and Maple 2021 (FLH). Differs: g
     is the better neighbor of e^epsilon + 1.

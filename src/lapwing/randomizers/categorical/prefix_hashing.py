@@ -49,20 +49,16 @@ class PrefixHashing(Mixture[TallyLog]):
     hash_bits : int, optional
         As of :class:`LinearHashing`.
 
-    Privacy
-    -------
-    As of all mixtures by a public coin: the length does not depend on the value, and each part is
-    :class:`LinearHashing` of a function of the value. Checked by :meth:`certificate` and by the
-    contract tests.
+    Notes
+    -----
+    **Privacy.** As of all mixtures by a public coin: the length does not depend on the value, and
+    each part is :class:`LinearHashing` of a function of the value. Checked by :meth:`certificate`
+    and by the contract tests.
 
-    Accuracy
-    --------
-    With g lengths a share is estimated from 1 / g of the people: deviations are sqrt(g) times those
-    of :class:`LinearHashing`.
+    **Accuracy.** With g lengths a share is estimated from 1 / g of the people: deviations are
+    sqrt(g) times those of :class:`LinearHashing`.
 
-    Cost
-    ----
-    One byte for the group and a report of :class:`LinearHashing`.
+    **Cost.** One byte for the group and a report of :class:`LinearHashing`.
 
     Source: Wang, Li and Jha 2021 (PEM). Differs: linear hashing instead of OLH, and groups by a
     public coin.

@@ -32,14 +32,12 @@ class RandomizedResponse(TwoLevel):
     epsilon : int, float, str or Fraction
         In (0, 24], nats.
 
-    Accuracy
-    --------
-    Variance of an unbiased share near 0: ``(e^epsilon + k - 2) / ((e^epsilon - 1)^2 n)``. Better
-    than unary encoding while ``k < 3 e^epsilon + 2``.
+    Notes
+    -----
+    **Accuracy.** Variance of an unbiased share near 0: ``(e^epsilon + k - 2) / ((e^epsilon - 1)^2
+    n)``. Better than unary encoding while ``k < 3 e^epsilon + 2``.
 
-    Cost
-    ----
-    ceil(log2(k) / 8) bytes per report; O(1) to randomize and to tally one.
+    **Cost.** ceil(log2(k) / 8) bytes per report; O(1) to randomize and to tally one.
 
     Source: Kairouz et al. 2014; Li et al. 2020, section 2.1, equation 1.
 

@@ -68,13 +68,13 @@ class Rappor(Randomizer[CountTally]):
         Default: twice epsilon. The nearer it is to epsilon, the more two reports of a device look
         alike.
 
-    Privacy
-    -------
-    Given two values, only their two bits differ in law. The permanent round keeps a bit with
-    probability K / 2^64, the instantaneous one with Q / 2^64. So one report keeps it with
-    probability ``s = (K Q + (2^64 - K) (2^64 - Q)) / 2^128`` and has worst ratio
-    ``(s / (1 - s))^2``; Q is the largest integer for which that is at most a rational lower bound
-    of ``e^epsilon``. Any number of reports are post-processing of the permanent round, whose worst
+    Notes
+    -----
+    **Privacy.** Given two values, only their two bits differ in law. The permanent round keeps a
+    bit with probability K / 2^64, the instantaneous one with Q / 2^64. So one report keeps it with
+    probability ``s = (K Q + (2^64 - K) (2^64 - Q)) / 2^128`` and has worst ratio ``(s / (1 -
+    s))^2``; Q is the largest integer for which that is at most a rational lower bound of
+    ``e^epsilon``. Any number of reports are post-processing of the permanent round, whose worst
     ratio is ``(K / (2^64 - K))^2``, at most ``e^lifetime``. For n reports see
     :meth:`certificate_of`.
 
@@ -91,15 +91,11 @@ class Rappor(Randomizer[CountTally]):
     Checked by the contract tests on the law of one report, by the tests on that of several,
     enumerated, and by the adversary's tests on all histories of a device.
 
-    Accuracy
-    --------
-    Of one report, as unary encoding of the same epsilon: an unbiased share near 0 has variance
-    ``e^(epsilon/2) / ((e^(epsilon/2) - 1)^2 n)``. Further reports of the same people average out
-    the instantaneous noise only.
+    **Accuracy.** Of one report, as unary encoding of the same epsilon: an unbiased share near 0 has
+    variance ``e^(epsilon/2) / ((e^(epsilon/2) - 1)^2 n)``. Further reports of the same people
+    average out the instantaneous noise only.
 
-    Cost
-    ----
-    ceil(k / 8) bytes per report; O(k) to randomize and tally one.
+    **Cost.** ceil(k / 8) bytes per report; O(k) to randomize and tally one.
 
     Source: Erlingsson et al. 2014, sections 2 and 3.1, without Bloom filter (one bit per symbol,
     "basic RAPPOR"). Differs: the flips are symmetric and found from the two promises; there

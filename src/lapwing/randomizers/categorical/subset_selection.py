@@ -69,22 +69,18 @@ class SubsetSelection(Randomizer[CountTally]):
     size : int, optional
         Symbols in a set, in 1..k-1. Default: :func:`optimal_size`. Size 1 is randomized response.
 
-    Privacy
-    -------
-    Two-level: a set that holds the value has probability ``(T / 2^64) / C(k-1, size-1)``, one
-    that does not ``(1 - T / 2^64) / C(k-1, size)``. Both draws are exact, so the worst ratio is
-    ``T (k - size) / ((2^64 - T) size)``, and T is the largest integer for which it is at most a
-    rational lower bound of ``e^epsilon``. Checked by :meth:`certificate` and by the contract
-    tests on the table of all sets.
+    Notes
+    -----
+    **Privacy.** Two-level: a set that holds the value has probability ``(T / 2^64) / C(k-1,
+    size-1)``, one that does not ``(1 - T / 2^64) / C(k-1, size)``. Both draws are exact, so the
+    worst ratio is ``T (k - size) / ((2^64 - T) size)``, and T is the largest integer for which it
+    is at most a rational lower bound of ``e^epsilon``. Checked by :meth:`certificate` and by the
+    contract tests on the table of all sets.
 
-    Accuracy
-    --------
-    The least variance of all known randomizers for every k and epsilon; unary encoding comes
-    within 1 / k of it.
+    **Accuracy.** The least variance of all known randomizers for every k and epsilon; unary
+    encoding comes within 1 / k of it.
 
-    Cost
-    ----
-    ceil(k / 8) bytes per report; O(k) to randomize and tally one, 64 bits at a time, and
+    **Cost.** ceil(k / 8) bytes per report; O(k) to randomize and tally one, 64 bits at a time, and
     O(sqrt(k)) single draws.
 
     Source: Ye and Barg 2018; Fang et al. 2023, section II-A.

@@ -44,21 +44,18 @@ class UnaryEncoding(Randomizer[CountTally]):
     epsilon : int, float, str or Fraction
         In (0, 24], nats.
 
-    Privacy
-    -------
-    Only the bits of the two values differ in law, so the worst ratio is
-    ``(p / q) ((1 - q) / (1 - p))``, exactly, with p and q multiples of 2^-64. With q = 1 - p it
-    is ``(p / q)^2``, and T is the largest integer for which that is at most a rational lower
-    bound of ``e^epsilon``. Checked by :meth:`certificate`, by the contract tests on the table of
-    all reports, and with a threshold one off, which must fail.
+    Notes
+    -----
+    **Privacy.** Only the bits of the two values differ in law, so the worst ratio is ``(p / q) ((1
+    - q) / (1 - p))``, exactly, with p and q multiples of 2^-64. With q = 1 - p it is ``(p / q)^2``,
+    and T is the largest integer for which that is at most a rational lower bound of ``e^epsilon``.
+    Checked by :meth:`certificate`, by the contract tests on the table of all reports, and with a
+    threshold one off, which must fail.
 
-    Accuracy
-    --------
-    Variance of an unbiased share near 0: ``e^(epsilon/2) / ((e^(epsilon/2) - 1)^2 n)``.
+    **Accuracy.** Variance of an unbiased share near 0: ``e^(epsilon/2) / ((e^(epsilon/2) - 1)^2
+    n)``.
 
-    Cost
-    ----
-    ceil(k / 8) bytes per report; O(k) to randomize and tally one, 64 bits at a time.
+    **Cost.** ceil(k / 8) bytes per report; O(k) to randomize and tally one, 64 bits at a time.
 
     Source: Erlingsson et al. 2014 (RAPPOR), Wang et al. 2017 (SUE).
 
@@ -168,14 +165,13 @@ class OptimizedUnaryEncoding(UnaryEncoding):
 
     Parameters and cost are those of :class:`UnaryEncoding`.
 
-    Privacy
-    -------
-    As for :class:`UnaryEncoding`; with p = 1/2 the worst ratio is ``(1 - q) / q``, and q is the
-    smallest multiple of 2^-64 for which it is at most a rational lower bound of ``e^epsilon``.
+    Notes
+    -----
+    **Privacy.** As for :class:`UnaryEncoding`; with p = 1/2 the worst ratio is ``(1 - q) / q``, and
+    q is the smallest multiple of 2^-64 for which it is at most a rational lower bound of
+    ``e^epsilon``.
 
-    Accuracy
-    --------
-    Variance of an unbiased share near 0: ``4 e^epsilon / ((e^epsilon - 1)^2 n)``.
+    **Accuracy.** Variance of an unbiased share near 0: ``4 e^epsilon / ((e^epsilon - 1)^2 n)``.
 
     Source: Wang et al. 2017 (OUE); Fang et al. 2023, section II-A.
 

@@ -70,29 +70,24 @@ class GeneralWave(Randomizer[CountTally]):
         Half of the bottom side as a part of the domain's length, in [0, 1]. Default: the square
         wave's mutual-information rule. For a trapezoid only.
 
-    Privacy
-    -------
-    Every probability is an integer over 2^64 (over the number of outside points), so the worst
-    ratio is a fraction. The table is computed from a rational lower bound of ``e^epsilon`` and
-    rounded down; then its largest entries are lowered until none exceeds that bound times the
-    smallest entry or the probability of an outside point. Checked by :meth:`certificate`, by the
-    tests on the table of all ratios, and with an entry one above its limit, which must fail.
-
-    Accuracy
-    --------
-    Two values at distance D give reports at Wasserstein distance :attr:`separation` times D. It
-    is ``1 - (2 b + 1) q`` in the limit of a fine grid, with ``q = 1 / (1 + 2 b + (e^epsilon - 1)
-    b (1 + ratio))``, so it grows with the ratio: the square wave is the best, and the only reason
-    to use another is to compare with it.
-
-    Cost
-    ----
-    ceil(log2(outputs) / 8) bytes per report; one search in the table to randomize one; O(outputs
-    log outputs) per product with the channel; simulation in O(points * window) or O(people),
-    whichever is less.
-
     Notes
     -----
+    **Privacy.** Every probability is an integer over 2^64 (over the number of outside points), so
+    the worst ratio is a fraction. The table is computed from a rational lower bound of
+    ``e^epsilon`` and rounded down; then its largest entries are lowered until none exceeds that
+    bound times the smallest entry or the probability of an outside point. Checked by
+    :meth:`certificate`, by the tests on the table of all ratios, and with an entry one above its
+    limit, which must fail.
+
+    **Accuracy.** Two values at distance D give reports at Wasserstein distance :attr:`separation`
+    times D. It is ``1 - (2 b + 1) q`` in the limit of a fine grid, with ``q = 1 / (1 + 2 b +
+    (e^epsilon - 1) b (1 + ratio))``, so it grows with the ratio: the square wave is the best, and
+    the only reason to use another is to compare with it.
+
+    **Cost.** ceil(log2(outputs) / 8) bytes per report; one search in the table to randomize one;
+    O(outputs log outputs) per product with the channel; simulation in O(points * window) or
+    O(people), whichever is less.
+
     With h = ``floor(b points)`` the window has 2 h + 1 points and the trapezoid's bottom side
     spans their cells; its height is taken at their centers, so the peak of a triangle is 1. With
     ratio 1 this is :class:`lapwing.randomizers.numerical.square_wave.SquareWave` of the same width,

@@ -71,16 +71,15 @@ class SignedHadamard(TwoLevel):
     epsilon : int, float, str or Fraction
         In (0, 24], nats.
 
-    Accuracy
-    --------
-    With s the sum over reports of bit times Hadamard entry, the difference of the two cells'
-    shares is estimated by ``s (e^epsilon + 1) / ((e^epsilon - 1) n)`` without bias, with variance
-    ``(((e^epsilon + 1) / (e^epsilon - 1))^2 - difference^2) / n``, whatever the number of cells.
+    Notes
+    -----
+    **Accuracy.** With s the sum over reports of bit times Hadamard entry, the difference of the two
+    cells' shares is estimated by ``s (e^epsilon + 1) / ((e^epsilon - 1) n)`` without bias, with
+    variance ``(((e^epsilon + 1) / (e^epsilon - 1))^2 - difference^2) / n``, whatever the number of
+    cells.
 
-    Cost
-    ----
-    ceil(log2(2 K) / 8) bytes per report; O(1) to randomize and to tally one; O(K log K) to
-    simulate any number of people.
+    **Cost.** ceil(log2(2 K) / 8) bytes per report; O(1) to randomize and to tally one; O(K log K)
+    to simulate any number of people.
 
     Source: Kulkarni et al. 2019 (HRR); Li et al. 2020, section 4.2.
     """
@@ -138,25 +137,21 @@ class HaarHadamard(Mixture[CountTally]):
     epsilon : int, float, str or Fraction
         In (0, 24], nats.
 
-    Privacy
-    -------
-    Two-level: given the level, a report is a row and a sign, and each value has one sign in each
-    row. So the worst ratio is ``T / (2^64 - T)`` exactly, the same at every level; T is the
-    largest integer for which it is at most a rational lower bound of ``e^epsilon``. The level
-    does not depend on the value. Checked by :meth:`certificate` and in
+    Notes
+    -----
+    **Privacy.** Two-level: given the level, a report is a row and a sign, and each value has one
+    sign in each row. So the worst ratio is ``T / (2^64 - T)`` exactly, the same at every level; T
+    is the largest integer for which it is at most a rational lower bound of ``e^epsilon``. The
+    level does not depend on the value. Checked by :meth:`certificate` and in
     `tests/randomizers/numerical/test_haar_hadamard.py` by enumeration.
 
-    Accuracy
-    --------
-    The coefficient a_jk, divided by ``2^(j/2)``, is the difference of the shares of two halves;
-    its unbiased estimate has variance ``(((e^epsilon + 1) / (e^epsilon - 1))^2 - difference^2) /
-    n_j`` with n_j the people of the level, about n / log2(size).
+    **Accuracy.** The coefficient a_jk, divided by ``2^(j/2)``, is the difference of the shares of
+    two halves; its unbiased estimate has variance ``(((e^epsilon + 1) / (e^epsilon - 1))^2 -
+    difference^2) / n_j`` with n_j the people of the level, about n / log2(size).
 
-    Cost
-    ----
-    One byte for the level and ceil(log2(size) / 8) for the row and the bit; O(1) to randomize and
-    to tally one report; O(size log size) to simulate any number of people and per product of the
-    channel.
+    **Cost.** One byte for the level and ceil(log2(size) / 8) for the row and the bit; O(1) to
+    randomize and to tally one report; O(size log size) to simulate any number of people and per
+    product of the channel.
 
     Source: Kulkarni et al. 2019; Li et al. 2020, section 4.2 (HaarHRR). Differs: branching is
     two (the paper's experiments speak of four, which a Haar tree cannot have); any size.

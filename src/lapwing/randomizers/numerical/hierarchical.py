@@ -57,11 +57,11 @@ def binned(
     RandomizedResponse or OptimizedUnaryEncoding
         See :func:`least_variance_randomizer`.
 
-    Accuracy
-    --------
-    Noise grows and the bias of wide bins falls with their number, and no number is good for all
-    columns; here to be compared with. It is best by far where the bins happen to meet the edges
-    of the data.
+    Notes
+    -----
+    **Accuracy.** Noise grows and the bias of wide bins falls with their number, and no number is
+    good for all columns; here to be compared with. It is best by far where the bins happen to meet
+    the edges of the data.
 
     Source: Li et al. 2020, section 4.1; Wang et al. 2017. Differs: unary encoding stands for
     local hashing, which has the same variance.
@@ -115,25 +115,22 @@ class Hierarchical(Mixture[CountTally]):
     branching : int
         At least 2: children of a node. From the size of the domain on, the tree is one level.
 
-    Privacy
-    -------
-    The level does not depend on the value, and each level is randomized with the whole epsilon,
-    by randomized response or by optimized unary encoding (:func:`least_variance_randomizer`); the
-    worst ratio is that of the worst level. Checked by :meth:`certificate` and in
-    `tests/randomizers/numerical/test_hierarchical.py` on the exact laws of all levels.
+    Notes
+    -----
+    **Privacy.** The level does not depend on the value, and each level is randomized with the whole
+    epsilon, by randomized response or by optimized unary encoding
+    (:func:`least_variance_randomizer`); the worst ratio is that of the worst level. Checked by
+    :meth:`certificate` and in `tests/randomizers/numerical/test_hierarchical.py` on the exact laws
+    of all levels.
 
-    Accuracy
-    --------
-    A rare node has variance ``4 e^epsilon h / ((e^epsilon - 1)^2 n)`` or less, with h levels:
-    people are split, so each level has 1 / h of them. A range is the sum of at most
-    ``2 (branching - 1) h`` nodes;
-    :class:`lapwing.decoders.structured.tree_consistency.TreeConsistency` takes what the levels know
-    about each other. Giving every level all people and epsilon / h instead is worse: for small
-    epsilon by a factor of about h.
+    **Accuracy.** A rare node has variance ``4 e^epsilon h / ((e^epsilon - 1)^2 n)`` or less, with h
+    levels: people are split, so each level has 1 / h of them. A range is the sum of at most ``2
+    (branching - 1) h`` nodes; :class:`lapwing.decoders.structured.tree_consistency.TreeConsistency`
+    takes what the levels know about each other. Giving every level all people and epsilon / h
+    instead is worse: for small epsilon by a factor of about h.
 
-    Cost
-    ----
-    One byte for the level, then as the widest level: ceil(size / 8) bytes where it is unary.
+    **Cost.** One byte for the level, then as the widest level: ceil(size / 8) bytes where it is
+    unary.
 
     Source: Li et al. 2020, section 4.2 (HH), after Hay et al. 2010 and Kulkarni et al. 2019.
     Differs: sizes that are no power of the branching; unary encoding in place of local

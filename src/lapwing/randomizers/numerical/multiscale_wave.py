@@ -135,15 +135,13 @@ class MultiscaleWave(Mixture[CountTally]):
         :func:`default_mixture`, which the document then spells out, so that a survey outlives a
         better table.
 
-    Accuracy
-    --------
-    See the tables of `benchmarks/accuracy`: against one square wave it halves the error on
-    columns with atoms and is no worse on smooth ones.
+    Notes
+    -----
+    **Accuracy.** See the tables of `benchmarks/accuracy`: against one square wave it halves the
+    error on columns with atoms and is no worse on smooth ones.
 
-    Cost
-    ----
-    One byte more than the widest component: with the default mixture 3 bytes per report of up to
-    256 symbols, 4 of up to 4096, 5 beyond.
+    **Cost.** One byte more than the widest component: with the default mixture 3 bytes per report
+    of up to 256 symbols, 4 of up to 4096, 5 beyond.
 
     Source: own design; see `docs/methods.md`.
 

@@ -48,15 +48,13 @@ class Piecewise(TwoLevel):
     epsilon : int, float, str or Fraction
         In (0, 24], nats.
 
-    Accuracy
-    --------
-    Unbiased. On a fine grid and with values on [-1, 1] a report of v has variance
+    Notes
+    -----
+    **Accuracy.** Unbiased. On a fine grid and with values on [-1, 1] a report of v has variance
     ``v^2 / (c - 1) + (c + 3) / (3 (c - 1)^2)`` with ``c = e^(epsilon/2)``: less than stochastic
     rounding's for large epsilon, more for small.
 
-    Cost
-    ----
-    ceil(log2(outputs) / 8) bytes per report; O(1) to randomize and tally one.
+    **Cost.** ceil(log2(outputs) / 8) bytes per report; O(1) to randomize and tally one.
 
     Source: Wang et al. 2019 (piecewise mechanism); Li et al. 2020, section 2.2. Differs: on a
     grid, with the window rounded to whole points; unbiased for any window, because the rescaling

@@ -171,29 +171,23 @@ class SignedSubsetSelection(Randomizer[CountTally]):
         Coordinates in a set, in 1..d. Default: :func:`optimal_members`. Size 1 is generalized
         randomized response on the ``2 d`` symbols.
 
-    Privacy
-    -------
-    Two-level. The near sets, with the own coordinate under the own sign, number
-    ``A = C(d-1, m-1) 2^(m-1)``. All others have one and the same probability, of two kinds: A
-    with the other sign and ``A 2 (d-m) / m`` without the own coordinate. A report is near with
-    probability ``T / 2^64``; otherwise an exactly uniform number below ``2d - m`` chooses the
-    kind (m of them stand for the other sign), and the rest of the set and its signs are uniform
-    within each kind. So the worst ratio is ``T (2d - m) / ((2^64 - T) m)``, and T is the largest
-    integer for which it is at most a rational lower bound of ``e^epsilon``. Checked by
-    :meth:`certificate`, on the table of all sets, and with T + 1, which must fail.
-
-    Accuracy
-    --------
-    Unbiased differences (share at plus less share at minus) have variances that sum to
-    :func:`summed_variance` over the number of reports.
-
-    Cost
-    ----
-    ceil(d / 8) bytes of signs per report, and as many of presence unless all coordinates are in;
-    O(d) to randomize and tally one, 64 bits at a time, and O(sqrt(d)) single draws.
-
     Notes
     -----
+    **Privacy.** Two-level. The near sets, with the own coordinate under the own sign, number ``A =
+    C(d-1, m-1) 2^(m-1)``. All others have one and the same probability, of two kinds: A with the
+    other sign and ``A 2 (d-m) / m`` without the own coordinate. A report is near with probability
+    ``T / 2^64``; otherwise an exactly uniform number below ``2d - m`` chooses the kind (m of them
+    stand for the other sign), and the rest of the set and its signs are uniform within each kind.
+    So the worst ratio is ``T (2d - m) / ((2^64 - T) m)``, and T is the largest integer for which it
+    is at most a rational lower bound of ``e^epsilon``. Checked by :meth:`certificate`, on the table
+    of all sets, and with T + 1, which must fail.
+
+    **Accuracy.** Unbiased differences (share at plus less share at minus) have variances that sum
+    to :func:`summed_variance` over the number of reports.
+
+    **Cost.** ceil(d / 8) bytes of signs per report, and as many of presence unless all coordinates
+    are in; O(d) to randomize and tally one, 64 bits at a time, and O(sqrt(d)) single draws.
+
     A report is a plane of bits "present" (left out when all coordinates are in every set), then a
     plane of bits "minus"; coordinate k is bit ``k % 8`` of byte ``k // 8``. Bits that stand for
     nothing are 0. The tally counts symbols: ``2k`` in 2k, plus of coordinate k.

@@ -123,19 +123,15 @@ class SquareWave(TwoLevel):
         Default: the symbols of the domain. The analyst may decode a fine grid at any divisor:
         ``survey.decode(tally, bins=...)``.
 
-    Accuracy
-    --------
-    No closed form; see `docs/paper-square-wave.md` and the benchmarks. Separates outputs of two
-    values at distance D by ``(1 - (2 b + 1) q) D`` in Wasserstein distance, the most of all wave
-    shapes.
-
-    Cost
-    ----
-    ceil(log2(outputs) / 8) bytes per report (2 at 1024 bins); O(1) to randomize and tally one;
-    O(outputs) per product with the channel (O(outputs log outputs) on a circle).
-
     Notes
     -----
+    **Accuracy.** No closed form; see `docs/paper-square-wave.md` and the benchmarks. Separates
+    outputs of two values at distance D by ``(1 - (2 b + 1) q) D`` in Wasserstein distance, the most
+    of all wave shapes.
+
+    **Cost.** ceil(log2(outputs) / 8) bytes per report (2 at 1024 bins); O(1) to randomize and tally
+    one; O(outputs) per product with the channel (O(outputs log outputs) on a circle).
+
     The grid is the paper's "bucketize before randomize"; no continuous number leaves a device,
     because the low bits of a float give away the value. As the grid gets finer, the law of the
     report tends to the continuous wave's.

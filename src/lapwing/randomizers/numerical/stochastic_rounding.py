@@ -54,22 +54,18 @@ class StochasticRounding(Randomizer[CountTally]):
     epsilon : int, float, str or Fraction
         In (0, 24], nats.
 
-    Privacy
-    -------
-    The upper end is reported with probability ``T_x / 2^64``, with integers T_x that rise evenly
-    from ``2^64 - T`` at the first symbol to T at the last. T is the largest integer for which
-    ``T / (2^64 - T)`` is at most a rational lower bound of ``e^epsilon``; this is the worst ratio
-    of both reports. Checked by :meth:`certificate`, by the tests on the table of all ratios, and
-    with T + 1, which must fail.
+    Notes
+    -----
+    **Privacy.** The upper end is reported with probability ``T_x / 2^64``, with integers T_x that
+    rise evenly from ``2^64 - T`` at the first symbol to T at the last. T is the largest integer for
+    which ``T / (2^64 - T)`` is at most a rational lower bound of ``e^epsilon``; this is the worst
+    ratio of both reports. Checked by :meth:`certificate`, by the tests on the table of all ratios,
+    and with T + 1, which must fail.
 
-    Accuracy
-    --------
-    Unbiased. With values on [-1, 1] a report of v has variance ``((e^epsilon + 1) / (e^epsilon -
-    1))^2 - v^2``. An interval's values are first moved to the middle of their bin.
+    **Accuracy.** Unbiased. With values on [-1, 1] a report of v has variance ``((e^epsilon + 1) /
+    (e^epsilon - 1))^2 - v^2``. An interval's values are first moved to the middle of their bin.
 
-    Cost
-    ----
-    1 byte per report; O(1) to randomize and tally one.
+    **Cost.** 1 byte per report; O(1) to randomize and tally one.
 
     Source: Duchi, Jordan and Wainwright 2018; Li et al. 2020, section 2.2. Differs: on a grid;
     the text's range [-1, 1] runs from the first grid point to the last.

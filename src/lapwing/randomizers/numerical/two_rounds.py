@@ -91,10 +91,10 @@ def mean_and_variance(
     rng : RandomSource, optional
         Default: :func:`lapwing.privacy.sampling.randomness.secure`.
 
-    Accuracy
-    --------
-    The mean has half of the reports. The variance is unbiased but for the square of the error of
-    the mean that was sent back, which it contains, and half a bin of the second grid.
+    Notes
+    -----
+    **Accuracy.** The mean has half of the reports. The variance is unbiased but for the square of
+    the error of the mean that was sent back, which it contains, and half a bin of the second grid.
 
     Source: Li et al. 2020, section 6.3. Differs: the text leaves open how squared deviations are
     brought into the range of the mechanism; here by the public bounds of

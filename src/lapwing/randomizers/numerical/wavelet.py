@@ -190,25 +190,20 @@ class Wavelet(Mixture[CountTally]):
     allocation : {"optimal", "uniform"}
         Of the people to the levels, :func:`allocation_shares`.
 
-    Privacy
-    -------
-    The level is a public coin and each level's report is epsilon-private by itself, so the whole
-    is: see :class:`~lapwing.randomizers.mixture.Mixture` and
-    :class:`~lapwing.randomizers.numerical.signed_subset_selection.SignedSubsetSelection`.
-
-    Accuracy
-    --------
-    The expected Wasserstein-1 distance of the unclipped estimate is at most :func:`error_bound`.
-    For ``epsilon <= ln 3`` a report has the law of one-bit Hadamard response at each level.
-
-    Cost
-    ----
-    With d = 2^(levels - 1), ``1 + ceil(d / 8)`` bytes per report for ``epsilon <= ln 3`` and
-    ``1 + 2 ceil(d / 8)`` above. A million people at 10 levels take 0.4 s of one core to randomize
-    and tally at epsilon 1 and 1 s above ln 3, or 0.06 s to simulate.
-
     Notes
     -----
+    **Privacy.** The level is a public coin and each level's report is epsilon-private by itself, so
+    the whole is: see :class:`~lapwing.randomizers.mixture.Mixture` and
+    :class:`~lapwing.randomizers.numerical.signed_subset_selection.SignedSubsetSelection`.
+
+    **Accuracy.** The expected Wasserstein-1 distance of the unclipped estimate is at most
+    :func:`error_bound`. For ``epsilon <= ln 3`` a report has the law of one-bit Hadamard response
+    at each level.
+
+    **Cost.** With d = 2^(levels - 1), ``1 + ceil(d / 8)`` bytes per report for ``epsilon <= ln 3``
+    and ``1 + 2 ceil(d / 8)`` above. A million people at 10 levels take 0.4 s of one core to
+    randomize and tally at epsilon 1 and 1 s above ln 3, or 0.06 s to simulate.
+
     Source: Zhao et al. 2026, algorithm 1, sections 4 and 5. Differs: each device draws its level,
     so the levels' numbers of people are multinomial about n_j (:func:`allocate`); level 0 is
     there (the loop of section 4.7 drops it); a value at the upper end is in the last cell.
