@@ -51,6 +51,12 @@ def test_every_row_stands_exactly_once_on_the_page_of_its_paper() -> None:
     assert len(ROWS) == 226
 
 
+def test_the_overview_lists_each_paper_once_with_its_number_of_rows() -> None:
+    listed = re.findall(r"^\| \[[^]]+\]\((paper-\S+\.md)\)[^|]*\| (\w\w), (\d+) \|", OVERVIEW, re.M)
+    assert len(listed) == len(ROWS_PER_PAPER)
+    assert {page: (paper, int(count)) for page, paper, count in listed} == ROWS_PER_PAPER
+
+
 @each("row", ROWS.values(), ids=lambda row: row[0])
 def test_every_status_is_one_of_two(row: list[str]) -> None:
     if row[4] != NOT_BUILT:

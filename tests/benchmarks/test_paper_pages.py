@@ -95,3 +95,10 @@ def test_where_all_is_on_stand_ins_no_row_says_so(every: list[Judged]) -> None:
 def test_a_misspelled_mark_is_refused(every: list[Judged], mark: str, refused: str) -> None:
     with pytest.raises(ValueError, match=refused):
         paper_pages.with_sentences(mark, every)
+
+
+@pytest.mark.parametrize("mark", ["<!-- paper: made -->", "<!-- sentences: made, holds -->"])
+def test_a_page_that_says_the_same_twice_is_refused(every: list[Judged], mark: str) -> None:
+    doubled = PAGE.replace(mark, f"{mark}<!-- end -->\n{mark}")
+    with pytest.raises(ValueError, match=f"has {mark} twice"):
+        paper_pages.with_sentences(doubled, every)

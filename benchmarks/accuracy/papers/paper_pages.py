@@ -3,7 +3,7 @@
 ``<!-- paper: square_wave -->`` up to ``<!-- end -->`` holds how many sentences the paper has, by
 verdict. ``<!-- sentences: square_wave, holds -->`` up to ``<!-- end of sentences -->`` is the table
 of those that hold; with ``others`` in place of ``holds`` it is that of the rest, with the numbers
-behind each verdict. Papers are named by the folders of their scripts.
+behind each verdict. Papers are named by the folders of their scripts. A mark is on a page once.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ _COUNT = re.compile(r"(<!-- paper: (\w+) -->).*?(<!-- end -->)")
 _TABLE = re.compile(
     r"(<!-- sentences: (\w+), (\w+) -->\n).*?(<!-- end of sentences -->)", re.DOTALL
 )
+_MARK = re.compile(r"<!-- (?:paper|sentences): [^>]+ -->")
 _REFERS = re.compile(
     r"^(There|It|In its|Especially)\b|\b(there|addresses it|they also|its relative)\b"
     r"|\bit (is followed|is generally followed|performs|significantly)\b"
@@ -36,8 +37,11 @@ def with_sentences(text: str, every: Sequence[Judged]) -> str:
     Raises
     ------
     ValueError
-        If a mark names no paper, or no part of its sentences.
+        If a mark names no paper, or no part of its sentences, or is on the page twice.
     """
+    marks = _MARK.findall(text)
+    if twice := sorted({mark for mark in marks if marks.count(mark) > 1}):
+        raise ValueError(f"a page has {twice[0]} twice, so it would say the same twice")
 
     def counted(mark: re.Match[str]) -> str:
         verdicts = [sentence.verdict for sentence in sentences(_claims(mark[2], every))]
