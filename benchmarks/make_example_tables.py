@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from benchmarks.accuracy.series.made_up import taxi_months
 from benchmarks.datasets import load
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "data"
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "data"  # links into the package
 TAXI_FILE = "nyc_taxi_pickup_minutes.csv"
 INCOME_FILE = "acs_income_2019.csv"
 TAXI_2020_FILE = "nyc_taxi_pickup_minutes_2020.csv"

@@ -36,7 +36,7 @@ FLOORS = (
     "randomizers results",
     "protocol",
     "privacy",
-    "documents linear",
+    "datasets documents linear",
     "errors",
 )
 """The folders of the package, and its files that stand in none, from the top to the ground.

@@ -22,8 +22,8 @@ from lapwing.public_names import KNOWN_AS, RENAMED
 from tests.rows import each
 
 NAMESPACES = [
-    "client", "decoders", "distances", "engines", "errors", "mechanisms", "plugins", "privacy",
-    "randomizers", "shuffle", "tallies", "testing",
+    "client", "datasets", "decoders", "distances", "engines", "errors", "mechanisms", "plugins",
+    "privacy", "randomizers", "shuffle", "tallies", "testing",
 ]  # fmt: skip
 """Modules among the public names."""
 

@@ -1,4 +1,5 @@
 from . import client as client
+from . import datasets as datasets
 from . import decoders as decoders
 from . import distances as distances
 from . import engines as engines

@@ -1,0 +1,287 @@
+"""The tables that the package ships, each with its source and its terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import ArgumentError
+
+TABLES = Path(__file__).parent / "tables"
+"""The folder of the count tables."""
+
+_TAXI_SOURCE = (
+    "Trip records of the New York City Taxi and Limousine Commission, from the monthly samples in "
+    "great-expectations/great_expectations at ce78204d6d659caf676ccdcaec0a3184bb95445f"
+)
+_TAXI_TERMS = "Records published for public use. The samples are under the Apache License 2.0."
+
+
+@dataclass(frozen=True, eq=False)
+class CountTable:
+    """Distinct values of a real column, and how many rows have each.
+
+    Parameters
+    ----------
+    name : str
+        Of the column, with its unit.
+    numbers : array of int64
+        The distinct values, in increasing order.
+    counts : array of int64
+        How many people or trips have each value.
+    source : str
+        Where the column comes from.
+    terms : str
+        The license or the terms of use.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> hours = lw.datasets.load_hours()
+    >>> print(f"{hours.total:,} people: {hours.name}")
+    48,842 people: hours of work a week
+    >>> hours.values().mean().round(2)
+    np.float64(40.42)
+    """
+
+    name: str
+    """The name of the column, with its unit."""
+    numbers: NDArray[np.int64]
+    """The distinct values, in increasing order."""
+    counts: NDArray[np.int64]
+    """How many people or trips have each value."""
+    source: str
+    """Where the column comes from."""
+    terms: str
+    """The license or the terms of use."""
+
+    @property
+    def total(self) -> int:
+        """How many people or trips are counted."""
+        return int(self.counts.sum())
+
+    def values(self) -> NDArray[np.int64]:
+        """Return the column: each value as often as it was counted, in increasing order.
+
+        Returns
+        -------
+        array of int64
+            One value for each person or trip.
+        """
+        return np.repeat(self.numbers, self.counts)
+
+    def __repr__(self) -> str:
+        return f"CountTable({self.name!r}, {self.total:,} counted, {self.numbers.size:,} values)"
+
+
+@dataclass(frozen=True, eq=False)
+class MonthTable:
+    """Histograms of a real column, one for each month.
+
+    Parameters
+    ----------
+    name : str
+        Of the column.
+    months : tuple of str
+        As "2018-01", in order.
+    counts : array of int64, months by bins
+        How many trips began in each of equal bins of the day.
+    source : str
+        Where the column comes from.
+    terms : str
+        The license or the terms of use.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> taxi = lw.datasets.load_taxi_months()
+    >>> taxi.months[0], taxi.months[-1], taxi.counts.shape
+    ('2018-01', '2020-12', (36, 64))
+    """
+
+    name: str
+    """The name of the column."""
+    months: tuple[str, ...]
+    """The months, as "2018-01", in order."""
+    counts: NDArray[np.int64]
+    """How many trips began in each bin of the day, a row for each month."""
+    source: str
+    """Where the column comes from."""
+    terms: str
+    """The license or the terms of use."""
+
+    def __repr__(self) -> str:
+        return f"MonthTable({self.name!r}, {self.months[0]} to {self.months[-1]})"
+
+
+def load_taxi(
+    period: Literal["before-pandemic", "pandemic"] = "before-pandemic", *, unit: str = "second"
+) -> CountTable:
+    """Return when trips by yellow taxi began in New York City, as times of day.
+
+    Parameters
+    ----------
+    period : {"before-pandemic", "pandemic"}, default "before-pandemic"
+        260,000 trips from 2018-01 to 2020-02, or 100,000 trips from 2020-03 to 2020-12. There are
+        10,000 trips of each month.
+    unit : {"second", "minute"}, default "second"
+        Of the values. Seconds since midnight are what ``Interval(unit="time-of-day")`` reads. The
+        table knows whole minutes.
+
+    Returns
+    -------
+    CountTable
+        Local times from 0 on. They lie on a circle: 23:59 is next to 00:00.
+
+    Raises
+    ------
+    ArgumentError
+        For another period or unit.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> lw.datasets.load_taxi()
+    CountTable('pick-up time, seconds since midnight', 260,000 counted, 1,440 values)
+    """
+    files = {
+        "before-pandemic": "nyc_taxi_pickup_minutes",
+        "pandemic": "nyc_taxi_pickup_minutes_2020",
+    }
+    if period not in files:
+        raise ArgumentError(f"period must be one of {', '.join(files)}, got {period!r}")
+    name, factor = "pick-up time", _factor(unit)
+    return _read(files[period], name, _TAXI_SOURCE, _TAXI_TERMS, unit=unit, factor=factor)
+
+
+def load_taxi_months() -> MonthTable:
+    """Return when taxi trips began in each of 36 months, by 64 equal bins of the day.
+
+    Returns
+    -------
+    MonthTable
+        10,000 trips of each month from 2018-01 to 2020-12.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> int(lw.datasets.load_taxi_months().counts.sum())
+    360000
+    """
+    _, *lines = (TABLES / "nyc_taxi_months.csv").read_text("ascii").splitlines()
+    rows = [line.split(",") for line in lines]
+    counts = np.array([row[1:] for row in rows], dtype=np.int64)
+    months = tuple(row[0] for row in rows)
+    return MonthTable("pick-up time", months, _frozen(counts), _TAXI_SOURCE, _TAXI_TERMS)
+
+
+def load_income() -> CountTable:
+    """Return the yearly incomes of 29,144 people in the United States in 2019.
+
+    Returns
+    -------
+    CountTable
+        Whole US dollars from 0 to 524,287; 12 % are 0. The people live in chosen areas, so they
+        are no sample of the nation.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> lw.datasets.load_income()
+    CountTable('income, US dollars a year', 29,144 counted, 2,979 values)
+    """
+    return _read(
+        "acs_income_2019",
+        "income, US dollars a year",
+        "American Community Survey 2019, public-use microdata of the US Census Bureau, from the "
+        "Diverse Community Data Excerpts of NIST",
+        "Works of the United States government: public use, no copyright in the United States.",
+    )
+
+
+def load_hours() -> CountTable:
+    """Return the weekly hours of work of 48,842 people in the United States in 1994.
+
+    Returns
+    -------
+    CountTable
+        Whole hours from 1 to 99; 46.7 % are 40.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> hours = lw.datasets.load_hours()
+    >>> int(hours.numbers[hours.counts.argmax()])
+    40
+    """
+    return _read(
+        "adult_hours_per_week",
+        "hours of work a week",
+        "Adult, UCI Machine Learning Repository (Becker and Kohavi, 1996), "
+        "https://doi.org/10.24432/C5XW20, from the US census",
+        "Creative Commons Attribution 4.0 (CC BY 4.0).",
+    )
+
+
+def load_departures(*, unit: str = "second") -> CountTable:
+    """Return when 224,591 flights left Houston's two airports in 2011, as times of day.
+
+    Parameters
+    ----------
+    unit : {"second", "minute"}, default "second"
+        Of the values, as in :func:`load_taxi`.
+
+    Returns
+    -------
+    CountTable
+        Local times from 0 on. They lie on a circle.
+
+    Raises
+    ------
+    ArgumentError
+        For another unit.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> lw.datasets.load_departures().total
+    224591
+    """
+    return _read(
+        "houston_departure_minutes",
+        "departure time",
+        "US Bureau of Transportation Statistics, from hadley/hflights at "
+        "72e02a200fc61adfc83c2885f45895ca98989cbe",
+        "Creative Commons Zero (CC0).",
+        unit=unit,
+        factor=_factor(unit),
+    )
+
+
+def _factor(unit: str) -> int:
+    """Return how many of a unit a minute has."""
+    factors = {"second": 60, "minute": 1}
+    if unit not in factors:
+        raise ArgumentError(f"unit must be one of {', '.join(factors)}, got {unit!r}")
+    return factors[unit]
+
+
+def _read(
+    file: str, name: str, source: str, terms: str, *, unit: str | None = None, factor: int = 1
+) -> CountTable:
+    _, *lines = (TABLES / f"{file}.csv").read_text("ascii").splitlines()
+    rows = np.array([line.split(",") for line in lines], dtype=np.int64)
+    rows = rows[rows[:, 1] > 0]
+    if unit is not None:
+        name = f"{name}, {unit}s since midnight"
+    return CountTable(name, _frozen(factor * rows[:, 0]), _frozen(rows[:, 1]), source, terms)
+
+
+def _frozen(array: NDArray[np.int64]) -> NDArray[np.int64]:
+    array = np.ascontiguousarray(array)
+    array.flags.writeable = False
+    return array
