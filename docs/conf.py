@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+import tomllib
+import zlib
+from importlib import import_module
 from pathlib import Path
 from types import BuiltinFunctionType
 from typing import Any
 
 from docutils import nodes
+from numpydoc.xref import DEFAULT_LINKS
 from sphinx.application import Sphinx
 from sphinx_gallery.sorting import FileNameSortKey
 
@@ -53,18 +57,40 @@ autodoc_preserve_defaults = True
 autodoc_class_signature = "mixed"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
-numpydoc_xref_param_type = False
-
-# Inventories of other projects are committed, so that a build needs no network.
-intersphinx_mapping = {
-    name: (address, str(FOLDER / "inventories" / f"{name}.inv"))
-    for name, address in {
-        "python": "https://docs.python.org/3",
-        "numpy": "https://numpy.org/doc/stable",
-        "scipy": "https://docs.scipy.org/doc/scipy",
-    }.items()
-    if (FOLDER / "inventories" / f"{name}.inv").exists()
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = {"optional", "default", "of", "or", "callable", "array_like", "positional"}
+numpydoc_xref_aliases = {
+    # Labels and terms of other projects, which the table of their pages does not have.
+    **{name: name for name, link in DEFAULT_LINKS.items() if link.startswith(":")},
+    "Decimal": "decimal.Decimal",
+    "Fraction": "fractions.Fraction",
+    "Path": "pathlib.Path",
+    **{name: f"lapwing.{name}" for name in lapwing.__all__ if name[0].isupper()},
+    **{
+        name: f"lapwing.{module}.{name}"
+        for module in ("results", "protocol", "planning", "privacy", "tallies", "client")
+        for name in dir(import_module(f"lapwing.{module}"))
+        if name[0].isupper() and name not in lapwing.__all__
+    },
 }
+
+
+def inventories(folder: Path) -> dict[str, tuple[str, str]]:
+    """Write an inventory for each project of `other_projects.toml`, and return where they are."""
+    folder.mkdir(parents=True, exist_ok=True)
+    mapping = {}
+    for name, pages in tomllib.loads((FOLDER / "other_projects.toml").read_text("utf-8")).items():
+        address = pages.pop("address")
+        head = f"# Sphinx inventory version 2\n# Project: {name}\n# Version:\n"
+        head += "# The remainder of this file is compressed using zlib.\n"
+        rows = "".join(f"{page} py:class 1 {where} -\n" for page, where in pages.items())
+        path = folder / f"{name}.inv"
+        path.write_bytes(head.encode() + zlib.compress(rows.encode()))
+        mapping[name] = (address, str(path))
+    return mapping
+
+
+intersphinx_mapping = inventories(ROOT / "build" / "inventories")
 
 bibtex_bibfiles = ["papers/references.bib"]
 bibtex_reference_style = "author_year"
