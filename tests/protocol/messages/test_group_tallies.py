@@ -17,9 +17,9 @@ from pyarrow import parquet
 import lapwing as lw
 from lapwing import Interval, Reports, SquareWave, Survey, seeded
 from lapwing.errors import ArgumentError, FormatError, MismatchError, ReportError, TallyError
-from lapwing.protocol.messages import group_table
+from lapwing.protocol.messages import group_labels, group_table
+from lapwing.protocol.messages.group_labels import MOST_GROUPS, clean_label, coded_rows
 from lapwing.protocol.messages.group_tallies import OTHER, GroupTallies, count_groups
-from lapwing.protocol.messages.joint_tally import MOST_GROUPS
 from tests.mistaken import mistaken
 
 SURVEY = Survey("age", SquareWave(Interval(0, 100, bins=16), 2))
@@ -284,6 +284,7 @@ def test_one_column_however_it_is_held() -> None:
     expected = SURVEY.tally(REPORTS, by=numbers, minimum=1).to_json()
     with pytest.raises(ArgumentError, match="whole numbers, dates"):  # as in every engine
         SURVEY.tally(REPORTS, by=np.array(numbers, np.float32), minimum=1)
+    numbers = [*numbers[:-4], -128, -100, 100, 127]  # the farthest apart of 8 bits
     for kind in (np.int8, np.int64):
         by = np.array(numbers, dtype=kind)
         names = [str(one) for one in by.tolist()]
@@ -292,7 +293,22 @@ def test_one_column_however_it_is_held() -> None:
             == SURVEY.tally(REPORTS, by=names, minimum=1).to_json()
         )
     far = np.array(numbers) * 10**15
-    assert len(SURVEY.tally(REPORTS, by=far, minimum=1)) == 7
+    assert len(SURVEY.tally(REPORTS, by=far, minimum=1)) == 11
+
+
+def test_too_many_labels_are_refused_before_the_rest_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[int] = []
+
+    def counted(label: Any) -> Any:
+        read.append(1)
+        return clean_label(label)
+
+    monkeypatch.setattr(group_labels, "clean_label", counted)
+    with pytest.raises(ArgumentError, match="at most 100,000 groups"):
+        coded_rows(np.arange(2 * MOST_GROUPS), columns=None)
+    assert len(read) == MOST_GROUPS + 1
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -30,9 +30,15 @@ from lapwing.engines.arrow.arrow_values import labels_of
 from lapwing.engines.arrow.inputs import without_causes
 from lapwing.engines.arrow.text_columns import without_views
 from lapwing.errors import ArgumentError, MismatchError, ReportError, TallyError
-from lapwing.protocol.messages.group_labels import Label, clean_label, compact, joined_codes
+from lapwing.protocol.messages.group_labels import (
+    MOST_GROUPS,
+    Label,
+    clean_label,
+    compact,
+    joined_codes,
+)
 from lapwing.protocol.messages.group_tallies import MINIMUM, GroupTallies, checked_counts
-from lapwing.protocol.messages.joint_tally import MOST_GROUPS, JointCounter, JointTally
+from lapwing.protocol.messages.joint_tally import JointCounter, JointTally
 from lapwing.protocol.messages.reports import Reports, pack_codes
 from lapwing.protocol.messages.tally import Tally
 from lapwing.survey.survey import Survey

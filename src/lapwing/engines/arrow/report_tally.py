@@ -48,7 +48,7 @@ from lapwing.errors import (
     ReportError,
     TornFileError,
 )
-from lapwing.protocol.messages.joint_tally import MOST_GROUPS
+from lapwing.protocol.messages.group_labels import MOST_GROUPS
 from lapwing.survey.survey import Survey
 
 Job = Callable[[], list[CountedRows]]

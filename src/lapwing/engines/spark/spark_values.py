@@ -62,7 +62,7 @@ from lapwing.protocol.domains.row_counts import RowCounts, warn_of_rows
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.protocol.messages.joint_tally import MOST_GROUPS, check_groups
+from lapwing.protocol.messages.group_labels import MOST_GROUPS, check_groups
 from lapwing.protocol.messages.tally import CountTally, Tally
 from lapwing.survey.survey import Survey
 

@@ -30,8 +30,8 @@ from lapwing.engines.arrow.value_jobs import segments_beside, symbol_counts
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.row_counts import RowCounts
-from lapwing.protocol.messages.group_labels import Label
-from lapwing.protocol.messages.joint_tally import JointTally, check_groups
+from lapwing.protocol.messages.group_labels import Label, check_groups
+from lapwing.protocol.messages.joint_tally import JointTally
 from lapwing.protocol.messages.reports import Reports, reports_per_block
 from lapwing.protocol.messages.tally import Tally, TallyLog
 from lapwing.survey.survey import Survey

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 from urllib.parse import quote, unquote
@@ -24,6 +24,21 @@ _NO_LABELS = (float, np.floating, Decimal)
 """Kinds of numbers that may have fractions, so they are no groups."""
 
 _SHORT_TABLE = 2**16
+
+MOST_GROUPS = 100_000
+"""More different labels than this are no groups: a name or a number of a person, say."""
+
+
+def check_groups(labels: Collection[Label] | int, most: int = MOST_GROUPS) -> None:
+    """Raise ArgumentError when there are more groups than anybody can look at.
+
+    Rows without a label are no group, and count for none.
+    """
+    if (labels if isinstance(labels, int) else len(labels) - (None in labels)) > most:
+        raise ArgumentError(
+            f"there must be at most {most:,} groups, these labels have more; group by something "
+            "coarser"
+        )
 
 
 def joined(columns: Sequence[str], labels: Sequence[str | None]) -> str | None:
@@ -189,7 +204,11 @@ def compact(numbers: Whole, size: int) -> tuple[Whole, Whole]:
 def _coded(labels: Any) -> tuple[list[Label], Whole]:
     distinct, numbers = _distinct(labels)
     names: dict[Label, int] = {}
-    renamed = np.array([names.setdefault(clean_label(one), len(names)) for one in distinct], int)
+    renamed = np.zeros(len(distinct), dtype=np.int64)
+    for place, one in enumerate(distinct):
+        renamed[place] = names.setdefault(clean_label(one), len(names))
+        if len(names) > MOST_GROUPS:  # before the others are read, of which there may be millions
+            check_groups(names)
     if len(names) < len(distinct):
         numbers = renamed[numbers]
     return list(names), numbers
@@ -206,7 +225,9 @@ def _distinct(labels: Any) -> tuple[list[Any], Whole]:
     if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu" and labels.size:
         low, high = int(labels.min()), int(labels.max())
         if high - low <= 4 * labels.size + _SHORT_TABLE:
-            shifted = (labels - labels.dtype.type(low)).astype(np.int64, copy=False)
+            # In 8 bits, 100 less -100 would be -56; of unsigned ones no difference is negative.
+            wide = labels.astype(np.int64) if labels.dtype.kind == "i" else labels
+            shifted = (wide - wide.dtype.type(low)).astype(np.int64, copy=False)
             used, numbers = compact(shifted, high - low + 1)
             return [low + one for one in used.tolist()], numbers
     # Of times in nanoseconds `tolist` makes numbers.

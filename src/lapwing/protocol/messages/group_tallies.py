@@ -30,6 +30,7 @@ from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.label_text import compared_text
 from lapwing.protocol.messages.group_labels import (
     Label,
+    check_groups,
     clean_label,
     coded_rows,
     columns_of,
@@ -48,7 +49,6 @@ from lapwing.protocol.messages.joint_tally import (
     JointTally,
     Tallier,
     TallyForm,
-    check_groups,
 )
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import LARGEST_COUNT, Tally

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
@@ -18,9 +18,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import ArgumentError, MismatchError, TallyError
+from lapwing.errors import MismatchError, TallyError
 from lapwing.linear.memoized import cached_property
-from lapwing.protocol.messages.group_labels import Label, clean_label
+from lapwing.protocol.messages.group_labels import MOST_GROUPS, Label, check_groups, clean_label
 from lapwing.protocol.messages.reports import Reports, unpack_codes
 from lapwing.protocol.messages.tally import LARGEST_COUNT, CountTally, Tally, TallyLog
 
@@ -29,9 +29,6 @@ Records = NDArray[np.uint8]
 
 _SHOWN = 20
 """Groups that one line names."""
-
-MOST_GROUPS = 100_000
-"""More different labels than this are no groups: a name or a number of a person, say."""
 
 _DENSE_CELLS = 2**24
 """Pairs of groups and cells, at most, of which all are stored while reports are counted."""
@@ -55,18 +52,6 @@ class Tallier(Protocol):
     def tally(self, reports: Reports) -> Any:
         """Return the exact counts of a batch."""
         ...
-
-
-def check_groups(labels: Collection[Label] | int, most: int = MOST_GROUPS) -> None:
-    """Raise ArgumentError when there are more groups than anybody can look at.
-
-    Rows without a label are no group, and count for none.
-    """
-    if (labels if isinstance(labels, int) else len(labels) - (None in labels)) > most:
-        raise ArgumentError(
-            f"there must be at most {most:,} groups, these labels have more; group by something "
-            "coarser"
-        )
 
 
 @dataclass(frozen=True)
