@@ -29,7 +29,7 @@ def block(language: str, page: str = README) -> str:
 def test_the_readme_is_read_in_a_few_minutes() -> None:
     """Beside the code, at 250 words a minute."""
     words = re.sub(r"^```.*?^```$|\]\(.*?\)", " ", README, flags=re.DOTALL | re.MULTILINE).split()
-    assert 200 < len(words) < 600
+    assert 200 < len(words) < 400 and 60 <= len(README.splitlines()) <= 80
 
 
 def test_what_is_shown_first_is_what_is_recommended() -> None:
@@ -48,9 +48,7 @@ def test_what_is_shown_first_is_what_is_recommended() -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder that looks like the checkout to the example, but may be written to."""
-    (tmp_path / "examples" / "data").mkdir(parents=True)
-    (tmp_path / "examples" / "data" / INCOMES.name).write_bytes(INCOMES.read_bytes())
+    """Return an empty folder, where the example writes."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     return tmp_path
@@ -72,19 +70,13 @@ def test_the_example_prints_what_the_readme_shows(
         assert re.fullmatch(r"one report: +[0-9a-f]{8}, of 4 bytes", lines[1])
         share = float(lines[2].split()[-1].rstrip("%"))
         assert abs(share - 65.7) < 8
-        low_decile, median, high_decile = (
-            float(number.replace(",", "")) for number in lines[3][17:].split()
-        )
-        assert low_decile < 6_000
-        assert abs(median - 30_000) < 9_000
-        assert abs(high_decile - 133_400) < 45_000
         low, high = (
-            float(number.replace(",", "")) for number in re.findall(r"[0-9,]+", lines[4][17:])
+            float(number.replace(",", "")) for number in re.findall(r"[0-9,]+", lines[3][17:])
         )
-        assert low < high <= 500_000
-        published = float(lines[5].split()[-1].replace(",", ""))
+        assert low < high and abs((low + high) / 2 - 30_000) < 9_000
+        published = float(lines[4].split()[-1].replace(",", ""))
         assert abs(published - 30_000) < 4_100  # a bin
-        assert lines[6].startswith("epsilon = 1, delta = 1e-06")
+        assert len(lines) == 5
     saved = lw.load(checkout / "income.json")
     assert isinstance(saved, lw.Release) and saved.domain.bins == 250  # type: ignore[attr-defined]
     check_picture(checkout / "income.png", "income.png")

@@ -62,10 +62,10 @@ class Wiener:
     seed : int
         Of these permutations; no privacy hangs on it, and the same tally gives the same answer.
     noise : "analytic", float or sequence of float
-        Pn = E|N|^2, with N the transform of the noise of ``counts / reports``: from the block's
+        Pn = ``E|N|^2``, with N the transform of the noise of ``counts / reports``: from the block's
         covariance; one number for all frequencies; or one number for each [size].
     signal : sequence of float, optional
-        Pf = |F|^2 [size], where it is known. For the method "direct".
+        Pf = ``|F|^2``, [size], where it is known. For the method "direct".
     keep_largest : int
         So many of the largest unbiased shares are not filtered.
     signed : bool
@@ -94,8 +94,8 @@ class Wiener:
 
     Where H is zero the reports hold nothing and the estimate is zero at that frequency.
 
-    Source: Fang et al. 2023, sections IV and V, algorithm 1, appendix C. Differs: the line "F(i)
-    <- |F(i-1)|^2 + correction" of algorithm 1 assigns Pf(i), as equation 22 needs; F_0 = 1 for
+    Source: Fang et al. 2023, sections IV and V, algorithm 1, appendix C. Differs: the line
+    ``F(i) <- |F(i-1)|^2 + correction`` of algorithm 1 assigns Pf(i), as equation 22 needs; F_0 = 1 for
     every randomizer; equation 20 takes generalized response for independent counts, which makes
     its noise ``1 - 1 / size`` of the true one.
 
