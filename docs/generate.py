@@ -19,6 +19,9 @@ from lapwing.cli.program import EXIT_CODES, app
 from lapwing.errors import LapwingError
 
 FOLDER = Path(__file__).parent
+sys.path[:0] = [str(FOLDER)]  # tests load this file from elsewhere
+
+from reference_pages import REFERENCE_PAGES  # noqa: E402
 
 OPENING = """\
 # Command line
@@ -142,7 +145,10 @@ def _names(errors: Iterable[type[BaseException]]) -> list[str]:
     for error in errors:
         names.append(error.__name__)
         if issubclass(error, LapwingError):
-            names += _names(error.__subclasses__())
+            # Other modules have subclasses of their own, where they are imported.
+            names += _names(
+                each for each in error.__subclasses__() if each.__module__ == error.__module__
+            )
     return names
 
 
@@ -187,7 +193,7 @@ def _table(headers: list[str], rows: list[list[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in cells)
 
 
-PAGES: dict[str, Callable[[], str]] = command_pages()
+PAGES: dict[str, Callable[[], str]] = {**command_pages(), **REFERENCE_PAGES}
 """Every generated page and what makes it."""
 
 
