@@ -1,0 +1,114 @@
+"""The rules of the style guide that a machine can see, and how often each file breaks them.
+
+``python -m tests.prose`` lists what breaks them, ``python -m tests.prose --write`` writes the
+allowlist, which may only shrink.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+ALLOWED = ROOT / "tests" / "prose_allowed.json"
+LONGEST = 25
+"""Words of a sentence."""
+
+AVOIDED = re.compile(
+    r"\b(told apart|anew|for ever|public coin|near sets?|knobs?|fakes|forged|odd weeks?"
+    r"|jumps and odd|asked sites?|normal noise|behind a release|found atoms?)\b|, too[,.]",
+    re.IGNORECASE,
+)
+SUBJECT = re.compile(r"^(Who|Whoever|Whatever) [a-z]|^What [a-z]+ [^?]*$")
+
+
+def broken(text: str) -> Iterator[tuple[str, str]]:
+    """Return each rule that a text breaks, with the sentence that breaks it."""
+    for sentence in sentences(text):
+        words = [word for word in sentence.split() if re.search(r"\w", word)]
+        if len(words) > LONGEST:
+            yield "long", sentence
+        if ";" in sentence:
+            yield "semicolon", sentence
+        if SUBJECT.search(sentence) and not sentence.endswith("?"):
+            yield "subject", sentence
+        for match in AVOIDED.finditer(sentence):
+            yield f"word {match[0].strip(' ,.').lower()}", sentence
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Return the sentences of Markdown or of a docstring, without code, tables and headings."""
+    text = re.sub(r"^ *(```|~~~).*?^ *(```|~~~) *$", "\n", text, flags=re.M | re.S)
+    text = re.sub(r"<!--.*?-->", " ", text, flags=re.S)
+    text = re.sub(r"^.*\n *(-{3,}|={3,}) *$", "\n", text, flags=re.M)  # sections of numpydoc
+    text = re.sub(r"^ *(\||#|>>>|\.\.\.|:::|\.\. ).*$", "\n", text, flags=re.M)
+    text = re.sub(r"^ *\S+ : .*$", "\n", text, flags=re.M)  # names and types of parameters
+    text = re.sub(r"``.*?``|`[^`]*`", "code", text, flags=re.S)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"^ *([-*]|\d+\.) ", "\n\n", text, flags=re.M)
+    for paragraph in re.split(r"\n\s*\n", text):
+        words = " ".join(paragraph.split())
+        yield from filter(None, re.split(r"(?<=[.!?:])\s+(?=[A-Z\"(*])", words))
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Return each file of prose, with its prose: pages, and docstrings and messages of a module."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]
+    for page in [*pages, *sorted((ROOT / "docs").rglob("*.md"))]:
+        yield page.relative_to(ROOT).as_posix(), page.read_text("utf-8")
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        yield path.relative_to(ROOT).as_posix(), "\n\n".join([*docstrings(tree), *messages(tree)])
+
+
+def docstrings(tree: ast.Module) -> Iterator[str]:
+    """Return the docstrings of what does not begin with an underscore."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            public = isinstance(node, ast.Module) or not node.name.startswith("_")
+            if public and (text := ast.get_docstring(node)):
+                yield text
+
+
+def messages(tree: ast.Module) -> Iterator[str]:
+    """Return the texts of the errors that a module raises; what is filled in is one word."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            for part in node.exc.args:
+                if isinstance(part, ast.JoinedStr):
+                    yield "".join(
+                        str(piece.value) if isinstance(piece, ast.Constant) else "x"
+                        for piece in part.values
+                    )
+                elif isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    yield part.value
+
+
+def counts() -> dict[str, dict[str, int]]:
+    """Return how often each file breaks each rule; files without a fault are left out."""
+    return {
+        name: dict(sorted(found.items()))
+        for name, text in texts()
+        if (found := Counter(rule for rule, _ in broken(text)))
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """List the faults of all files, or of those named; or write the allowlist."""
+    if arguments == ["--write"]:
+        ALLOWED.write_text(json.dumps(counts(), indent=0, sort_keys=True) + "\n", "utf-8")
+        return 0
+    for name, text in texts():
+        if not arguments or any(word in name for word in arguments):
+            for rule, sentence in broken(text):
+                print(f"{name}: {rule}: {sentence}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

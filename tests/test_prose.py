@@ -1,0 +1,52 @@
+"""Sentences keep the rules of the style guide; files that do not yet may only get better."""
+
+from __future__ import annotations
+
+import json
+
+from tests.prose import ALLOWED, LONGEST, broken, counts, messages, sentences
+
+
+def test_no_file_breaks_a_rule_more_often_than_the_list_allows() -> None:
+    allowed, now = json.loads(ALLOWED.read_text("utf-8")), counts()
+    worse = {
+        f"{name}, {rule}: {number} where {allowed.get(name, {}).get(rule, 0)} are allowed"
+        for name, rules in now.items()
+        for rule, number in rules.items()
+        if number > allowed.get(name, {}).get(rule, 0)
+    }
+    assert not worse, f"see `python -m tests.prose FILE`: {sorted(worse)}"
+
+
+def test_the_list_allows_no_more_than_there_is() -> None:
+    allowed, now = json.loads(ALLOWED.read_text("utf-8")), counts()
+    better = sorted(
+        name
+        for name, rules in allowed.items()
+        if any(number > now.get(name, {}).get(rule, 0) for rule, number in rules.items())
+    )
+    assert not better, f"shrink the list with `python -m tests.prose --write`: {better}"
+
+
+def test_each_rule_notices_what_it_is_for() -> None:
+    def rules(text: str) -> list[str]:
+        return [rule for rule, _ in broken(text)]
+
+    assert rules("Count reports. It holds; so does that.") == ["semicolon"]
+    assert rules("word " * LONGEST) == [] and rules("word " * (LONGEST + 1)) == ["long"]
+    assert rules("Who holds the values publishes them.") == ["subject"]
+    assert rules("Who holds the values?") == []
+    assert rules("It is drawn anew.") == ["word anew"] and rules("It counts, too.") == ["word too"]
+    assert rules(f"# {'word ' * 30}\n\n| {'word; ' * 30} |\n\n```sh\na; b\n```\n`a; b`") == []
+
+
+def test_sentences_of_a_docstring_leave_out_its_types() -> None:
+    text = "Sum of it.\n\nParameters\n----------\nvalues : array; one\n    The values. All of them."
+    assert list(sentences(text)) == ["Sum of it.", "The values.", "All of them."]
+
+
+def test_messages_are_found() -> None:
+    import ast
+
+    tree = ast.parse('def f(x):\n    raise ValueError(f"x must be {x}; it is not")\n')
+    assert list(messages(tree)) == ["x must be x; it is not"]
