@@ -198,6 +198,25 @@ def test_an_epoch_imported_again_shows_its_own_reports(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+def test_a_segment_is_asked_for_in_either_unicode_form(tmp_path: Path) -> None:
+    survey = labels_survey(segments=["cafe\u0301"], segment_minimum=50)
+
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            path = await here.publish(survey, minimum=20)
+            await fill(here, survey, [1] * 300, segment=1)
+            found = [
+                strict(await here.done("GET", f"{path}/results/e?segment={written}"))
+                for written in ("caf%C3%A9", "cafe%CC%81")
+            ]
+            assert found[0]["reports"] == 300
+            assert [found[0][key] for key in ("shares", "segment")] == [
+                found[1][key] for key in ("shares", "segment")
+            ]
+
+    asyncio.run(run())
+
+
 def test_a_segment_that_is_hidden_beside_a_small_one_says_so(tmp_path: Path) -> None:
     async def run() -> None:
         async with site(tmp_path) as here:

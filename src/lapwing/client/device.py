@@ -28,7 +28,7 @@ from lapwing.errors import ArgumentError, FormatError, MismatchError, PrivacyErr
 from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Ledger
-from lapwing.protocol.domains.label_text import compared_text
+from lapwing.protocol.domains.label_text import place_of
 from lapwing.protocol.messages.batch import NO_SEGMENT, Batch, check_epoch_name
 from lapwing.protocol.messages.reports import Reports
 from lapwing.randomizers.categorical.rappor import Rappor
@@ -442,8 +442,8 @@ def segment_number(survey: Survey, segment: str | None) -> int:
         raise ArgumentError("a segment must be a string, or left out")
     if segment is None:
         return NO_SEGMENT
-    listed, form = [compared_text(label) for label in survey.segments], compared_text(segment)
-    return listed.index(form) + 1 if form in listed else NO_SEGMENT
+    place = place_of(segment, survey.segments)
+    return NO_SEGMENT if place is None else place + 1
 
 
 def _checked_token(token: Any) -> str | None:

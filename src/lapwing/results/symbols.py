@@ -13,6 +13,7 @@ from lapwing.errors import ArgumentError, DomainError, kind_of
 from lapwing.linear.arrays import Values, Vector, as_numbers
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_answers import to_points, to_values
+from lapwing.protocol.domains.label_text import place_of
 from lapwing.protocol.domains.units import is_missing, to_text
 
 MISSING_KEY, AT_UPPER_END = "missing", "upper end"
@@ -145,6 +146,10 @@ def _of_label(domain: Any, asked: Any) -> int:
     listed = domain.listed
     whole = type(asked) is float and asked.is_integer()
     label = int(asked) if whole else getattr(asked, "item", lambda: asked)()
+    if isinstance(label, str) and label not in listed:
+        texts = [each for each in listed if isinstance(each, str)]
+        place = place_of(label, texts)
+        label = label if place is None else texts[place]
     if type(label) in (str, int) and label in listed:
         return int(domain.index([label])[0])
     said = f"{label!r:.{_SHOWN}}" if isinstance(label, str | int) else kind_of(label)

@@ -18,6 +18,7 @@ from typing import Annotated, Any, TypedDict, TypeVar
 from msgspec import Meta
 
 from lapwing.errors import NotStoredError, StoreError
+from lapwing.protocol.domains.label_text import place_of
 from lapwing.protocol.messages.problems import Problem
 from lapwing.protocol.messages.tally import Tally
 from lapwing.results.answer_documents import PROBABILITIES
@@ -335,10 +336,13 @@ class Results:
         """Return the key of a tally, or raise the problem that it may not be shown."""
         if epoch not in kept.epochs:
             raise ProblemError(Problem.UNKNOWN_EPOCH, "the survey has no epoch of this name")
-        if segment is not None and segment not in kept.segments:
-            raise ProblemError(
-                Problem.UNKNOWN_SEGMENT, "the survey declares no segment of this name"
-            )
+        if segment is not None:
+            place = place_of(segment, kept.segments)
+            if place is None:
+                raise ProblemError(
+                    Problem.UNKNOWN_SEGMENT, "the survey declares no segment of this name"
+                )
+            segment = kept.segments[place]
         fingerprint, minimum = kept.stored.fingerprint, kept.stored.minimum
         look = looks.get((fingerprint, epoch)) or await self.look(kept, epoch)
         answers = kept.survey.answers

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
+from lapwing.cli.commands import answer_command
 from lapwing.client.device import segment_number
 from lapwing.engines.arrow import randomize, summarize
 from lapwing.errors import ArgumentError, DomainError
@@ -134,3 +135,10 @@ def test_a_form_is_compared_once() -> None:
         "\ud800e\u0301",
     ):
         assert compared_text(compared_text(text)) == compared_text(text)
+
+
+def test_a_label_is_asked_for_in_either_form() -> None:
+    for domain, asked in ((lw.Categories([NFD, "tea"]), NFC), (lw.Categories([NFC, "tea"]), NFD)):
+        found = lw.Distribution(domain, np.array([0.75, 0.25]))
+        assert found.share(asked) == found.share(domain.listed[0]) == 0.75
+        assert answer_command._label(asked, domain) == domain.listed[0]

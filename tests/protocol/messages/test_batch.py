@@ -88,6 +88,12 @@ def test_an_unknown_segment_is_none_in_both_forms() -> None:
     )
 
 
+def test_a_segment_in_the_other_unicode_form_is_that_segment() -> None:
+    sent = {"survey": SURVEY.fingerprint, "segment": "cafe\u0301", "reports": ["0000"]}
+    for listed, number in (("caf\u00e9", 2), ("cafe\u0301", 2), ("cafe", 0)):
+        assert Batch.from_json(json.dumps(sent), segments=["tea", listed]).segment == number
+
+
 def test_every_damaged_byte_is_noticed() -> None:
     for place in range(len(WHOLE)):
         for flipped in (1, 0x80):

@@ -19,6 +19,7 @@ from lapwing.cli.showing.answer import TableOptions, terminal_table
 from lapwing.documents import nearest
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.label_text import place_of
 from lapwing.protocol.domains.ranges import Closed
 from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.results.answer_documents import AnswerRequest, AskedRange
@@ -238,8 +239,9 @@ def _label(text: str, domain: Any) -> Any:
     if domain.ordered:
         return number_of(text, domain, name="--share")
     labels = {str(label): label for label in domain.listed}
-    if text in labels:
-        return labels[text]
+    place = place_of(text, [*labels])
+    if place is not None:
+        return [*labels.values()][place]
     other = getattr(domain, "other", None)
     if other is not None:
         raise DomainError(f"there is no label {text!r} of its own; it is counted in {other!r}")

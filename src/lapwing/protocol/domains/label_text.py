@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
@@ -69,6 +70,21 @@ def compared_text(text: str) -> str:
     if text.isascii() or unicodedata.is_normalized("NFC", text):
         return text
     return text if _unassigned().search(text) else unicodedata.normalize("NFC", text)
+
+
+def place_of(text: str, listed: Sequence[str]) -> int | None:
+    r"""Return the place of a text in a list, in whichever Unicode form; None where it has none.
+
+    Examples
+    --------
+    >>> place_of("cafe\u0301", ["tea", "caf\u00e9"])
+    1
+    """
+    if text in listed:
+        return listed.index(text)
+    forms = [compared_text(each) for each in listed]
+    form = compared_text(text)
+    return forms.index(form) if form in forms else None
 
 
 def label_text(value: Any) -> str | None:

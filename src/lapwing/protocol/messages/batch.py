@@ -31,6 +31,7 @@ import numpy as np
 from lapwing.documents import parse, quoted
 from lapwing.errors import ArgumentError, BatchError, FormatError
 from lapwing.linear.memoized import cached_property
+from lapwing.protocol.domains.label_text import place_of
 from lapwing.protocol.messages.reports import Reports
 
 MEDIA_TYPE = "application/vnd.lapwing.batch"
@@ -231,7 +232,8 @@ class Batch:
             raise BatchError("the segment of a batch must be a text or null")
         if not isinstance(written, list) or not 1 <= len(written) <= MOST_REPORTS:
             raise BatchError(f"a batch must hold a list of 1 to {MOST_REPORTS} reports")
-        segment = segments.index(label) + 1 if label in segments else NO_SEGMENT
+        place = None if label is None else place_of(label, segments)
+        segment = NO_SEGMENT if place is None else place + 1
         return cls(survey, segment, _records(written), len(written))
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, ReportError, StoreError
+from lapwing.protocol.domains.label_text import place_of
 from lapwing.protocol.messages.batch import MOST_REFUSED, NO_SEGMENT
 from lapwing.protocol.messages.group_tallies import OTHER
 from lapwing.protocol.messages.reports import Reports
@@ -182,10 +183,11 @@ class Counting:
         """Return the number of a segment; ArgumentError when the survey has none of that name."""
         if label == OTHER:
             return NO_SEGMENT
-        if label not in self.segments:
+        place = place_of(label, self.segments)
+        if place is None:
             known = ", ".join(repr(name) for name in (*self.segments[:20], OTHER))
             raise ArgumentError(f"the segment must be one that the survey declares: {known}")
-        return self.segments.index(label) + 1
+        return place + 1
 
     def label(self, segment: int) -> str:
         """Return the label of a segment."""
