@@ -60,7 +60,7 @@ def test_a_word_inside_a_word_is_no_mention() -> None:
 
 
 def test_every_word_of_the_glossary_means_one_thing() -> None:
-    concepts = PAGES["glossary.md"].split("## Verbs")[0]
+    concepts = PAGES["reference/glossary.md"].split("## Verbs")[0]
     words = re.findall(r"^\| \*\*(.+?)\*\* \|", concepts, re.MULTILINE)
     assert len(words) > 50
     assert sorted(words) == sorted(set(words))

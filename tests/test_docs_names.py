@@ -142,8 +142,8 @@ def test_links_reach_a_file_and_a_heading(page: Path) -> None:
 
 
 def test_dead_links_are_noticed() -> None:
-    docs = ROOT / "docs"
-    live = "[a](glossary.md#verbs) [b](#verbs) [c](https://example.org/x#y) [d](../README.md)"
+    docs = ROOT / "docs" / "reference"
+    live = "[a](glossary.md#verbs) [b](#verbs) [c](https://example.org/x#y) [d](../../README.md)"
     assert dead_links(live, docs, "glossary.md") == []
     dead = "[a](glossary.md#verbes) [b](#nowhere) [c](gone.md)"
     assert dead_links(dead, docs, "glossary.md") == ["glossary.md#verbes", "#nowhere", "gone.md"]

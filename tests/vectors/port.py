@@ -1,4 +1,4 @@
-"""A second client, written from docs/report-format.md alone; it imports nothing of lapwing.
+"""A second client, written from docs/reference/formats alone; it imports nothing of lapwing.
 
 It shows that the page and the vectors are enough, and it is short: this is what a port has to do.
 """
