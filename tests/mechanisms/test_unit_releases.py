@@ -325,7 +325,19 @@ def test_a_unit_counts_at_most_its_rows_whatever_names_it() -> None:
         "1"
     }
     assert len({unit_text(x) for x in (True, "1", 1.5, b"1", datetime.date(2026, 1, 1))}) == 5
-    nobody = [None, nan, np.nan, Decimal("nan"), Decimal("sNaN"), np.datetime64("NaT"), "", [1], {}]
+    assert {unit_text(x) for x in ("caf\u00e9", " cafe\u0301", "caf\u00e9\t")} == {"caf\u00e9"}
+    nobody = [
+        " ",
+        None,
+        nan,
+        np.nan,
+        Decimal("nan"),
+        Decimal("sNaN"),
+        np.datetime64("NaT"),
+        "",
+        [1],
+        {},
+    ]
     assert {unit_text(x) for x in [*nobody, float("inf"), -np.inf, object()]} == {None}
     assert unit_text(uuid.UUID(int=1)) == "00000000-0000-0000-0000-000000000001"
     mixed: list[Any] = [1, "1", 1.0, True, None, nan, 2.5, b"x", 10**400, object(), "", "1"]

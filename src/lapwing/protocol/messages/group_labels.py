@@ -100,7 +100,7 @@ def clean_label(label: Any) -> Label:
     text = None if isinstance(label, _NO_LABELS) else label_text(label)
     if text is None:
         raise ArgumentError(
-            "the labels of groups must be texts, whole numbers, dates or truth values, one is a "
+            "the labels of groups must be texts, whole numbers, dates or truth values, one is "
             f"{kind_of(label)}; convert it to a text first"
         )
     return compared_text(text.strip()) or None

@@ -58,8 +58,9 @@ def unit_named(column: Any, most: int | None) -> PrivacyUnit | None:
 def unit_text(cell: Any) -> str | None:
     """Return the name of a unit as text: the whole number 7, 7.0 and "7" are one unit.
 
-    None for what names nobody: a missing value, an empty string, infinity, or an object that is no
-    text, number, truth value, date, UUID or bytes.
+    Blanks around a text do not matter, as in a label. None for what names nobody: a missing value,
+    an empty string, infinity, or an object that is no text, number, truth value, date, UUID or
+    bytes.
 
     Examples
     --------
@@ -69,7 +70,8 @@ def unit_text(cell: Any) -> str | None:
     if isinstance(cell, np.generic | np.ndarray) and cell.ndim == 0:
         cell = cell.item() if not isinstance(cell, np.datetime64) else str(cell)
     if isinstance(cell, str):
-        return None if cell in ("", "NaT") else compared_text(str.__str__(cell))
+        text = compared_text(str.__str__(cell).strip())
+        return None if text in ("", "NaT") else text
     if is_missing(cell):
         return None
     if isinstance(cell, bool):
