@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tomllib
 import zlib
@@ -136,15 +137,20 @@ html_theme_options: dict[str, Any] = {
 def source_role(
     name: str, raw: str, text: str, line: int, inliner: Any, *_: Any
 ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-    """Show a file of the repository, as a link where the repository has an address."""
-    if not (ROOT / text.partition("#")[0]).exists():
-        warning = inliner.reporter.warning(f"no such file in the repository: {text}", line=line)
-        return [nodes.literal(raw, text)], [warning]
-    code = nodes.literal(raw, text, classes=["file"])
+    """Show a file of the repository, as a link where the repository has an address.
+
+    `title <path>` shows the title in place of the path.
+    """
+    found = re.fullmatch(r"(?s)(.+?)\s*<(.+)>", text)
+    title, path = (found[1], found[2]) if found else (None, text)
+    if not (ROOT / path.partition("#")[0]).exists():
+        warning = inliner.reporter.warning(f"no such file in the repository: {path}", line=line)
+        return [nodes.literal(raw, path)], [warning]
+    shown = nodes.inline(raw, title) if title else nodes.literal(raw, path, classes=["file"])
     address = os.environ.get("LAPWING_REPOSITORY")  # such as https://host/owner/lapwing/blob/v0.1.0
     if not address:
-        return [code], []
-    return [nodes.reference(raw, "", code, refuri=f"{address.rstrip('/')}/{text}")], []
+        return [shown], []
+    return [nodes.reference(raw, "", shown, refuri=f"{address.rstrip('/')}/{path}")], []
 
 
 def skip_defaults(app: Sphinx, what: str, name: str, member: object, *_: Any) -> bool | None:
