@@ -48,6 +48,8 @@ def test_the_statement_says_what_the_ledger_says():
     asked = [Participation(AGE, 2), Participation(PAGE, 3)]
     ledger = person_ledger(asked, budget(4))
     found = statement(asked, ledger)
+    # "Together" is said of what the ledger has: these surveys, and this device.
+    assert any("from your device to the surveys listed here" in one for one in found["text"])
     assert Fraction(found["spent"]["epsilon"]) == ledger.spent.epsilon
     assert found["odds_factor"] == pytest.approx(2.718281828 ** float(ledger.spent.epsilon))
     text = statement_markdown(asked, ledger)

@@ -135,8 +135,9 @@ def _sentences(asked: Sequence[Participation], ledger: Ledger) -> list[str]:
     told = [
         "Your answers are randomized on your own device before they leave it. Nobody receives what "
         "you hold, not even the collector.",
-        f"All your reports together change the odds of any guess about you {odds}, whatever else "
-        "is known about you and however the reports are analyzed.",
+        "Together, the reports from your device to the surveys listed here change the odds of any "
+        f"guess about you {odds}, whatever else is known about you and however the reports are "
+        "analyzed.",
         f"The most that may be asked of you is epsilon {float(ledger.budget.epsilon):g}; the "
         f"surveys listed here use {float(spent.epsilon):g} of it.",
     ]
