@@ -10,7 +10,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.documents import canonical
-from lapwing.errors import ReportError, StoreError
+from lapwing.errors import ArgumentError, ReportError, StoreError
 from lapwing.planning import registry
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.service.storage import counting as module
@@ -99,3 +99,12 @@ def test_the_store_asks_no_clock() -> None:
                 assert not {"time", "datetime"} & {alias.name for alias in node.names}, path.name
             elif isinstance(node, ast.ImportFrom) and node.module in ("time", "datetime"):
                 assert {alias.name for alias in node.names} <= {"perf_counter"}, path.name
+
+
+def test_a_segment_has_a_number_in_either_unicode_form_and_nothing_else_has() -> None:
+    counting = counting_of(lw.Survey("any", LABELS.randomizer, segments=["tea", "cafe\u0301"]))
+    for label, number in (("caf\u00e9", 2), ("cafe\u0301", 2), ("tea", 1), ("other", 0)):
+        assert counting.segment(label) == number
+    for wrong in ("cafe", None, 1, ["tea"]):
+        with pytest.raises(ArgumentError, match="that the survey declares"):
+            counting.segment(wrong)

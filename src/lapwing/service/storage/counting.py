@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -179,11 +179,12 @@ class Counting:
         """Return the reports that a segment needs; None where the survey has no segments."""
         return max(minimum, self.survey.segment_minimum) if self.segments else None
 
-    def segment(self, label: str) -> int:
+    def segment(self, label: Any) -> int:
         """Return the number of a segment; ArgumentError when the survey has none of that name."""
         if label == OTHER:
             return NO_SEGMENT
-        place = place_of(label, self.segments)
+        # A file that was damaged may have anything in its place.
+        place = place_of(label, self.segments) if isinstance(label, str) else None
         if place is None:
             known = ", ".join(repr(name) for name in (*self.segments[:20], OTHER))
             raise ArgumentError(f"the segment must be one that the survey declares: {known}")
