@@ -29,6 +29,40 @@ def test_a_picture_is_drawn_from_what_its_benchmark_measures(paper, name, tmp_pa
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize(
+    ("paper", "name"),
+    [
+        ("compressive", "figure-3"),
+        ("compressive", "theorem-1-1"),
+        ("convolution", "figure-7"),
+        ("functional_approximation", "figure-9"),
+        ("functional_approximation", "figure-3"),
+    ],
+)
+def test_curves_are_opaque_and_axes_have_labels_and_plain_numbers(paper, name):
+    picture = drawing.pictures(paper)[name]
+    figure = picture.draw(results.read(picture.benchmark)["measured"])
+    figure.canvas.draw()
+    assert {
+        part[0].get_alpha() for ax in figure.axes for part in ax.containers if part.get_label()
+    } <= {None, 1}
+    last = max(ax.get_subplotspec().rowspan.stop for ax in figure.axes)
+    for ax in figure.axes:
+        place = ax.get_subplotspec()
+        assert ax.get_ylabel() or place.colspan.start
+        assert ax.get_xlabel() or place.rowspan.stop < last
+        numbers = [label.get_text() for label in ax.get_yticklabels(which="both")]
+        assert any(numbers) and not any("math" in number for number in numbers)
+
+
+@pytest.mark.parametrize("paper", drawing.PAPERS)
+def test_pictures_name_the_authors_as_the_papers_page_does(paper):
+    authors = drawing.AUTHORS[paper].replace(" 20", ", 20")
+    pages = (drawing.FOLDER.parents[2] / "docs").rglob(f"*{paper.replace('_', '-')}.md")
+    headings = [page.read_text(encoding="utf-8").splitlines()[0] for page in pages]
+    assert any(heading.endswith(f" ({authors})") for heading in headings)
+
+
 def test_every_picture_that_a_page_shows_is_there():
     shown = {}
     for page in drawing.FOLDER.rglob("README.md"):

@@ -24,10 +24,10 @@ FOLDER = Path(__file__).resolve().parent
 
 AUTHORS = {
     "square_wave": "Li et al. 2020",
-    "wavelet": "Zhao 2026",
+    "wavelet": "Zhao et al. 2026",
     "convolution": "Fang et al. 2023",
     "compressive": "Xiong et al. 2021",
-    "functional_approximation": "Tao et al. 2026",
+    "functional_approximation": "Tao and Sarwate 2026",
 }
 PAPERS = tuple(AUTHORS)
 """Folders; each may have a module `<paper>_pictures` with a table PICTURES."""
@@ -125,11 +125,13 @@ def plain_logarithmic(ax: Any) -> None:
 
 
 def uncovered(ax: Any) -> None:
-    """Draw the curves of a panel ever thinner, so that one on another leaves both to be seen."""
+    """Draw the curves of a panel ever thinner, so that one on another leaves both to be seen.
+
+    All stay opaque: half transparent, two of the colors would be one to some readers.
+    """
     drawn = [container[0] for container in ax.containers]
     for place, line in enumerate(drawn):
         line.set_linewidth(1.2 + 0.6 * (len(drawn) - 1 - place))
-        line.set_alpha(0.5 if place + 1 < len(drawn) else 1)
         line.set_markersize(3 + 0.4 * (len(drawn) - 1 - place))
 
 

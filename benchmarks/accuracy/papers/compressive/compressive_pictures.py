@@ -14,7 +14,15 @@ from benchmarks.accuracy.papers.compressive.compressive_claims import (
     SAME,
 )
 from benchmarks.accuracy.papers.compressive.theorem_claims import BOUNDS
-from benchmarks.accuracy.papers.drawing import Picture, along, curves, legend, panels, uncovered
+from benchmarks.accuracy.papers.drawing import (
+    Picture,
+    along,
+    curves,
+    legend,
+    panels,
+    plain_logarithmic,
+    uncovered,
+)
 
 Measured = Mapping[str, Any]
 
@@ -76,6 +84,7 @@ def _panels(rows: Sequence[Measured], key: str, number: int, label: str) -> Any:
             uncovered(ax)
             ax.set_title(f"Figure {number}: {name}, {step}", fontsize=8)
             ax.set_ylim(0.008, 3)
+            plain_logarithmic(ax)
             ax.tick_params(labelsize=7)
             if line:
                 ax.set_xlabel(label)
@@ -109,6 +118,7 @@ def theorem(measured: Measured) -> Any:
         order = [BOUNDS[name].l1(row) for row in rows]
         start = rows[0]["methods"][methods[0]]["l1"]["mean"] / order[0]
         ax.plot(x, [start * one for one in order], "k--", linewidth=1, label="the theorem's order")
+        plain_logarithmic(ax)
         ax.set_xscale("log")
         ax.set_xticks(x, [_short(one) for one in x], fontsize=7)
         ax.minorticks_off()

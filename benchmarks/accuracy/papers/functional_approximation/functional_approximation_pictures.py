@@ -222,7 +222,8 @@ def sweeps(measured: Mapping[str, Any], parts: Sequence[Part], title: str) -> An
             if places[-1] < 1000:
                 ax.set_xticks(places, [str(place) for place in places])
                 ax.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
-            ax.set_title(f"{law}, {shown} against {short}", fontsize=9)
+            ax.set_title(law, fontsize=9)
+            ax.set(xlabel=short, ylabel=shown)
             ax.tick_params(axis="y", which="both", labelsize=7)
             ax.tick_params(axis="x", labelsize=7)
     figure.suptitle(title, fontsize=10)
@@ -264,7 +265,8 @@ def by_epsilon(
             ]
             ax.set_xticks(marked, [f"{epsilon:g}" for epsilon in marked])
             ax.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
-            ax.set_title(f"{column}, {shown} against ε", fontsize=9)
+            ax.set_title(column, fontsize=9)
+            ax.set(xlabel="ε", ylabel=shown)
             ax.tick_params(axis="y", which="both", labelsize=7)
             ax.tick_params(axis="x", labelsize=7)
     figure.suptitle(title, fontsize=10)

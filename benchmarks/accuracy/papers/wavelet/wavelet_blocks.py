@@ -174,9 +174,9 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     rows = measured["rows"]
     return "\n\n".join(
         [
-            "Zhao 2026, section 6.4 and equation 92: a density of .5 and 1.5 in turn on blocks of "
-            "width h. The paper does not say how many people; 100,000, as in its other made-up "
-            "column.",
+            "Zhao et al. 2026, section 6.4 and equation 92: a density of .5 and 1.5 in turn on "
+            "blocks of width h. The paper does not say how many people; 100,000, as in its other "
+            "made-up column.",
             f"### {HEADING}",
             "![Figure 5](figures/figure-5.png)",
             tables.head(measured["columns"], settings, "W1 ×10⁴ on the 256 points"),

@@ -328,8 +328,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     """Return the tables of the figures, and what they say of the paper's sentences."""
     rows, found = measured["rows"], claims(measured)
     parts = [
-        "Zhao 2026, sections 6.2 and 6.5. The paper prints no numbers of these figures, only "
-        "sentences; they stand under each table with what they come to here.",
+        "Zhao et al. 2026, sections 6.2 and 6.5. The paper prints no numbers of these figures, "
+        "only sentences; they stand under each table with what they come to here.",
         tables.columns(measured["columns"]),
         tables.methods_told(settings["bins"]),
     ]

@@ -317,16 +317,16 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         [
             f"### {HEADINGS[1]}",
             "![Figure 1](figures/figure-1.png)",
-            f"Zhao 2026, section 1. The figure has no numbers; here both are on {PIECES} pieces, "
-            "and the truth is the uniform density. Exact, no repeats.",
+            f"Zhao et al. 2026, section 1. The figure has no numbers; here both are on {PIECES} "
+            "pieces, and the truth is the uniform density. Exact, no repeats.",
             _example_table(measured["example"]),
             tables.said(found, "figure 1"),
             f"### {HEADINGS[4]}",
             "![Figure 4](figures/figure-4.png)",
-            "Zhao 2026, section 6.3, which does not give its ε: here at three. The paper says that "
-            "the bounds are of equation 88, whose terms have no constants: shown with a one for "
-            "each, and as lemmas 5 and 6 with the allocation (83) give it, with all constants. "
-            "Printed numbers, taxi: best J 4 in the experiments, 8 by the bound.",
+            "Zhao et al. 2026, section 6.3, which does not give its ε: here at three. The paper "
+            "says that the bounds are of equation 88, whose terms have no constants: shown with a "
+            "one for each, and as lemmas 5 and 6 with the allocation (83) give it, with all "
+            "constants. Printed numbers, taxi: best J 4 in the experiments, 8 by the bound.",
             tables.head(
                 measured["columns"], settings, "W1 ×10⁴ on the 256 points, under it both bounds"
             ),

@@ -235,8 +235,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"### {HEADING}",
-            "Zhao 2026, sections 3.3 and 4.6. Mean CPU time of one draw of both samplers as the "
-            f"paper writes them, in Python with NumPy, and of decoding {settings['people']:,} "
+            "Zhao et al. 2026, sections 3.3 and 4.6. Mean CPU time of one draw of both samplers as "
+            f"the paper writes them, in Python with NumPy, and of decoding {settings['people']:,} "
             f"reports of Beta(5, 2) at ε = 1; {settings['rounds']} rounds in turn. The library's "
             "own sampler is neither. Only ratios of one run mean anything.",
             table(["d", "ε", "m", REJECTING, FAST, "ratio"], samplers, texts=0),
