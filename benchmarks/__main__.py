@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--seed", type=int, help="with papers: judge their claims again with this seed, and keep it"
     )
-    choice = parser.parse_args(arguments)
+    choice = parser.parse_intermixed_args(arguments)
     if choice.list:
         for name, what in BENCHMARKS.items():
             print(f"{name:{max(map(len, BENCHMARKS))}} {what}")

@@ -195,6 +195,7 @@ def test_a_claim_rests_on_stand_ins_alone_if_no_other_column_speaks_of_it():
         (["papers"], "--quick or with --seed N"),
         (["papers", "--quick", "--seed", "2"], "--quick or with --seed N"),
         (["papers", "nobody", "--quick"], "is no benchmark"),
+        (["papers", "--quick", "nobody"], "is no benchmark"),
         (["tables", "--seed", "2"], "--seed goes with papers"),
     ],
 )
