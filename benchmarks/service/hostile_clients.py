@@ -134,11 +134,12 @@ async def _all(url: str, path: str, survey: str, seconds: float, largest: int) -
         json_batches(url, tries, path=path, survey=survey, size=15 * 2**20),
         json_batches(url, tries, path=path, survey=survey, size=largest),
     ]
-    tasks = [asyncio.create_task(each) for each in work]
-    await asyncio.wait(tasks, timeout=seconds)
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    running = {asyncio.create_task(each) for each in work}
+    await asyncio.wait(running, timeout=seconds)
+    while running:  # until Python 3.12 `wait_for` may swallow a cancellation
+        for task in running:
+            task.cancel()
+        _, running = await asyncio.wait(running, timeout=1)
     return tries
 
 
