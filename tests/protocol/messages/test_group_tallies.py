@@ -344,3 +344,20 @@ def test_bad_counts_are_refused_without_the_value(bad: Any) -> None:
     with pytest.raises(ReportError) as refused:
         SURVEY.tally(Reports(data, REPORTS.fingerprint), counts=[0, 5, 5, 5])
     assert refused.value.position == 1
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["b", "a", "", "b", "NA", "caf\u00e9", "cafe\u0301"],
+        ["a", "a\x00b", "a\x00", "b"],
+        ["x", "\ud800", "x"],
+        [],
+    ],
+    ids=["plain", "with a NUL inside", "no UTF-8", "none"],
+)
+def test_texts_of_numpy_are_the_labels_of_a_list(texts: list[str]) -> None:
+    array = np.array(texts, dtype="U5")
+    labels, numbers = coded_rows(array, columns=None)
+    expected, places = coded_rows(array.tolist(), columns=None)
+    assert labels == expected and numbers.tolist() == places.tolist()

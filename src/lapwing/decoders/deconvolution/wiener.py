@@ -95,8 +95,8 @@ class Wiener:
     Where H is zero the reports hold nothing and the estimate is zero at that frequency.
 
     Source: Fang et al. 2023, sections IV and V, algorithm 1, appendix C. Differs: the line
-    ``F(i) <- |F(i-1)|^2 + correction`` of algorithm 1 assigns Pf(i), as equation 22 needs; F_0 = 1 for
-    every randomizer; equation 20 takes generalized response for independent counts, which makes
+    ``F(i) <- |F(i-1)|^2 + correction`` of algorithm 1 assigns Pf(i), as equation 22 needs; F_0 = 1
+    for every randomizer; equation 20 takes generalized response for independent counts, which makes
     its noise ``1 - 1 / size`` of the true one.
 
     Examples

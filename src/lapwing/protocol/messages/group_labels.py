@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, kind_of
-from lapwing.protocol.domains.label_columns import coded_labels
+from lapwing.protocol.domains.label_columns import coded_labels, encodable
 from lapwing.protocol.domains.label_text import compared_text, label_text
 
 Label = str | None
@@ -216,7 +216,7 @@ def _coded(labels: Any) -> tuple[list[Label], Whole]:
 
 def _distinct(labels: Any) -> tuple[list[Any], Whole]:
     """Return different labels as they are, and the number of that of each row."""
-    coded = coded_labels(labels, [])
+    coded = coded_labels(encodable(labels), [])
     if coded is not None:
         missing = len(coded.distinct)
         codes = np.asarray(coded.codes, dtype=np.int64)
