@@ -39,6 +39,12 @@ class TestLaws:
         np.testing.assert_array_equal(np.sort(mixed), np.sort(whole.law(64)))
         assert not np.array_equal(mixed, whole.law(64))
 
+    def test_each_repeat_of_a_permuted_column_has_an_order_of_its_own(self):
+        large = figure_columns.permuted(figure_columns.beta52(10**7), seed=1)
+        tops = {large.draw(64, np.random.default_rng(n)).argmax() for n in range(8)}
+        assert len(tops) > 4
+        assert len({large.law(64).argmax() for _ in range(8)}) == 1
+
     def test_the_truth_of_drawn_people_is_their_own(self):
         counts = figure_columns.beta52(1000).draw(16, np.random.default_rng(1))
         assert counts.sum() == 1000

@@ -43,6 +43,9 @@ class Population:
     own_file : bool
         Whether these are the rows of the file that the paper used. They are then the people of
         every repeat, as in the papers; otherwise every repeat draws its people from the law.
+    reordered : bool
+        Whether every repeat has the bins in a random order of its own. With one order for all
+        repeats a verdict would speak of that order.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Population:
     rule: str
     law: Callable[[int], Vector]
     own_file: bool = False
+    reordered: bool = False
 
     def draw(self, bins: int, rng: np.random.Generator) -> CountVector:
         """Return how many people hold each bin: int64 [bins]; of an own file always the same."""
@@ -58,7 +62,7 @@ class Population:
             counts = np.rint(self.people * self.law(bins)).astype(np.int64)
         else:
             counts = rng.multinomial(self.people, self.law(bins))
-        return counts
+        return rng.permutation(counts) if self.reordered else counts
 
 
 def interval(bins: int) -> lw.Interval:
@@ -170,14 +174,19 @@ def _rows_of(column: Column) -> str:
 
 
 def permuted(population: Population, *, seed: int) -> Population:
-    """Return the same masses in a random order of the bins, as the convolution paper does."""
+    """Return the same masses in random orders of the bins, as the convolution paper does.
+
+    The seed is of the order of the law, which pictures show.
+    """
 
     def law(bins: int) -> Vector:
         order = np.random.default_rng(seed).permutation(bins)
         return population.law(bins)[order]
 
-    rule = f"{population.rule}; bins in a random order, seed {seed}"
-    return replace(population, name=f"{population.name}, permuted", rule=rule, law=law)
+    rule = f"{population.rule}; bins in a random order of each repeat"
+    return replace(
+        population, name=f"{population.name}, permuted", rule=rule, law=law, reordered=True
+    )
 
 
 def items(name: str, people: int, *, size: int) -> Population:

@@ -39,7 +39,7 @@ INDEX = (
 
 FULL: dict[str, Any] = {
     "seed": 0,
-    "repeats": 400,
+    "repeats": 200,
     "repeats_of_items": 20,
     "bins": 1000,
     "column": "taxi",
