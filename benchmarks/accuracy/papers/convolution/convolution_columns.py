@@ -280,7 +280,8 @@ def head(columns: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
         "rows as they are stand beside it, and what is said of the smooth column is judged on both."
     )
     return (
-        f"Fang et al. 2023. {told}; **{PERMUTED}**: the first in random orders of its values, one for each repeat."
+        f"Fang et al. 2023. {told}; **{PERMUTED}**: the first in random orders of its values, one "
+        "for each repeat."
         + (f" {about}" if ROUGH in columns else "")
         + f" {settings['repeats']} repeats ({settings['repeats_of_items']} on {ITEMS}), 10 in the "
         f"paper, seed {settings['seed']}; squared errors ×10⁹ ± standard error, no projection "
