@@ -1,0 +1,94 @@
+"""Every example of the gallery runs, draws one picture, and its title is still true."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import re
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[1] / "examples" / "gallery"
+MOST_LINES = 59
+EXAMPLES = {path.name[5:7]: path for path in sorted(FOLDER.glob("plot_*.py"))}
+
+Names = dict[str, Any]
+
+
+def by_hour(g: Names) -> bool:
+    """Return whether the busiest hour is in the evening in truth and at each epsilon."""
+    hours = [int(g["shares"](one).argmax()) for one in (g["truth"], *g["results"].values())]
+    return all(17 <= hour <= 21 for hour in hours)
+
+
+FINDINGS: dict[str, Callable[[Names], bool]] = {
+    "01": by_hour,
+    "02": lambda g: bool(np.all((1 / g["bound"] < g["factor"]) & (g["factor"] < g["bound"]))),
+    "03": lambda g: g["low"] < g["truth"][0] < g["high"] and g["plain"].cdf(0) < 0.02,
+    "04": lambda g: g["place"][g["at"]] == 40 and 0.4 < g["low"][g["at"]] < 0.5,
+    "05": lambda g: g["misplaced"][4] < 0.5 * g["misplaced"][1],
+    "06": lambda g: g["name"] == "2020-04" and g["size"].low > 0,
+    "07": lambda g: g["noticed"][0] in (41, 42) and len(g["noticed"]) == 1 and g["false"] > 10,
+    "08": lambda g: 5 < g["needed"][1] / g["needed"][2] < 10,
+    "09": lambda g: all(
+        low < value < high and high < 1.5 * low
+        for value, (low, high) in zip(g["truth"], g["intervals"], strict=True)
+    ),
+    "10": lambda g: g["best"] < 0.9 * g["errors"]["thresholded"] < 0.9 * g["errors"]["raw"],
+    "11": lambda g: len(g["scan"]) == 4 and set(g["named"].values) == set(g["common"]),
+    "12": lambda g: g["widths"][0] > 3 * g["widths"][1],
+    "13": lambda g: g["error"] < min(g["expected"].high, 0.005) and g["low"] <= 30_000,
+    "14": lambda g: g["cost"] == 1 and bool(np.all(np.abs(g["share"] - g["truth"]) < 0.02)),
+    "15": lambda g: g["error"] < 0.01 and g["total"].people == 23_000,
+    "16": lambda g: g["spent"]["basic"] > 1.5 * g["spent"]["Gaussian"],
+    "17": lambda g: bool(
+        np.all(g["means"]["square wave, EMS"] < g["means"]["square wave, EM"])
+        and np.all(g["means"]["multiscale wave, default"][2:] < g["means"]["square wave, EMS"][2:])
+    ),
+    "18": lambda g: max(g["moved"], key=g["moved"].get) != min(g["moved"], key=g["moved"].get),
+    "19": lambda g: abs(g["line"] - 12) < 7 and g["circle"][:2] in ("23", "00"),
+    "20": lambda g: g["errors"]["own"] > 0,
+}
+"""What must hold of the names of an example, so that its title stays true."""
+
+
+@pytest.mark.parametrize("number", EXAMPLES)
+def test_an_example(number: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = EXAMPLES[number]
+    text = path.read_text("utf-8")
+    title, line, *_ = (ast.get_docstring(ast.parse(text)) or "").split("\n")
+    assert re.fullmatch(r"[A-Z0-9].* .* .*[^.:,]", title) and set(line) == {"="}
+    assert len(line) == len(title) <= 100
+    assert len(text.splitlines()) <= MOST_LINES and "# %%" in text
+    made_up = "default_rng" in text or "made-up" in text
+    assert not made_up or "made-up" in text.lower().partition("import")[0]
+
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    from matplotlib import pyplot, rc_context
+
+    printed = io.StringIO()
+    pyplot.close("all")
+    with rc_context(), contextlib.redirect_stdout(printed):
+        names = runpy.run_path(str(path))
+    try:
+        assert len(pyplot.get_fignums()) == 1
+        figure = pyplot.gcf()
+        assert figure.get_size_inches()[0] == 7.2 and figure.dpi == 100
+        assert figure.get_suptitle()  # the alternative text
+        assert all(ax.get_xlabel() for ax in figure.axes[-1:])
+        figure.savefig(io.BytesIO())
+    finally:
+        pyplot.close("all")
+    (sentence,) = printed.getvalue().splitlines()
+    assert re.fullmatch(r"[A-Z0-9].*\.", sentence)
+    assert FINDINGS[number](names), f"the title is no longer true: {title}"
+
+
+def test_each_example_has_its_finding() -> None:
+    assert set(EXAMPLES) <= set(FINDINGS)
