@@ -69,7 +69,11 @@ def pages() -> dict[Path, str]:
     """Return the text of every generated page by its path."""
     every = judged()
     made = {FOLDER / folder / "README.md": page(folder, every) for folder in _TITLES}
-    by_hand = {path: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
+    by_hand = {
+        path: path.read_text(encoding="utf-8")
+        for folder in ("papers", "benchmarks")
+        for path in sorted((DOCS / folder).glob("*.md"))
+    }
     return made | {
         path: with_sentences(in_text(text, every), every)
         for path, text in by_hand.items()
@@ -117,7 +121,7 @@ def _index(folder: str, every: Sequence[Judged]) -> list[str]:
     claims = [one.claim for one in every if one.paper == paper]
     if not claims:
         return []
-    by_hand = f"../../../../docs/paper-{paper.replace('_', '-')}.md"
+    by_hand = f"../../../../docs/papers/{paper.replace('_', '-')}.md"
     first = (
         "The documentation of the paper has [code that runs its method, what holds, and where this "
         f"library differs]({by_hand})."

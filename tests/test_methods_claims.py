@@ -1,6 +1,6 @@
-"""Theorems and printed numbers of the papers that are quick to check: the verdicts of methods.md.
+"""Theorems and printed numbers of the papers that are quick to check: the rows of docs/papers.
 
-Each test is named by the row of `docs/paper-*.md` that cites it (WE, CF, FA, SW, CP). A claim that
+Each test is named by the row of `docs/papers/*.md` that cites it (WE, CF, FA, SW, CP). A claim that
 is false is tested to be false: if the check ever passes the other way round, the page is wrong.
 Nothing here needs the method itself to be built.
 """

@@ -13,19 +13,21 @@ import pytest
 import lapwing as lw
 from tests import test_methods_claims
 from tests.rows import each
+from tests.test_docs_names import headings as anchors
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCS = ROOT / "docs"
-OVERVIEW = (DOCS / "methods.md").read_text(encoding="utf-8")
-PAGES = {path.name: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("paper-*.md"))}
+DOCS = ROOT / "docs" / "papers"
+BENCHMARKS = ROOT / "docs" / "benchmarks"
+OVERVIEW = (DOCS / "index.md").read_text(encoding="utf-8")
 ROWS_PER_PAPER = {
-    "paper-wavelet.md": ("WE", 48),
-    "paper-convolution.md": ("CF", 52),
-    "paper-functional-approximation.md": ("FA", 54),
-    "paper-square-wave.md": ("SW", 39),
-    "paper-compressive.md": ("CP", 33),
+    "wavelet.md": ("WE", 48),
+    "convolution.md": ("CF", 52),
+    "functional-approximation.md": ("FA", 54),
+    "square-wave.md": ("SW", 39),
+    "compressive.md": ("CP", 33),
 }
-NOT_BUILT = "not built: [the reason](methods.md#what-is-not-built-and-why)"
+PAGES = {name: (DOCS / name).read_text(encoding="utf-8") for name in sorted(ROWS_PER_PAPER)}
+NOT_BUILT = "not built: [the reason](index.md#what-is-not-built-and-why)"
 
 
 def rows(page: str, columns: int) -> dict[str, list[str]]:
@@ -52,7 +54,7 @@ def test_every_row_stands_exactly_once_on_the_page_of_its_paper() -> None:
 
 
 def test_the_overview_lists_each_paper_once_with_its_number_of_rows() -> None:
-    listed = re.findall(r"^\| \[[^]]+\]\((paper-\S+\.md)\)[^|]*\| (\w\w), (\d+) \|", OVERVIEW, re.M)
+    listed = re.findall(r"^\| \[[^]]+\]\((\S+\.md)\)[^|]*\| (\w\w), (\d+) \|", OVERVIEW, re.M)
     assert len(listed) == len(ROWS_PER_PAPER)
     assert {page: (paper, int(count)) for page, paper, count in listed} == ROWS_PER_PAPER
 
@@ -72,6 +74,30 @@ def test_what_is_not_built_has_its_reason_on_the_overview() -> None:
         assert why.startswith("Not built because "), f"{name} needs its reason"
 
 
+SOURCE = re.compile(r"{source}`(?:[^`<]*<)?([^`>#]+)#?([^`>]*)>?`")
+"""A link to a file of the repository: its path, and a heading of it."""
+
+
+def dead(text: str) -> list[str]:
+    """Return the files that a text links in the repository and that have no such heading."""
+    found = []
+    for path, heading in SOURCE.findall(text):
+        file = ROOT / path
+        if not file.exists() or (heading and heading not in anchors(file.read_text("utf-8"))):
+            found.append(f"{path}#{heading}")
+    return found
+
+
+@pytest.mark.parametrize("page", [*sorted(DOCS.glob("*.md")), *sorted(BENCHMARKS.glob("*.md"))])
+def test_links_to_files_reach_a_heading(page: Path) -> None:
+    assert dead(page.read_text(encoding="utf-8")) == []
+
+
+def test_dead_links_to_files_are_noticed() -> None:
+    assert dead("{source}`README.md`, {source}`a <docs/papers/index.md#papers>`") == []
+    assert dead("{source}`a <README.md#no>` {source}`no.md`") == ["README.md#no", "no.md#"]
+
+
 def exists(name: str) -> bool:
     if "/" in name:
         return (ROOT / name).exists()
@@ -88,7 +114,7 @@ def exists(name: str) -> bool:
 
 @each("row", [*ROWS.values(), *REASONS.values()], ids=lambda row: row[0])
 def test_what_a_row_names_exists(row: list[str]) -> None:
-    for name in re.findall(r"`([^`]+)`", " ".join(row[2:])):
+    for name in re.findall(r"`([^`]+)`", SOURCE.sub("", " ".join(row[2:]))):
         assert exists(name), f"{row[0]} names {name}, which does not exist"
 
 

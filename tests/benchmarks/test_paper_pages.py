@@ -51,15 +51,15 @@ def table(text: str, which: str) -> list[str]:
 
 def test_what_holds_and_what_does_not_stand_in_their_tables(every: list[Judged]) -> None:
     text = paper_pages.with_sentences(PAGE, every)
-    page = "../benchmarks/accuracy/papers/made/README.md"
+    page = "benchmarks/accuracy/papers/made/README.md"
     assert table(text, "holds") == [
-        f"| [figure 2]({page}#figure-2-errors) | *A is best.* | met in 2 of 2 cells |",
-        f"| [table 1]({page}#all-of-it), on stand-ins alone | *C stays.* "
+        f"| {{source}}`figure 2 <{page}#figure-2-errors>` | *A is best.* | met in 2 of 2 cells |",
+        f"| {{source}}`table 1 <{page}#all-of-it>`, on stand-ins alone | *C stays.* "
         "| met in 2 of 3 cells, failed in 1 |",
     ]
     second, last, grows = table(text, "others")
     assert second == (
-        f"| [figure 2]({page}#figure-2-errors) | [*A is best.*] *It is followed by B.* "
+        f"| {{source}}`figure 2 <{page}#figure-2-errors>` | [*A is best.*] *It is followed by B.* "
         "| **Contradicted** (met in 0 of 1 cells, failed in 1). Second: C 3. |"
     )
     assert "| [*A is best. It is followed by B.*] *There D is last.* |" in last
@@ -81,7 +81,7 @@ def test_where_all_is_on_stand_ins_no_row_says_so(every: list[Judged]) -> None:
     first = replace(alone[0].claim, arithmetic=True)
     alone[0] = replace(alone[0], claim=first, stand_in=False)
     page = paper_pages.with_sentences(PAGE, alone)
-    assert "stand-ins" not in page and page.count("), arithmetic |") == 1
+    assert "stand-ins" not in page and page.count("`, arithmetic |") == 1
 
 
 @pytest.mark.parametrize(

@@ -215,9 +215,9 @@ def overview(titles: dict[str, str], every: Sequence[Judged]) -> str:
                 ]
             )
     parts = [
-        "Each paper has a page that says first [what holds](../../../docs/methods.md), then where "
-        "this library differs and why. Every sentence of a paper that a measurement can speak of "
-        "is counted once, shortened, and judged by one rule (`benchmarks/verdicts.py`):",
+        "Each paper has a page that says first [what holds](../../../docs/papers/index.md), then "
+        "where this library differs and why. Every sentence of a paper that a measurement can "
+        "speak of is counted once, shortened, and judged by one rule (`benchmarks/verdicts.py`):",
         "- *holds*: no cell is beyond two standard errors against it, and more than half of the "
         "cells are beyond two for it;\n"
         "- *contradicted*: a cell is beyond two and a half standard errors against it, raised for "

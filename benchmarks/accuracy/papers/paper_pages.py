@@ -80,13 +80,13 @@ def _rows(paper: str, which: str, every: Sequence[Judged]) -> str:
         if (sentence.verdict == HOLDS) == (which == HOLDS):
             first = sentence.claims[0]
             heading = _heading(measured[first.where, first.text], first.where)
-            page = f"../benchmarks/{FOLDER}{paper}/README.md#{anchor(heading)}"
+            page = f"benchmarks/{FOLDER}{paper}/README.md#{anchor(heading)}"
             said = _numbers(sentence) if which == OTHERS else _cells(sentence)
             stands_in = all(id(claim) in alone for claim in sentence.claims if claim.cells)
             marked = ", on stand-ins alone" if stands_in and worth_saying else ""
             if all(claim.arithmetic for claim in sentence.claims):
                 marked = ", arithmetic"
-            rows.append([f"[{first.where}]({page}){marked}", f"{context}*{text}*", said])
+            rows.append([f"{{source}}`{first.where} <{page}>`{marked}", f"{context}*{text}*", said])
     return table(["in the paper", "the sentence", "here"], rows, texts=3) if rows else "None."
 
 

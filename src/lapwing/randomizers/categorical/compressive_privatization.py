@@ -342,7 +342,7 @@ class CompressivePrivatization(TwoLevel):
     server keeps m counters; a product with the channel costs O(m k).
 
     Source: Xiong et al. 2021, equation 2 and sections 2 to 4. Differs: balanced columns and their
-    density, and the repairs, are our own; see `docs/paper-compressive.md`.
+    density, and the repairs, are our own; see `docs/papers/compressive.md`.
 
     Examples
     --------

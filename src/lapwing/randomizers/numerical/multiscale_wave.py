@@ -143,7 +143,7 @@ class MultiscaleWave(Mixture[CountTally]):
     **Cost.** One byte more than the widest component: with the default mixture 3 bytes per report
     of up to 256 symbols, 4 of up to 4096, 5 beyond.
 
-    Source: own design; see `docs/methods.md`.
+    Source: own design; see `docs/papers/index.md`.
 
     Examples
     --------

@@ -125,7 +125,7 @@ class SquareWave(TwoLevel):
 
     Notes
     -----
-    **Accuracy.** No closed form; see `docs/paper-square-wave.md` and the benchmarks. Separates
+    **Accuracy.** No closed form; see `docs/papers/square-wave.md` and the benchmarks. Separates
     outputs of two values at distance D by ``(1 - (2 b + 1) q) D`` in Wasserstein distance, the most
     of all wave shapes.
 
