@@ -15,7 +15,6 @@ from typing import Any
 from docutils import nodes
 from numpydoc.xref import DEFAULT_LINKS
 from sphinx.application import Sphinx
-from sphinx_gallery.sorting import FileNameSortKey
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parent
@@ -100,7 +99,7 @@ sphinx_gallery_conf = {
     "examples_dirs": [str(ROOT / "examples" / "gallery")],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"/plot_",
-    "within_subsection_order": FileNameSortKey,
+    "within_subsection_order": "FileNameSortKey",
     "image_scrapers": ("matplotlib",),
     "image_srcset": ["2x"],
     "download_all_examples": False,
