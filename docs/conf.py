@@ -41,7 +41,7 @@ extensions = [
 ]
 exclude_patterns = ["README.md"]
 templates_path = ["_templates"]
-nitpicky = False
+smartquotes = False  # options such as --by are written as typed
 suppress_warnings = ["myst.xref_missing"] if os.environ.get("LAPWING_DRAFT") else []
 
 # Markdown.
