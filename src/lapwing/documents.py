@@ -204,21 +204,45 @@ class Stored:
     _indent: ClassVar[int | None] = None
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the JSON form.
+
+        Returns
+        -------
+        dict
+            JSON object that :meth:`from_document` reads.
+        """
         raise NotImplementedError
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return what :meth:`to_document` wrote; FormatError when it is something else."""
+        """Return what :meth:`to_document` wrote; FormatError when it is something else.
+
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
+        """
         raise NotImplementedError
 
     def to_json(self) -> str:
-        """Return the JSON text, which ends with a line break."""
+        """Return the JSON text, which ends with a line break.
+
+        Returns
+        -------
+        str
+            JSON text, with a line break at the end.
+        """
         return json.dumps(self.to_document(), indent=self._indent, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Return what :meth:`to_json` wrote; FormatError when the text is something else."""
+        """Return what :meth:`to_json` wrote; FormatError when the text is something else.
+
+        Parameters
+        ----------
+        text : str or bytes
+            JSON text that :meth:`to_json` returned.
+        """
         return cls.from_document(parse(text, name=cls._name))
 
     def save(self, path: Path | str) -> None:
@@ -239,6 +263,7 @@ class Stored:
         Parameters
         ----------
         path : Path or str
+            File to read.
 
         Raises
         ------

@@ -133,6 +133,7 @@ def load(path: Path | str) -> Any:
     Parameters
     ----------
     path : Path or str
+        File to read.
 
     Returns
     -------

@@ -167,7 +167,13 @@ class Randomizer(ABC, Generic[Collected]):
         return self._layout.width
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form: the class and its fields."""
+        """Return the JSON form: the class and its fields.
+
+        Returns
+        -------
+        dict
+            JSON object with the class name and the fields.
+        """
         return randomizer_document(self)
 
     def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
@@ -181,6 +187,11 @@ class Randomizer(ABC, Generic[Collected]):
             Default: :func:`lapwing.privacy.sampling.randomness.secure`. A seeded source is for
             tests only.
 
+        Returns
+        -------
+        Reports
+            Private reports in the order of the values.
+
         Raises
         ------
         DomainError
@@ -191,6 +202,11 @@ class Randomizer(ABC, Generic[Collected]):
 
     def tally(self, reports: Reports) -> Collected:
         """Return the exact tally of a batch, entirely or not at all.
+
+        Parameters
+        ----------
+        reports : Reports
+            Reports made by this randomizer.
 
         Returns
         -------

@@ -106,12 +106,19 @@ class Mechanism(ABC):
         Parameters
         ----------
         summary : ExactCounts
+            Exact histogram, which is secret.
         promise : Promise
+            Privacy parameters of the release.
         rng : RandomSource, optional
             Default: :func:`lapwing.privacy.sampling.randomness.secure`. A seeded one is for tests
             and simulation only.
         identifier : str, optional
             32 hex digits under which it was paid for; default: random ones.
+
+        Returns
+        -------
+        Release
+            Noisy answers, which may be published.
 
         Raises
         ------
@@ -138,7 +145,18 @@ class Mechanism(ABC):
         """Raise PrivacyError unless the noise of a release keeps its promises."""
 
     def channel_for(self, release: Release) -> Channel:
-        """Return the channel that a decoder needs with a release: one block."""
+        """Return the channel that a decoder needs with a release: one block.
+
+        Parameters
+        ----------
+        release : Release
+            Release of this mechanism.
+
+        Returns
+        -------
+        Channel
+            Channel from the domain to the noisy answers.
+        """
         block = Block(self._operator_for(release), AdditiveNoise(self._variance_for(release)))
         return Channel(release.domain, [block], release.fingerprint, release.guarantee)
 
@@ -151,15 +169,43 @@ class Mechanism(ABC):
         return release.variance
 
     def combined(self, release: Release) -> NDArray[np.int64]:
-        """Return the answers that a decoder reads; default: those of the release."""
+        """Return the answers that a decoder reads; default: those of the release.
+
+        Parameters
+        ----------
+        release : Release
+            Release of this mechanism.
+
+        Returns
+        -------
+        numpy.ndarray
+            int64 [answers]: noisy answers.
+        """
         return release.answers
 
     def estimated_people(self, release: Release) -> int:
-        """Return the number of people, from public numbers and noisy answers alone."""
+        """Return the number of people, from public numbers and noisy answers alone.
+
+        Parameters
+        ----------
+        release : Release
+            Release of this mechanism.
+
+        Returns
+        -------
+        int
+            Public number of people, or an estimate of it, at least 1.
+        """
         return release.people or 1
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form: the name and the fields."""
+        """Return the JSON form: the name and the fields.
+
+        Returns
+        -------
+        dict
+            JSON object with the mechanism's name and its fields.
+        """
         return class_document(self)
 
 
@@ -247,12 +293,15 @@ class Release(Summed, Stored):
     Parameters
     ----------
     mechanism : Mechanism
+        Mechanism that made the release.
     domain : Domain
+        Domain of the values.
     answers : numpy.ndarray
-        int64 [answers of the mechanism], exact answers plus the noise of all parts.
+        Noisy answers, int64 [answers of the mechanism]: exact answers plus the noise of all parts.
     parts : sequence of ReleasePart
+        One part for each group of people whose releases were added. At least one.
     choices : dict
-        What the mechanism chose privately on its way (adaptive ones only); JSON values.
+        Private choices of an adaptive mechanism, as JSON values. Default: empty.
     """
 
     mechanism: Mechanism
@@ -394,7 +443,13 @@ class Release(Summed, Stored):
         )
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the JSON form.
+
+        Returns
+        -------
+        dict
+            JSON object that :meth:`from_document` reads.
+        """
         return {
             "format": "lapwing-release",
             "version": VERSION,
@@ -408,6 +463,11 @@ class Release(Summed, Stored):
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the release that :meth:`to_document` wrote.
+
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
 
         Raises
         ------

@@ -130,7 +130,13 @@ class Mixture(Randomizer[Collected]):
         }
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio: that of the worst component."""
+        """Return the exact worst-case likelihood ratio: that of the worst component.
+
+        Returns
+        -------
+        Certificate
+            Claimed epsilon and exact worst-case likelihood ratio of one report.
+        """
         ratios = [component.randomizer.certificate().ratio for component in self.groups]
         return Certificate(self.epsilon, max(ratios))
 
@@ -191,6 +197,11 @@ class Mixture(Randomizer[Collected]):
             Symbol, in 0..size-1.
         words : iterator of int
             Each in 0..2^64-1.
+
+        Returns
+        -------
+        bytes
+            One report in its wire format.
         """
         check_symbol(value, self.domain.size)
         coin = next(words) >> 32

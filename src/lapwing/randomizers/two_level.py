@@ -215,7 +215,13 @@ class TwoLevel(Randomizer[CountTally]):
         return near_threshold(self)
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio."""
+        """Return the exact worst-case likelihood ratio.
+
+        Returns
+        -------
+        Certificate
+            Claimed epsilon and exact worst-case likelihood ratio of one report.
+        """
         return near_certificate(self)
 
     @property
@@ -279,6 +285,11 @@ class TwoLevel(Randomizer[CountTally]):
             Input, in 0..points-1.
         words : iterator of int
             Each in 0..2^64-1.
+
+        Returns
+        -------
+        bytes
+            One report in its wire format.
         """
         check_symbol(value, self._points, what="an input")
         near = next(words) < self._threshold

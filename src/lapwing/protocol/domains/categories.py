@@ -141,6 +141,16 @@ class Categories(Unordered):
     def index(self, values: Values) -> NDArray[np.int64]:
         """Return the symbol of each label: int64 [n].
 
+        Parameters
+        ----------
+        values : array_like [n]
+            Values of the domain.
+
+        Returns
+        -------
+        numpy.ndarray
+            int64 [n]: number of the category of each value.
+
         Raises
         ------
         DomainError
@@ -186,7 +196,13 @@ class Categories(Unordered):
     """Of its class, in documents."""
 
     def for_curator(self) -> Categories:
-        """Return the domain with missing values counted; ArgumentError beyond 2^24 labels."""
+        """Return the domain with missing values counted; ArgumentError beyond 2^24 labels.
+
+        Returns
+        -------
+        Categories
+            Domain that has a bin or category for every value.
+        """
         if len(self.listed) > MAXIMUM_BINS:
             raise ArgumentError(
                 f"a curator counts every label, so there may be at most {MAXIMUM_BINS}, got "

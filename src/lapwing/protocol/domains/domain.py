@@ -91,7 +91,19 @@ class Domain(ABC):
         return self.size - len(self.outside_indices)
 
     def with_nobody_outside(self, numbers: NDArray[Any]) -> NDArray[Any]:
-        """Return numbers of the symbols, with zeros below and above where those were left out."""
+        """Return numbers of the symbols, with zeros below and above where those were left out.
+
+        Parameters
+        ----------
+        numbers : numpy.ndarray
+            One number for each bin or category. Those outside the range may be left out.
+
+        Returns
+        -------
+        numpy.ndarray
+            Array with zeros inserted for left-out bins outside the range. Otherwise the array is
+            unchanged.
+        """
         outside = self.outside_indices
         if not outside or numbers.shape != (self.inside_size,):
             return numbers
@@ -114,7 +126,18 @@ class Domain(ABC):
 
     @abstractmethod
     def index(self, values: Values) -> NDArray[np.int64]:
-        """Return the symbol of each value."""
+        """Return the symbol of each value.
+
+        Parameters
+        ----------
+        values : array_like [n]
+            Values of the domain.
+
+        Returns
+        -------
+        numpy.ndarray
+            int64 [n]: number of the bin or category of each value.
+        """
 
     def index_or_missing(
         self, values: Values, *, texts: Texts = "iso", rows: RowCounts | None = None
@@ -126,9 +149,16 @@ class Domain(ABC):
         Parameters
         ----------
         values : array_like [n]
+            Values to place in the domain.
         texts : {"iso", "days", "seconds"}
+            How strings of dates and times are read. Default: "iso".
         rows : RowCounts, optional
             Gets what the symbols do not tell: values that cannot be read, and those clipped.
+
+        Returns
+        -------
+        numpy.ndarray
+            int64 [n]: number of the bin or category of each value.
         """
         faults: list[int] = []
         numbers = to_numbers(
@@ -154,6 +184,11 @@ class Domain(ABC):
         error that depends on the data says something about them. A value that is none of the labels
         counts as the domain's `other` label, else as missing.
 
+        Returns
+        -------
+        Domain
+            Domain of the same kind that refuses no value.
+
         Raises
         ------
         ArgumentError
@@ -161,7 +196,13 @@ class Domain(ABC):
         """
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form: the name and the fields."""
+        """Return the JSON form: the name and the fields.
+
+        Returns
+        -------
+        dict
+            JSON object with the class name and the fields.
+        """
         return class_document(self)
 
     def _repr_html_(self) -> str:

@@ -81,6 +81,11 @@ class Integers(Domain):
         values : array_like [n]
             Whole numbers (also as floats); NaN or None for missing.
 
+        Returns
+        -------
+        numpy.ndarray
+            int64 [n]: number of the bin of each value.
+
         Raises
         ------
         DomainError
@@ -115,5 +120,11 @@ class Integers(Domain):
         return np.rint(numbers)
 
     def for_curator(self) -> Integers:
-        """Return the domain with numbers outside clipped and missing ones counted."""
+        """Return the domain with numbers outside clipped and missing ones counted.
+
+        Returns
+        -------
+        Integers
+            Domain that has a bin or category for every value.
+        """
         return replace(self, outside="clip", missing="bin")

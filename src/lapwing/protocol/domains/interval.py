@@ -462,12 +462,24 @@ class Interval(Domain):
     """Of its class, in documents."""
 
     def for_curator(self) -> Interval:
-        """Return the interval with missing values counted, and values outside where refused."""
+        """Return the interval with missing values counted, and values outside where refused.
+
+        Returns
+        -------
+        Interval
+            Domain that has a bin or category for every value.
+        """
         refused = self.outside == "refuse" and not self.circular
         return replace(self, outside="overflow" if refused else self.outside, missing="bin")
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form; DomainError while the bins are not chosen."""
+        """Return the JSON form; DomainError while the bins are not chosen.
+
+        Returns
+        -------
+        dict
+            JSON object with the class name and the fields.
+        """
         self._require_bins()
         return super().to_document()
 

@@ -47,6 +47,16 @@ class Unordered(Domain):
     def index(self, values: Values) -> NDArray[np.int64]:
         """Return the symbol of each value: int64 [n].
 
+        Parameters
+        ----------
+        values : array_like [n]
+            Values of the domain.
+
+        Returns
+        -------
+        numpy.ndarray
+            int64 [n]: number of the category of each value.
+
         Raises
         ------
         DomainError

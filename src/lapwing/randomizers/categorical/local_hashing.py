@@ -290,6 +290,11 @@ class LocalHashing(TwoLevel):
             Symbol, in 0..k-1.
         words : iterator of int
             Each in 0..2^64-1.
+
+        Returns
+        -------
+        bytes
+            One report in its wire format.
         """
         if self.hashes is not None:
             return super().from_words(value, words)

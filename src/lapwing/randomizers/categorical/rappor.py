@@ -193,7 +193,13 @@ class Rappor(Randomizer[CountTally]):
         return Fraction(keep * again + (WORD - keep) * (WORD - again), WORD**2)
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio of one report."""
+        """Return the exact worst-case likelihood ratio of one report.
+
+        Returns
+        -------
+        Certificate
+            Claimed epsilon and exact worst-case likelihood ratio of one report.
+        """
         return Certificate(self.epsilon, (self._bit_kept / (1 - self._bit_kept)) ** 2)
 
     def certificate_of(self, reports: int | None = None) -> Certificate:
@@ -203,6 +209,11 @@ class Rappor(Randomizer[CountTally]):
         ----------
         reports : int, optional
             In 1..256. Default: any number, which is the permanent round itself.
+
+        Returns
+        -------
+        Certificate
+            Claimed epsilon and exact worst-case likelihood ratio of that many reports.
 
         Notes
         -----
@@ -355,6 +366,18 @@ class Rappor(Randomizer[CountTally]):
 
         A word for each symbol in order decides whether the permanent round keeps its bit (below
         the first threshold), then a word for each whether the instantaneous round keeps that.
+
+        Parameters
+        ----------
+        value : int
+            Number of the bin or category, from 0.
+        words : iterator of int
+            Uniform random words, each in 0..2^64-1.
+
+        Returns
+        -------
+        bytes
+            One report in its wire format.
         """
         check_symbol(value, self.domain.size)
         return self._instantaneous(self._permanent(value, words), words)
@@ -364,6 +387,18 @@ class Rappor(Randomizer[CountTally]):
 
         For simulation, and for surveys that ask once. A device that will be asked again keeps a
         :meth:`permanent_round`.
+
+        Parameters
+        ----------
+        values : array_like [n]
+            Values of the domain.
+        rng : RandomSource, optional
+            Default: the secure source. A seeded source is for tests only.
+
+        Returns
+        -------
+        Reports
+            First report of each person, in the order of the values.
         """
         return super().randomize(values, rng=rng)
 

@@ -134,7 +134,13 @@ class SubsetSelection(Randomizer[CountTally]):
         return near_threshold(self)
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio."""
+        """Return the exact worst-case likelihood ratio.
+
+        Returns
+        -------
+        Certificate
+            Claimed epsilon and exact worst-case likelihood ratio of one report.
+        """
         return near_certificate(self)
 
     @property
@@ -190,6 +196,11 @@ class SubsetSelection(Randomizer[CountTally]):
             Symbol, in 0..k-1.
         words : iterator of int
             Each in 0..2^64-1.
+
+        Returns
+        -------
+        bytes
+            One report in its wire format.
         """
         check_symbol(value, self.domain.size)
         near = next(words) < self._threshold

@@ -101,7 +101,13 @@ class UnaryEncoding(Randomizer[CountTally]):
         return {"bits": self.domain.size}
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio."""
+        """Return the exact worst-case likelihood ratio.
+
+        Returns
+        -------
+        Certificate
+            Claimed epsilon and exact worst-case likelihood ratio of one report.
+        """
         own, other = self._own_and_other
         return Certificate(self.epsilon, Fraction(own * (WORD - other), other * (WORD - own)))
 
@@ -149,6 +155,11 @@ class UnaryEncoding(Randomizer[CountTally]):
             Symbol, in 0..size-1.
         words : iterator of int
             Each in 0..2^64-1; as many as there are symbols are taken.
+
+        Returns
+        -------
+        bytes
+            One report in its wire format.
         """
         check_symbol(value, self.domain.size)
         own, other = self._own_and_other

@@ -234,7 +234,13 @@ class GeneralWave(Randomizer[CountTally]):
         return {"points": self._points, "window": self._window, "outputs": self._outputs}
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio."""
+        """Return the exact worst-case likelihood ratio.
+
+        Returns
+        -------
+        Certificate
+            Claimed epsilon and exact worst-case likelihood ratio of one report.
+        """
         from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
         # Probabilities times 2^64 * far, and the order of the different ones.
@@ -339,6 +345,11 @@ class GeneralWave(Randomizer[CountTally]):
             Input, in 0..points-1.
         words : iterator of int
             Each in 0..2^64-1.
+
+        Returns
+        -------
+        bytes
+            One report in its wire format.
         """
         check_symbol(value, self._points, what="an input")
         slot = bisect_right(self._limits, next(words))

@@ -256,7 +256,13 @@ class SignedSubsetSelection(Randomizer[CountTally]):
         return near_threshold(self)
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio."""
+        """Return the exact worst-case likelihood ratio.
+
+        Returns
+        -------
+        Certificate
+            Claimed epsilon and exact worst-case likelihood ratio of one report.
+        """
         return near_certificate(self)
 
     @property
@@ -342,6 +348,11 @@ class SignedSubsetSelection(Randomizer[CountTally]):
             Symbol, in 0..2d-1.
         words : iterator of int
             Each in 0..2^64-1.
+
+        Returns
+        -------
+        bytes
+            One report in its wire format.
         """
         check_symbol(value, self.domain.size)
         own, negative = divmod(value, 2)

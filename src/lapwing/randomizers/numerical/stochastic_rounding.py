@@ -112,7 +112,13 @@ class StochasticRounding(Randomizer[CountTally]):
         return near_threshold(self)
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio."""
+        """Return the exact worst-case likelihood ratio.
+
+        Returns
+        -------
+        Certificate
+            Claimed epsilon and exact worst-case likelihood ratio of one report.
+        """
         return near_certificate(self)
 
     def _upper_threshold(self, point: int) -> int:
@@ -171,6 +177,11 @@ class StochasticRounding(Randomizer[CountTally]):
             Input, in 0..points-1.
         words : iterator of int
             Each in 0..2^64-1.
+
+        Returns
+        -------
+        bytes
+            One report in its wire format.
         """
         check_symbol(value, self._points, what="an input")
         return self._layout.report(int(next(words) < self._upper_threshold(value)))
