@@ -41,7 +41,7 @@ ax.plot(angle, 100 * truth, "--", label="truth")
 minutes = [int(end[:2]) * 60 + int(end[3:5]) for end in (circle, *ends)]
 ax.axvline(minutes[0] / 1440 * 2 * np.pi, color="0.2", linewidth=2, label=f"mean: {circle[:5]}")
 ax.axvline(line / 24 * 2 * np.pi, color="0.2", linestyle=":", label=f"on a line: {line:.0f}:00")
-ax.set_rlabel_position(110)
+ax.set_rgrids([5, 10, 15], angle=110)
 ax.set_xticks(np.arange(8) * np.pi / 4, [f"{3 * i}:00" for i in range(8)])
 ax.set(xlabel="time of day; radius: share of people in 30 minutes, %")
 ax.legend(loc="center left", bbox_to_anchor=(1.15, 0.5))
