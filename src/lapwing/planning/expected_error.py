@@ -93,7 +93,18 @@ class ErrorByKind:
 
     @classmethod
     def of_repeats(cls, errors: Mapping[str, Sequence[float]]) -> ErrorByKind:
-        """Return the means of simulated errors."""
+        """Return the means of simulated errors.
+
+        Parameters
+        ----------
+        errors : mapping of str to sequence of float
+            Simulated errors by kind of column.
+
+        Returns
+        -------
+        ErrorByKind
+            Mean error of each kind.
+        """
         return cls({kind: statistics.fmean(repeats) for kind, repeats in errors.items()})
 
     @property
@@ -117,11 +128,28 @@ class ErrorByKind:
         return hardest * SPREAD if len(self.by_kind) > 1 else hardest
 
     def of(self, kind: str) -> float:
-        """Return the error on one kind; of ``"typical"``, the mean over all."""
+        """Return the error on one kind; of ``"typical"``, the mean over all.
+
+        Parameters
+        ----------
+        kind : str
+            Kind of column, or "typical".
+
+        Returns
+        -------
+        float
+            Mean error.
+        """
         return self.typical if kind == "typical" else self.by_kind[kind]
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the JSON form.
+
+        Returns
+        -------
+        dict
+            JSON object.
+        """
         return {"typical": self.typical, "by_kind": dict(self.by_kind)}
 
 
@@ -197,7 +225,13 @@ class ExpectedError(Mapping[str, ErrorByKind]):
         return len(self.distances)
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form: the keys that this kind of error has."""
+        """Return the JSON form: the keys that this kind of error has.
+
+        Returns
+        -------
+        dict
+            JSON object.
+        """
         numbers = {
             field.name: getattr(self, field.name)
             for field in fields(self)
@@ -242,6 +276,7 @@ class Recommendation:
     Parameters
     ----------
     randomizer : Randomizer
+        Recommended randomizer.
     decoder : Decoder
         The one that :meth:`lapwing.Survey.decode` takes by itself.
     expected_error : ExpectedError
@@ -272,7 +307,13 @@ class Recommendation:
         return self.randomizer.report_width
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the JSON form.
+
+        Returns
+        -------
+        dict
+            JSON object.
+        """
         return {
             "randomizer": self.randomizer.to_document(),
             "decoder": decoder_document(self.decoder),

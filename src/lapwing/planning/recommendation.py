@@ -286,6 +286,11 @@ def recommend(
     server_seconds : float, optional
         Of labels: about the most CPU seconds that tally and decode may take.
 
+    Returns
+    -------
+    Recommendation
+        Randomizer, estimator and predicted errors.
+
     Raises
     ------
     ArgumentError

@@ -42,11 +42,17 @@ def simulate(
     Parameters
     ----------
     randomizer : Randomizer
+        Randomizer of the reports.
     counts : array_like [domain.size]
         Whole numbers: how many people hold each symbol. Without those below and above the range,
         nobody is there.
     rng : numpy.random.Generator or int
         A generator, or a seed. Simulated people need no protection.
+
+    Returns
+    -------
+    CountTally
+        Simulated tally.
 
     Raises
     ------

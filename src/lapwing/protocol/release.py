@@ -179,7 +179,7 @@ class Mechanism(ABC):
         Returns
         -------
         numpy.ndarray
-            int64 [answers]: noisy answers.
+            Noisy answers, int64 [answers].
         """
         return release.answers
 

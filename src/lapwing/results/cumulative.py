@@ -40,9 +40,9 @@ class Cumulative:
     Parameters
     ----------
     left, right : numpy.ndarray
-        float64 [pieces], both non-decreasing; a piece does not overlap the next.
+        Ends of the pieces, float64 [pieces], both non-decreasing. Pieces do not overlap.
     mass : numpy.ndarray
-        float64 [pieces], summing to 1; negative only for signed estimates.
+        Masses, float64 [pieces], summing to 1. Negative only for unbiased estimates.
     outside : bool
         Whether the first piece is all that lies below the line and the last all that lies above.
         :meth:`at`, moments and distances take them at the ends of the line, as if values were
@@ -50,7 +50,7 @@ class Cumulative:
     warn : callable, optional
         Called when a moment is asked, which is that of limited values.
     circle : Circle, optional
-        On which the line is wound: its ends are one point.
+        Circle on which the line is wound, so that its ends are one point. Default: a line.
 
     Examples
     --------
@@ -75,9 +75,14 @@ class Cumulative:
         Parameters
         ----------
         domain : Domain
-            Ordered.
+            Ordered domain.
         mass : numpy.ndarray
-            float64 [domain.size] or without the missing symbol; not all zero.
+            Masses, float64 [domain.size], or without the missing bin. Not all zero.
+
+        Returns
+        -------
+        Cumulative
+            CDF among those whose value is present.
         """
         present = mass[: domain.left.size]
         outside = bool(domain.outside_indices)
@@ -92,6 +97,11 @@ class Cumulative:
         ----------
         values : array_like [n]
             Finite numbers, at least one.
+
+        Returns
+        -------
+        Cumulative
+            Empirical CDF.
         """
         points, counts = np.unique(to_points(values, unit="number"), return_counts=True)
         if points.size == 0 or not np.isfinite(points).all():
@@ -112,6 +122,16 @@ class Cumulative:
         """Return P(value <= x) for each point; 0 below the first piece, 1 from the last on.
 
         NaN for a point that is NaN.
+
+        Parameters
+        ----------
+        points : array_like
+            Numbers on the line.
+
+        Returns
+        -------
+        numpy.ndarray
+            Probabilities, float64, in the shape of `points`.
         """
         return self._evaluate(points, side="right")
 
@@ -120,6 +140,16 @@ class Cumulative:
 
         Below the line it is all that lies there, and above all but what lies there: how far
         beyond, nobody knows.
+
+        Parameters
+        ----------
+        places : Places
+            Points, and whether each point itself is left out.
+
+        Returns
+        -------
+        numpy.ndarray
+            Masses, float64, one for each place.
         """
         points = places.points
         mass: Vector = np.where(places.before, self.before(points), self.at(points))
@@ -132,20 +162,64 @@ class Cumulative:
         return mass[()]
 
     def between(self, spans: Sequence[Span]) -> float:
-        """Return the mass of a range."""
+        """Return the mass of a range.
+
+        Parameters
+        ----------
+        spans : sequence of Span
+            Pieces of the range, each with a start and a stop.
+
+        Returns
+        -------
+        float
+            Total mass of the pieces.
+        """
         return sum(float(self.up_to(stop) - self.up_to(start)) for start, stop in spans)
 
     def before(self, points: ArrayLike) -> Vector:
-        """Return P(value < x) for each point, the limit from the left."""
+        """Return P(value < x) for each point, the limit from the left.
+
+        Parameters
+        ----------
+        points : array_like
+            Numbers on the line.
+
+        Returns
+        -------
+        numpy.ndarray
+            Probabilities, float64, in the shape of `points`.
+        """
         return self._evaluate(points, side="left")
 
     def probability(self, low: float, high: float) -> float:
-        """Return P(low < value <= high); ArgumentError unless low is at most high."""
+        """Return P(low < value <= high); ArgumentError unless low is at most high.
+
+        Parameters
+        ----------
+        low, high : float
+            Ends of the range, with ``low <= high``.
+
+        Returns
+        -------
+        float
+            Mass of the range.
+        """
         check_range(low, high)
         return float(self.at(high) - self.at(low))
 
     def density(self, points: ArrayLike) -> Vector:
-        """Return the mass per unit at each point; infinite at a step."""
+        """Return the mass per unit at each point; infinite at a step.
+
+        Parameters
+        ----------
+        points : array_like
+            Numbers on the line.
+
+        Returns
+        -------
+        numpy.ndarray
+            Densities, float64, in the shape of `points`.
+        """
         x = np.asarray(points, dtype=np.float64)
         beside = int(self.outside)  # people outside the range are at no point of it
         last = self.left.size - 1 - beside
@@ -171,7 +245,18 @@ class Cumulative:
         return np.where(np.isnan(x), np.nan, result)[()]
 
     def turned(self, start: float) -> Cumulative:
-        """Return the same masses from a point of the circle on, as a line of the same length."""
+        """Return the same masses from a point of the circle on, as a line of the same length.
+
+        Parameters
+        ----------
+        start : float
+            Point of the circle where the line begins.
+
+        Returns
+        -------
+        Cumulative
+            CDF on a line of the circle's length.
+        """
         circle = self._require_circle("start=")
         start = float(circle.wrapped(start))
         first = symbols_before(self.left, self.right, start)
@@ -197,6 +282,18 @@ class Cumulative:
         Only for masses that are not negative. p = 0 gives the start of the first piece that holds
         mass. What lies below the line is -inf, what lies above is inf. On a circle values are
         counted from `start` on, once round.
+
+        Parameters
+        ----------
+        probabilities : array_like
+            Probabilities in [0, 1].
+        start : float, optional
+            Point from which values are counted on a circle. Required there only.
+
+        Returns
+        -------
+        numpy.ndarray
+            Quantiles, float64, in the shape of `probabilities`.
 
         Raises
         ------
@@ -276,6 +373,16 @@ class Cumulative:
 
     def moment(self, order: int) -> float:
         """Return the expected `order`-th power of a value; mass in a bin is spread evenly.
+
+        Parameters
+        ----------
+        order : int
+            Power, at least 0.
+
+        Returns
+        -------
+        float
+            Moment, in that power of the unit of the values.
 
         Raises
         ------

@@ -366,6 +366,11 @@ class Difference(Stored):
         Both are means of values limited to the range, as :meth:`Distribution.mean`. On a circle it
         is the shorter way round from the mean direction of the second to that of the first:
         positive where the first is later. None where one of them has no clear middle.
+
+        Returns
+        -------
+        float or None
+            Shift of the mean. None where a mean has no clear middle.
         """
         for each in (self.first, self.second):
             each._warn_when_limited()
@@ -510,6 +515,11 @@ class Difference(Stored):
             In (0, 1).
         kind : {"pointwise", "simultaneous"}
             Whether the level holds at each point alone, or for the whole curve at once.
+
+        Returns
+        -------
+        DifferenceBand or None
+            Confidence band. None without an error distribution.
 
         Notes
         -----

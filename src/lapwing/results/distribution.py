@@ -86,8 +86,9 @@ class Distribution(Stored):
     Parameters
     ----------
     domain : Domain
+        Domain of the values.
     mass : numpy.ndarray
-        float64 [domain.size].
+        Shares of the bins or categories, float64 [domain.size].
     reports : int
         People behind it; 0 for a distribution that was not estimated.
     guarantee : Guarantee, optional
@@ -185,6 +186,16 @@ class Distribution(Stored):
 
         Where the domain counts values outside its range, a point above `high` is answered with the
         share up to `high`, and a point below `low` with the share below `low`.
+
+        Parameters
+        ----------
+        points : array_like
+            Points in the unit of the values.
+
+        Returns
+        -------
+        numpy.ndarray
+            Probabilities in [0, 1], float64, in the shape of `points`.
         """
         return np.minimum(self.cumulative.up_to(to_places(points, self.domain)), 1.0)
 
@@ -197,6 +208,18 @@ class Distribution(Stored):
         Values are floats, datetime64 for dates and moments, texts ("09:30:00") for times of day:
         see `lapwing.protocol.domains.domain_answers`. :attr:`cumulative` has plain numbers of all.
         A quantile above the range is ``inf`` and one below it ``-inf``: nobody knows how far.
+
+        Parameters
+        ----------
+        probabilities : array_like
+            Probabilities in [0, 1].
+        start : object, optional
+            Place on a circle from which values are counted. Required there only.
+
+        Returns
+        -------
+        numpy.ndarray
+            Quantiles in the shape of `probabilities`.
 
         Raises
         ------
@@ -228,6 +251,11 @@ class Distribution(Stored):
             Which ends belong to the range. Default: the end that belongs to the bins, so that
             edges of bins are exact: ``low < value <= high`` for numbers, ``low <= value < high``
             for dates, times and circles.
+
+        Returns
+        -------
+        float
+            Probability in [0, 1].
         """
         return min(self.cumulative.between(to_spans(low, high, self.domain, closed)), 1.0)
 
@@ -373,7 +401,7 @@ class Distribution(Stored):
         -----
         **Accuracy.** The band is that of the unbiased linear estimate from the same counts, not of
         the decoded curve, which may be biased; :meth:`Band.share_inside` says how much of the curve
-        lies in it. Measured coverage stands in the band's `method`.
+        lies in it. Measured coverage is in the band's `method`.
 
         A simultaneous band of a CDF never falls, because a curve that lies in a band and never
         falls lies in that as well. A pointwise band made so would cover 87 % of the points of a
@@ -532,6 +560,11 @@ class Distribution(Stored):
         among : {"all", "present"}
             Of all people, or of those whose value is present, as all answers of the CDF are. The
             two differ only where the domain has a missing symbol.
+
+        Returns
+        -------
+        float
+            Share in [0, 1].
 
         Raises
         ------

@@ -61,12 +61,13 @@ class HeavyHitters(Stored):
     domain : Domain
         What was searched, or what the candidates were hashed to.
     symbols : numpy.ndarray
-        int64 [m]: numbers of the listed values in the domain, all different.
+        Numbers of the listed values in the domain, int64 [m], all different.
     shares : numpy.ndarray
-        float64 [m]: their unbiased estimates, decreasing. They need not sum to one or less.
+        Unbiased estimates of their shares, float64 [m], decreasing. Their sum may
+        exceed 1.
     deviations : numpy.ndarray
-        float64 [m]: standard deviations of their errors about the shares among the people who
-        reported; not negative.
+        Standard deviations of the errors of `shares`, float64 [m], not negative. Errors
+        are about the shares among the respondents.
     threshold : float
         The smallest estimated share that is listed.
     searched : int
@@ -201,6 +202,11 @@ class HeavyHitters(Stored):
         value : object
             One of :attr:`values`.
 
+        Returns
+        -------
+        float
+            Unbiased estimate, which may be above 1.
+
         Raises
         ------
         ArgumentError
@@ -224,6 +230,11 @@ class HeavyHitters(Stored):
             In (0, 1).
         target : {"empirical", "population"}
             The people who reported, or all people they were drawn from.
+
+        Returns
+        -------
+        tuple of float
+            Lower and upper end of the simultaneous interval.
         """
         place = self._place(value)
         band = self.confidence_band(level, target=target)
@@ -259,6 +270,11 @@ class HeavyHitters(Stored):
         target : {"empirical", "population"}
             The people who reported, or all people they were drawn from.
 
+        Returns
+        -------
+        Band
+            One interval for each listed value.
+
         Notes
         -----
         **Accuracy.** Normal approximation; shares are sums of `reports` bounded terms.
@@ -290,16 +306,52 @@ class HeavyHitters(Stored):
 
         Its rows are the listed values, the intervals those of :meth:`confidence_band`. The column
         `interval` has their kind.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals, in (0, 1). Default: 0.95.
+        kind : {"simultaneous", "pointwise"}
+            Whether the level holds for all values searched, or for each row alone.
+
+        Returns
+        -------
+        dict of str to list
+            Columns of the table.
         """
         ends = interval_columns(self.confidence_band(level, kind=kind), len(self))
         return {"value": self.values, "share": self.shares.tolist(), **ends}
 
     def to_pandas(self, *, level: float = 0.95, kind: Kind = "simultaneous") -> Any:
-        """Return :meth:`to_dict` as a pandas DataFrame; MissingExtraError without pandas."""
+        """Return :meth:`to_dict` as a pandas DataFrame; MissingExtraError without pandas.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals, in (0, 1). Default: 0.95.
+        kind : {"simultaneous", "pointwise"}
+            Whether the level holds for all values searched, or for each row alone.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Table with the columns of :meth:`to_dict`.
+        """
         return frame_of(self.to_dict(level=level, kind=kind))
 
     def summary(self, *, level: float = 0.95) -> str:
-        """Return a few lines for people: the promise, and the largest shares with intervals."""
+        """Return a few lines for people: the promise, and the largest shares with intervals.
+
+        Parameters
+        ----------
+        level : float
+            Level of the simultaneous intervals, in (0, 1). Default: 0.95.
+
+        Returns
+        -------
+        str
+            Lines of text.
+        """
         return lines_of(self._facts(level))
 
     def _repr_html_(self) -> str:
@@ -334,11 +386,32 @@ class HeavyHitters(Stored):
         )
 
     def plot(self, ax: Any = None, *, level: float = 0.95, title: str | None = None) -> Any:
-        """Draw the shares with their simultaneous intervals; return the matplotlib axes."""
+        """Draw the shares with their simultaneous intervals; return the matplotlib axes.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw in. Default: a new figure.
+        level : float
+            Level of the simultaneous intervals, in (0, 1). Default: 0.95.
+        title : str, optional
+            Title of the picture. Default: a title from the result.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            Axes of the picture.
+        """
         return show(self._picture(level=level), ax=ax, title=title)
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the JSON form.
+
+        Returns
+        -------
+        dict
+            JSON object that :meth:`from_document` reads.
+        """
         return {
             "format": "lapwing-heavy-hitters",
             "version": VERSION,
@@ -358,6 +431,11 @@ class HeavyHitters(Stored):
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the result that :meth:`to_document` wrote.
+
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
 
         Raises
         ------

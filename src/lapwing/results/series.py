@@ -122,9 +122,10 @@ class Series(Stored):
     Parameters
     ----------
     weeks : sequence of SeriesWeek
+        Weeks in order. At least one has reports.
     changes : sequence of SeriesChange
-        Jumps and odd weeks that the reports show, in order. What moves a little from week to week
-        is in the distributions, not here.
+        Change points and outliers that the reports show, in order. Small movements
+        from week to week are in the distributions, not here.
     smoothed : bool
         Whether each week was decoded from all weeks, or from those up to it.
     provenance : dict
@@ -186,7 +187,18 @@ class Series(Stored):
         return self.weeks[week] if isinstance(week, slice) else self.weeks[self.position(week)]
 
     def position(self, week: int | str) -> int:
-        """Return the position of a week; ArgumentError when there is none."""
+        """Return the position of a week; ArgumentError when there is none.
+
+        Parameters
+        ----------
+        week : int or str
+            Position, which may be negative, or name.
+
+        Returns
+        -------
+        int
+            Position, counted from 0.
+        """
         if isinstance(week, str):
             names = self.names
             if week not in names:
@@ -213,6 +225,18 @@ class Series(Stored):
 
         Values are as :meth:`Distribution.quantile` has them; on a circle it needs a `start`. The
         array is of objects for times of day.
+
+        Parameters
+        ----------
+        probability : float
+            Probability in [0, 1].
+        start : object, optional
+            Place on a circle from which values are counted. Required there only.
+
+        Returns
+        -------
+        numpy.ndarray
+            One quantile for each week.
         """
         found = [
             None
@@ -234,7 +258,18 @@ class Series(Stored):
         return np.array(values, dtype=object if isinstance(some, str) else None)
 
     def share(self, label: Any) -> NDArray[np.float64]:
-        """Return the share of a symbol over time: float64 [weeks], NaN in gaps."""
+        """Return the share of a symbol over time: float64 [weeks], NaN in gaps.
+
+        Parameters
+        ----------
+        label : object
+            Label, value, or None for the missing bin, as for :meth:`Distribution.share`.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shares, float64 [weeks], NaN in gaps.
+        """
         return np.array(
             [
                 np.nan if week.distribution is None else week.distribution.share(label)
@@ -245,13 +280,25 @@ class Series(Stored):
     def between(
         self, earlier: int | str, later: int | str, *, target: Target = "population"
     ) -> Difference:
-        """Return the later week less the earlier one, with the band of the two together.
+        """Return the later week minus the earlier one, with the band of the two together.
 
         Its intervals are about the population, or with `target="empirical"` about the people of
         the two weeks.
 
         The errors of two weeks of a series are not independent: they come in part from the same
         reports. So their difference is known better than that of two that were decoded alone.
+
+        Parameters
+        ----------
+        earlier, later : int or str
+            Position or name of each week.
+        target : {"population", "empirical"}
+            Whom the intervals are about: the population (default), or the people of the two weeks.
+
+        Returns
+        -------
+        Difference
+            Later week minus earlier week.
 
         Raises
         ------
@@ -294,6 +341,16 @@ class Series(Stored):
 
         On a circle the mean direction with its interval, None without a clear middle, the mean
         resultant length `R` and the shares of the four quarters.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals, in (0, 1). Default: 0.95.
+
+        Returns
+        -------
+        dict of str to list
+            Columns of the table.
         """
         shown: Columns = {"week": [], "people": [], "change": []}
         changes = {change.week: change.kind for change in self.changes}
@@ -366,11 +423,28 @@ class Series(Stored):
         return list(zip(names, order.tolist(), strict=True))
 
     def to_pandas(self, *, level: float = 0.95) -> Any:
-        """Return :meth:`to_dict` as a pandas DataFrame; MissingExtraError without pandas."""
+        """Return :meth:`to_dict` as a pandas DataFrame; MissingExtraError without pandas.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals, in (0, 1). Default: 0.95.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Table with the columns of :meth:`to_dict`.
+        """
         return frame_of(self.to_dict(level=level))
 
     def summary(self) -> str:
-        """Return a few lines for people: the weeks, and what changed when."""
+        """Return a few lines for people: the weeks, and what changed when.
+
+        Returns
+        -------
+        str
+            Lines of text.
+        """
         return lines_of(self._facts())
 
     def _repr_html_(self) -> str:
@@ -410,6 +484,11 @@ class Series(Stored):
             Small pictures in steps that the reports of every week can distinguish, or every bin.
         title, label : str, optional
             Of the picture, and of the values.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Figure with the picture.
         """
         check_detail(detail)
         if kind == "timeline":
@@ -421,7 +500,13 @@ class Series(Stored):
         return panels_of(found, marks, detail=detail, title=title, label=label)
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form: error laws of all weeks together, where there are such."""
+        """Return the JSON form: error laws of all weeks together, where there are such.
+
+        Returns
+        -------
+        dict
+            JSON object that :meth:`from_document` reads.
+        """
         errors, weeks = self.errors, self.weeks
         if errors is not None and self.domain.ordered:
             weeks = tuple(week.without_errors() for week in weeks)
@@ -439,6 +524,11 @@ class Series(Stored):
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the series that :meth:`to_document` wrote, in any version.
+
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
 
         Raises
         ------

@@ -45,12 +45,15 @@ class SignedEstimate(Stored):
     Parameters
     ----------
     domain : Domain
+        Domain of the values.
     mass : numpy.ndarray
-        float64 [domain.size]; the sum is about 1.
+        Unbiased estimates of the shares, float64 [domain.size]. Their sum is about 1.
     reports : int
         Reports behind it.
     guarantee : Guarantee, optional
+        Privacy guarantee of each report. Default: None.
     uncertainty : Uncertainty, optional
+        Error distribution. Default: None, which means no intervals.
     provenance : dict
         How it was made.
     """
@@ -85,11 +88,35 @@ class SignedEstimate(Stored):
         return Cumulative.on(self.domain, self.mass)
 
     def cdf(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Return the estimated P(value <= x); need not be monotone or within [0, 1]."""
+        """Return the estimated P(value <= x); need not be monotone or within [0, 1].
+
+        Parameters
+        ----------
+        points : array_like
+            Points in the unit of the values.
+
+        Returns
+        -------
+        numpy.ndarray
+            Estimates, float64, in the shape of `points`.
+        """
         return self.cumulative.up_to(to_places(points, self.domain))
 
     def probability(self, low: Any, high: Any, *, closed: Closed | None = None) -> float:
-        """Return the estimated probability of a range, as :meth:`Distribution.probability`."""
+        """Return the estimated probability of a range, as :meth:`Distribution.probability`.
+
+        Parameters
+        ----------
+        low, high : float, or a date or time
+            Ends of the range, with ``low <= high``. Both may be infinite.
+        closed : str, optional
+            Ends that belong to the range, as for :meth:`Distribution.probability`.
+
+        Returns
+        -------
+        float
+            Unbiased estimate, which may be negative or above 1.
+        """
         return self.cumulative.between(to_spans(low, high, self.domain, closed))
 
     def probability_interval(
@@ -104,6 +131,22 @@ class SignedEstimate(Stored):
         """Return an interval for :meth:`probability`; None without an error law.
 
         It contains the probability under the projection on the simplex.
+
+        Parameters
+        ----------
+        low, high : float, or a date or time
+            Ends of the range, with ``low <= high``. Both may be infinite.
+        closed : str, optional
+            Ends that belong to the range, as for :meth:`Distribution.probability`.
+        level : float
+            Confidence level, in (0, 1). Default: 0.95.
+        target : {"empirical", "population"}
+            The people who reported (default), or all people they were drawn from.
+
+        Returns
+        -------
+        tuple of float, or None
+            Lower and upper end of a pointwise interval. None without an error distribution.
         """
         spans = to_spans(low, high, self.domain, closed)
         error_law = answering(present_uncertainty(self.uncertainty, self.domain), target)
@@ -116,7 +159,22 @@ class SignedEstimate(Stored):
     def confidence_band(
         self, level: float = 0.95, *, kind: Kind = "pointwise", target: Target = "empirical"
     ) -> Band | None:
-        """Return the band of the CDF, or of the shares of categories; None when not computed."""
+        """Return the band of the CDF, or of the shares of categories; None when not computed.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level, in (0, 1). Default: 0.95.
+        kind : {"pointwise", "simultaneous"}
+            Whether the level holds at each point alone, or for the whole curve at once.
+        target : {"empirical", "population"}
+            The people who reported (default), or all people they were drawn from.
+
+        Returns
+        -------
+        Band or None
+            Confidence band. None without an error distribution.
+        """
         uncertainty = present_uncertainty(self.uncertainty, self.domain)
         return band_on(self.domain, uncertainty, level=level, kind=kind, target=target)
 
@@ -129,6 +187,11 @@ class SignedEstimate(Stored):
             "simplex": the nearest distribution in the Euclidean norm (Norm-Sub).
             "clip-and-normalize": negative masses become zero and the rest is divided by its sum.
             This baseline of the papers is biased upwards where there is nothing.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shares, float64 [domain.size], not negative, with the sum 1.
         """
         if projection == "simplex":
             return simplex(self.mass)
@@ -145,12 +208,23 @@ class SignedEstimate(Stored):
         )
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the JSON form.
+
+        Returns
+        -------
+        dict
+            JSON object that :meth:`from_document` reads.
+        """
         return estimate_document(self)
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the estimate that :meth:`to_document` wrote.
+
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
 
         Raises
         ------

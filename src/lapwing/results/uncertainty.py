@@ -97,12 +97,12 @@ class Band:
     Parameters
     ----------
     points : numpy.ndarray
-        float64 [knots]: where the curves are given; the right ends of the symbols for a CDF, the
-        numbers of the symbols for shares of categories.
+        Right ends of the bins for a CDF, or numbers of the categories for shares. Float64
+        [knots].
     starts : numpy.ndarray
-        float64 [knots]: the left ends of the symbols; quantile intervals end at whole symbols.
+        Left ends of the bins, float64 [knots]. Quantile intervals end at whole bins.
     low, high : numpy.ndarray
-        float64 [knots], in [0, 1].
+        Lower and upper curve, float64 [knots], in [0, 1].
     level : float
         Nominal coverage, in (0, 1).
     kind : {"pointwise", "simultaneous"}

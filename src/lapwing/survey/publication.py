@@ -62,12 +62,24 @@ class Publication(Stored):
     _name: ClassVar = "a release"
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form: that of the release, from which the distribution follows."""
+        """Return the JSON form: that of the release, from which the distribution follows.
+
+        Returns
+        -------
+        dict
+            JSON object that :meth:`from_document` reads.
+        """
         return self.release.to_document()
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return the publication of a stored release; FormatError when it is none."""
+        """Return the publication of a stored release; FormatError when it is none.
+
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
+        """
         return cls(Release.from_document(document))
 
     @property
@@ -89,7 +101,13 @@ class Publication(Stored):
         return result
 
     def by_segment(self) -> dict[str | int | None, Distribution]:
-        """Return the distribution within each segment; see :func:`segment_shares`."""
+        """Return the distribution within each segment; see :func:`segment_shares`.
+
+        Returns
+        -------
+        dict
+            Distribution of each segment, by its label.
+        """
         return segment_shares(self.release)
 
     if not TYPE_CHECKING:
@@ -119,6 +137,7 @@ class Publication(Stored):
         Returns
         -------
         matplotlib.figure.Figure
+            Figure with the picture.
         """
         if not isinstance(self.release.domain, Segmented):
             return self.distribution.plot(detail=detail, title=title, label=label).figure
@@ -201,6 +220,11 @@ def release(
         Of the entry in the ledger.
     rng : RandomSource, optional
         Default: secure randomness. A seeded one is for tests and simulation only.
+
+    Returns
+    -------
+    Publication
+        Release, and the distribution that follows from it.
 
     Raises
     ------

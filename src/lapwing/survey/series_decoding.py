@@ -93,6 +93,11 @@ def decode_series(
         True: each week from all weeks. False: each from those up to it, as it could have been
         decoded then.
 
+    Returns
+    -------
+    Series
+        Weeks in order, with the detected changes.
+
     Raises
     ------
     MismatchError

@@ -249,6 +249,18 @@ class Survey(Stored):
         again, also where the answers of the survey are remembered. Only a device file keeps a
         report or a round (:class:`lapwing.client.Device`).
 
+        Parameters
+        ----------
+        values : array_like [n]
+            Values of the domain, one for each person.
+        rng : RandomSource, optional
+            Default: the secure source. A seeded source is for tests only.
+
+        Returns
+        -------
+        Reports
+            Private reports in the order of the values.
+
         Warns
         -----
         RowsWarning
@@ -362,7 +374,13 @@ class Survey(Stored):
         return tally.of_survey(self.fingerprint)
 
     def check(self, tally: Tally) -> None:
-        """Raise MismatchError unless the tally is this survey's; ArgumentError at no tally."""
+        """Raise MismatchError unless the tally is this survey's; ArgumentError at no tally.
+
+        Parameters
+        ----------
+        tally : Tally
+            Tally to check.
+        """
         check_observation(tally)
         if isinstance(tally, Release):
             raise ArgumentError("a release is decoded by Publication(release).distribution")
@@ -617,13 +635,24 @@ class Survey(Stored):
         return html_of(self._facts())
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the JSON form.
+
+        Returns
+        -------
+        dict
+            JSON object that :meth:`from_document` reads.
+        """
         notice = {"notice": self.notice} if self.notice else {}
         return {**self._agreed(), **notice, "fingerprint": self.fingerprint}
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the survey that :meth:`to_document` wrote.
+
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
 
         Raises
         ------

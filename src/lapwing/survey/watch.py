@@ -224,6 +224,11 @@ class Watch(Stored):
         name : str, optional
             Default: the number of the week. Names that are dates must be in order.
 
+        Returns
+        -------
+        tuple of (Watch, Noticed)
+            Watch after the look, and its findings.
+
         Raises
         ------
         MismatchError
@@ -454,7 +459,13 @@ class Watch(Stored):
         return WatchedChange(looks[told.begun][0], seen, told.evidence, shift)
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the JSON form.
+
+        Returns
+        -------
+        dict
+            JSON object that :meth:`from_document` reads.
+        """
         return {
             "format": "lapwing-watch",
             "version": VERSION,
@@ -475,7 +486,13 @@ class Watch(Stored):
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return the watch that :meth:`to_document` wrote; FormatError when it is none."""
+        """Return the watch that :meth:`to_document` wrote; FormatError when it is none.
+
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
+        """
         require_format(document, name="lapwing-watch", version=VERSION)
         keys = {"format", "version", "alpha", "domain", "weeks", "since", "pilot", "changes"}
         require(document, keys, name="a watch")

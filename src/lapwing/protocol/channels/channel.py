@@ -62,18 +62,55 @@ class Block:
         return int(self.operator.shape[0])
 
     def mean(self, mass: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the mean count of every output, per report: float64 [outputs]."""
+        """Return the mean count of every output, per report: float64 [outputs].
+
+        Parameters
+        ----------
+        mass : numpy.ndarray
+            Shares of the bins or categories, float64 [domain.size].
+
+        Returns
+        -------
+        numpy.ndarray
+            Mean counts, float64 [outputs].
+        """
         return self.operator.matvec(mass)
 
     def covariance(self, mass: NDArray[np.float64]) -> Covariance:
-        """Return the covariance of one report of a person drawn from `mass`."""
+        """Return the covariance of one report of a person drawn from `mass`.
+
+        Parameters
+        ----------
+        mass : numpy.ndarray
+            Shares of the bins or categories, float64 [domain.size].
+
+        Returns
+        -------
+        Covariance
+            Covariance of the counts of one report.
+        """
         # A report depends on the cell alone, and the operator on cells has a known structure.
         return self.law.covariance(self.operator.on_cells, self.operator.cell_totals(mass))
 
     def score_and_information(
         self, mass: NDArray[np.float64], counts: NDArray[np.int64], reports: int
     ) -> tuple[NDArray[np.float64], Operator]:
-        """Return gradient and expected negative Hessian of the (composite) log-likelihood."""
+        """Return gradient and expected negative Hessian of the (composite) log-likelihood.
+
+        Parameters
+        ----------
+        mass : numpy.ndarray
+            Shares of the bins or categories, float64 [domain.size].
+        counts : numpy.ndarray
+            Counts of the outputs, int64 [outputs].
+        reports : int
+            Number of reports.
+
+        Returns
+        -------
+        tuple of (numpy.ndarray, Operator)
+            Gradient, float64 [domain.size], and expected negative Hessian.
+        """
         return self.law.score_and_information(self.operator, mass, counts, reports)
 
     def sample(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
@@ -82,8 +119,14 @@ class Block:
         Parameters
         ----------
         people : numpy.ndarray
-            int64 [domain.size]: how many hold each symbol.
+            Number of people in each bin or category, int64 [domain.size].
         rng : numpy.random.Generator
+            Source of the random numbers.
+
+        Returns
+        -------
+        numpy.ndarray
+            Counts of the outputs, int64 [outputs].
         """
         return self.law.sample(self.operator.on_cells, self.operator.cell_totals(people), rng)
 
@@ -146,11 +189,27 @@ class Channel:
             raise UnsupportedChannelError(f"the shares of the blocks must sum to 1, got {total}")
 
     def counts(self, tally: CountTally) -> CountTally:
-        """Return what a decoder of counts reads: the counts that these are."""
+        """Return what a decoder of counts reads: the counts that these are.
+
+        Parameters
+        ----------
+        tally : CountTally
+            Counts of this channel.
+
+        Returns
+        -------
+        CountTally
+            The same tally.
+        """
         return tally
 
     def check(self, tally: Observation) -> None:
         """Raise unless the tally was made for this channel and holds at least one report.
+
+        Parameters
+        ----------
+        tally : Tally or Release
+            Observation to check.
 
         Raises
         ------

@@ -149,7 +149,7 @@ class Categories(Unordered):
         Returns
         -------
         numpy.ndarray
-            int64 [n]: number of the category of each value.
+            Number of the category of each value, int64 [n].
 
         Raises
         ------

@@ -136,7 +136,7 @@ class Domain(ABC):
         Returns
         -------
         numpy.ndarray
-            int64 [n]: number of the bin or category of each value.
+            Number of the bin or category of each value, int64 [n].
         """
 
     def index_or_missing(
@@ -158,7 +158,7 @@ class Domain(ABC):
         Returns
         -------
         numpy.ndarray
-            int64 [n]: number of the bin or category of each value.
+            Number of the bin or category of each value, int64 [n].
         """
         faults: list[int] = []
         numbers = to_numbers(

@@ -84,7 +84,7 @@ class Integers(Domain):
         Returns
         -------
         numpy.ndarray
-            int64 [n]: number of the bin of each value.
+            Number of the bin of each value, int64 [n].
 
         Raises
         ------

@@ -55,7 +55,7 @@ class Unordered(Domain):
         Returns
         -------
         numpy.ndarray
-            int64 [n]: number of the category of each value.
+            Number of the category of each value, int64 [n].
 
         Raises
         ------

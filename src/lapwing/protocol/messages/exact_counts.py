@@ -124,7 +124,7 @@ class ExactCounts(Summed):
     domain : Interval, Integers or Categories
         Made fit for a curator by its `for_curator`.
     counts : numpy.ndarray
-        int64 [domain.size], not negative, with a sum of at most 2^40.
+        Counts, int64 [domain.size], not negative. Their sum is at most 2^40.
     unit : PrivacyUnit, optional
         Whose rows were counted, and how many of each at most. A release of them protects such a
         unit. Default: each row is of another person.
@@ -197,6 +197,7 @@ class ExactCounts(Summed):
         values : array_like [n]
             Each is read by itself: changing one changes the symbol of that one.
         domain : Interval, Integers or Categories
+            Domain of the values.
         texts : {"iso", "days", "seconds"}
             How texts of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
         unit : array_like [n], optional
@@ -272,9 +273,11 @@ class ExactCounts(Summed):
         Parameters
         ----------
         values : array_like [n]
+            Values of the domain, one for each row.
         by : array_like [n]
             The segment of each; what is none of the domain's is in none.
         domain : Segmented
+            Domain with public segments.
         texts : {"iso", "days", "seconds"}
         unit, most, rng
             As of :meth:`of_values`.
@@ -325,7 +328,13 @@ class ExactCounts(Summed):
         )
 
     def save(self, path: Path | str) -> None:
-        """Write the private file, readable by its owner only."""
+        """Write the private file, readable by its owner only.
+
+        Parameters
+        ----------
+        path : Path or str
+            File to write.
+        """
         header = self._header()
         body = self.counts.astype("<i8").tobytes()
         content = MAGIC + struct.pack("<I", len(header)) + header + body
@@ -335,6 +344,16 @@ class ExactCounts(Summed):
     @classmethod
     def load(cls, path: Path | str) -> ExactCounts:
         """Return the exact counts in a file.
+
+        Parameters
+        ----------
+        path : Path or str
+            File to read.
+
+        Returns
+        -------
+        ExactCounts
+            Exact histogram, which is secret.
 
         Raises
         ------

@@ -174,6 +174,11 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         minimum : int
             At least 1.
 
+        Returns
+        -------
+        GroupTallies
+            Tallies in which every segment has enough reports.
+
         Notes
         -----
         To add days, tally each with ``minimum=1``, and use this on their sum. A segment that is
@@ -272,6 +277,11 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         how many there are, and `counts`, a list of the counts of all blocks. Of a survey that
         stores reports, `records` takes the place of `counts`: the bytes of the sorted reports.
 
+        Returns
+        -------
+        pyarrow.Table
+            One row for each segment.
+
         Raises
         ------
         MissingExtraError
@@ -280,7 +290,13 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         return table_of(self)
 
     def to_pandas(self) -> Any:
-        """Return the table of :meth:`to_arrow` as a pandas DataFrame."""
+        """Return the table of :meth:`to_arrow` as a pandas DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each segment.
+        """
         return self.to_arrow().to_pandas()
 
     def save(self, path: Path | str) -> None:
@@ -297,7 +313,15 @@ class GroupTallies(Stored, Mapping[str, Tally]):
             self.write(stream, table=is_table(path))
 
     def write(self, stream: IO[bytes], *, table: bool) -> None:
-        """Write them to a binary file, as Parquet or as JSON."""
+        """Write them to a binary file, as Parquet or as JSON.
+
+        Parameters
+        ----------
+        stream : binary file
+            File to write to.
+        table : bool
+            Whether to write Parquet. Otherwise JSON.
+        """
         if table:
             write_table(self, stream)
         else:
@@ -305,14 +329,31 @@ class GroupTallies(Stored, Mapping[str, Tally]):
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """Return what is stored in a file of either kind; FormatError when it is something else."""
+        """Return what is stored in a file of either kind; FormatError when it is something else.
+
+        Parameters
+        ----------
+        path : Path or str
+            File to read.
+
+        Returns
+        -------
+        GroupTallies
+            Stored tallies.
+        """
         path = Path(path)
         with opening(path):
             table = is_table(path) or is_group_table(path)
         return cls(*read_table(path)) if table else super().load(path)
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the JSON form.
+
+        Returns
+        -------
+        dict
+            JSON object that :meth:`from_document` reads.
+        """
         return self._frame() | {"segments": list(self._entries())}
 
     def _frame(self) -> dict[str, Any]:
@@ -343,6 +384,11 @@ class GroupTallies(Stored, Mapping[str, Tally]):
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the tallies that :meth:`to_document` wrote.
+
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
 
         Raises
         ------

@@ -64,7 +64,7 @@ class Reports:
     Parameters
     ----------
     data : numpy.ndarray
-        uint8 [n, width]; `width` is fixed by the randomizer.
+        Bytes of the reports, uint8 [n, width]. The randomizer fixes `width`.
     fingerprint : str
         Of the randomizer that made them.
     survey : str, optional
@@ -130,7 +130,18 @@ class Reports:
         return Reports(self.data[part], self.fingerprint, self.survey)
 
     def of_survey(self, survey: str) -> Reports:
-        """Return the same reports, marked as those of a survey, by its fingerprint."""
+        """Return the same reports, marked as those of a survey, by its fingerprint.
+
+        Parameters
+        ----------
+        survey : str
+            Fingerprint of the survey, 64 hex digits.
+
+        Returns
+        -------
+        Reports
+            Marked copy.
+        """
         return Reports(self.data, self.fingerprint, survey)
 
     def save(self, path: Path | str) -> None:
@@ -163,6 +174,7 @@ class Reports:
         Parameters
         ----------
         path : Path or str
+            File to read.
 
         Raises
         ------

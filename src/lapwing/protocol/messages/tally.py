@@ -84,7 +84,18 @@ class Tally(Stored):
         return html_of(self._facts())
 
     def of_survey(self, survey: str) -> Self:
-        """Return the same tally, marked as that of a survey, by its fingerprint."""
+        """Return the same tally, marked as that of a survey, by its fingerprint.
+
+        Parameters
+        ----------
+        survey : str
+            Fingerprint of the survey, 64 hex digits.
+
+        Returns
+        -------
+        Tally
+            Marked copy.
+        """
         tally: Any = self
         copy: Self = replace(tally, survey=survey)
         return copy
@@ -92,6 +103,11 @@ class Tally(Stored):
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the tally that a document holds, of either kind.
+
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
 
         Raises
         ------
@@ -111,7 +127,7 @@ class CountTally(Tally):
     Parameters
     ----------
     blocks : sequence of numpy.ndarray
-        int64 [outputs] for each block of the channel, not negative.
+        Counts of the outputs, int64 [outputs], for each block of the channel. Not negative.
     reports : sequence of int
         Reports of each block.
     fingerprint : str
@@ -215,7 +231,13 @@ class CountTally(Tally):
         return hash((self.fingerprint, self.survey, tuple(self.reports)))
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the JSON form.
+
+        Returns
+        -------
+        dict
+            JSON object that :meth:`from_document` reads.
+        """
         return {
             **_head(self),
             "reports": list(self.reports),
@@ -225,6 +247,11 @@ class CountTally(Tally):
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the tally that :meth:`to_document` wrote.
+
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
 
         Raises
         ------
@@ -261,8 +288,8 @@ class TallyLog(Tally):
     Parameters
     ----------
     runs : sequence of numpy.ndarray
-        uint64, one-dimensional: the reports as little-endian numbers, in any order and any
-        division.
+        Stored reports as little-endian numbers, uint64, in one-dimensional arrays. Any order and
+        any division is allowed.
     width : int
         Bytes of a report, in 1..8.
     fingerprint : str
@@ -365,13 +392,36 @@ class TallyLog(Tally):
         return hash((self.fingerprint, self.survey, self.width, self.total))
 
     def records(self) -> bytes:
-        """Return the sorted reports, each in its little-endian bytes."""
+        """Return the sorted reports, each in its little-endian bytes.
+
+        Returns
+        -------
+        bytes
+            Sorted reports, `width` bytes each.
+        """
         cells = self.codes.astype("<u8").view(np.uint8).reshape(-1, 8)
         return np.ascontiguousarray(cells[:, : self.width]).tobytes()
 
     @classmethod
     def from_records(cls, data: bytes, width: int, fingerprint: str, survey: str | None) -> Self:
-        """Return the log whose :meth:`records` these are; FormatError when they are not sorted."""
+        """Return the log whose :meth:`records` these are; FormatError when they are not sorted.
+
+        Parameters
+        ----------
+        data : bytes
+            Bytes that :meth:`records` returned.
+        width : int
+            Bytes of a report, in 1..8.
+        fingerprint : str
+            Fingerprint of the randomizer.
+        survey : str or None
+            Fingerprint of the survey, if known.
+
+        Returns
+        -------
+        TallyLog
+            Stored reports.
+        """
         if len(data) % width:
             raise FormatError(f"the records of a log must have {width} bytes each; it is damaged")
         cells = np.zeros((len(data) // width, 8), dtype=np.uint8)
@@ -385,7 +435,13 @@ class TallyLog(Tally):
         return log
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the JSON form.
+
+        Returns
+        -------
+        dict
+            JSON object that :meth:`from_document` reads.
+        """
         return {
             **_head(self),
             "reports": self.total,
@@ -396,6 +452,11 @@ class TallyLog(Tally):
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the log that :meth:`to_document` wrote.
+
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
 
         Raises
         ------
