@@ -85,7 +85,8 @@ def test_those_of_the_central_model(done: Program, tmp_path: Path) -> None:
 
 
 def test_those_of_series(lapwing: Program, done: Program, tmp_path: Path) -> None:
-    shown = commands("series.md")
+    shown = commands("guides/local/ask-every-week.md")
+    shown += commands("guides/local/detect-changes.md")
     assert len(shown) == 8
     (tmp_path / "weeks").mkdir()
     done(*shown[0])

@@ -15,7 +15,7 @@ from tests.clients_js.surveys import ELSEWHERE
 
 TYPES = (CLIENT / "lapwing.d.ts").read_text(encoding="utf-8")
 SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted(CLIENT.rglob("*.mjs"))}
-PAGE = (ROOT / "docs" / "clients-javascript.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/guides/local/javascript-devices.md").read_text(encoding="utf-8")
 MOST_LINES = 500
 
 LISTED = """
