@@ -1,11 +1,12 @@
-"""The examples of the page on large data, which the tests of each engine run."""
+"""The examples of the pages on large data, which the tests of each engine run."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
+FOLDER = Path(__file__).parents[2] / "docs" / "guides" / "operate"
+PAGE = FOLDER / "arrow.md"
 
 
 def example(engine: str) -> str:
@@ -19,7 +20,9 @@ def code_under(heading: str) -> str:
 
 
 def _sections() -> list[str]:
-    return re.split("^## ", PAGE.read_text("utf-8"), flags=re.M)
+    pages = [PAGE, FOLDER / "spark.md", FOLDER / "beam.md"]
+    first, *others = (re.split("^## ", page.read_text("utf-8"), flags=re.M) for page in pages)
+    return [*first, *("".join(sections) for sections in others)]
 
 
 def _code(section: str) -> str:

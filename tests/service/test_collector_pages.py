@@ -20,8 +20,9 @@ from tests.cli.running import environment
 from tests.service.one_collector import ADMIN, served
 
 DOCS = Path(__file__).parents[2] / "docs"
-COLLECTOR = (DOCS / "collector.md").read_text("utf-8")
-DEPLOYMENT = (DOCS / "deployment.md").read_text("utf-8")
+COLLECTOR = (DOCS / "guides/operate/collector.md").read_text("utf-8")
+DEPLOYMENT = (DOCS / "guides/operate/deploy.md").read_text("utf-8")
+SETTINGS = (DOCS / "reference/settings.md").read_text("utf-8")
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -83,13 +84,9 @@ def test_the_way_from_a_shell_ends_at_an_open_epoch(tmp_path: Path) -> None:
 
 
 def test_all_settings_are_listed_with_what_holds_without_them() -> None:
-    table = DEPLOYMENT.partition("| key |")[2].partition("\n\n")[0]
+    table = SETTINGS.partition("| key |")[2].partition("\n\n")[0]
     rows = [row.split("|")[1:3] for row in table.splitlines()[2:]]
-    listed = {}
-    for names, values in rows:
-        keys = re.findall(r"`(\w+)`", names)
-        defaults = [value.strip(" `") for value in values.split(", ")]
-        listed |= dict(zip(keys, defaults * (1 if len(defaults) > 1 else len(keys)), strict=True))
+    listed = {key.strip(" `"): value.strip(" `") for key, value in rows}
     assert set(listed) == set(Settings.__struct_fields__)
     for key, shown in listed.items():
         default = getattr(Settings(), key)

@@ -64,7 +64,7 @@ def test_the_addresses_that_the_pages_name_are_routed() -> None:
     docs = Path(__file__).parents[2] / "docs"
     names = {"FINGERPRINT": "{survey}", "EPOCH": "{epoch}", "ID": "{token}"}
     named = set()
-    for page in ("collector.md", "deployment.md"):
+    for page in ("guides/operate/collector.md", "guides/operate/deploy.md"):
         for method, path in re.findall(
             r"`(GET|PUT|POST|DELETE) (/v1/[^ `]+)`", (docs / page).read_text("utf-8")
         ):
