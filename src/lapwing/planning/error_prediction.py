@@ -92,6 +92,7 @@ def expected_error(
     Returns
     -------
     ExpectedError
+        Predicted error by distance.
 
     Raises
     ------

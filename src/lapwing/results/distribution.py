@@ -92,7 +92,7 @@ class Distribution(Stored):
     reports : int
         People behind it; 0 for a distribution that was not estimated.
     guarantee : Guarantee, optional
-        The promise under which the reports were collected.
+        The privacy guarantee under which the reports were collected.
     uncertainty : Uncertainty, optional
         Its error law, computed when it was decoded. Without one there is no band.
     provenance : dict
@@ -267,6 +267,11 @@ class Distribution(Stored):
 
         On a circle it is the direction of the mean resultant vector. It is None, "no clear middle",
         where the mean resultant length may be zero: where its 95 % interval holds that.
+
+        Returns
+        -------
+        object
+            Mean, or None where a circle has no clear middle.
         """
         self._warn_when_limited()
         mean = self.cumulative.mean

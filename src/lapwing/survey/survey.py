@@ -107,15 +107,16 @@ class Survey(Stored):
         so only what may be known about a person is fit for it, such as a country.
     segment_minimum : int
         Reports that a segment must have before a collector shows anything of it.
+    remembered : bool
+        Whether a device answers once and permanently. The report of its first answer is kept and
+        sent again in every epoch, whatever the value has become. It costs epsilon once, however
+        often it is sent. So changes of the answers are not seen. Fresh reports show them.
+        Default: False.
     question, purpose, owner, contact : str, optional
         What is asked in words, what the answers are for, who asks, and where to turn to: each of 1
         to 1000 printable characters on one line. Devices show and keep them. They are no part of
         the fingerprint, so a survey whose words change is the same survey. A collector dates each
         change once an epoch has opened.
-    remembered : bool
-        Whether a device answers once and for ever: the report of its first answer is kept and sent
-        again in every epoch, whatever the value has become. It costs epsilon once, however often
-        it is sent. So changes of the answers are not seen; fresh reports are for those.
 
     Notes
     -----

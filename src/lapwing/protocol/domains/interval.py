@@ -352,6 +352,16 @@ class Interval(Domain):
     def refined(self, bins: int) -> Interval:
         """Return the same interval with another number of bins.
 
+        Parameters
+        ----------
+        bins : int
+            New number of bins.
+
+        Returns
+        -------
+        Interval
+            Interval with that number of bins.
+
         Raises
         ------
         DomainError
@@ -376,7 +386,7 @@ class Interval(Domain):
         Returns
         -------
         numpy.ndarray
-            int64 [n], in 0..size-1.
+            Number of the bin of each value, int64 [n], in 0..size-1.
 
         Raises
         ------

@@ -74,7 +74,22 @@ class Unordered(Domain):
     def index_or_missing(
         self, values: Values, *, texts: Texts = "iso", rows: RowCounts | None = None
     ) -> NDArray[np.int64]:
-        """Return the symbol of each value, the missing one for what is none: int64 [n]."""
+        """Return the symbol of each value, the missing one for what is none: int64 [n].
+
+        Parameters
+        ----------
+        values : array_like [n]
+            Values to place in the domain.
+        texts : {"iso", "days", "seconds"}
+            How strings of dates and times are read. Default: "iso".
+        rows : RowCounts, optional
+            Gets the positions of values that are not in the domain.
+
+        Returns
+        -------
+        numpy.ndarray
+            Number of the category of each value, int64 [n].
+        """
         check_texts(texts, self.unit)
         missing = self.missing_index
         if missing is None:

@@ -236,6 +236,16 @@ class Rappor(Randomizer[CountTally]):
 
         The least in whole millionths; where the promise itself lies between two of them, and is
         proved, that. So it never exceeds the lifetime, nor falls with the number of reports.
+
+        Parameters
+        ----------
+        reports : int, optional
+            Number of reports of one permanent round, at least 1. Default: any number.
+
+        Returns
+        -------
+        Fraction
+            Proved epsilon of these reports together.
         """
         if isinstance(reports, int) and reports > MOST_EXACT:
             reports = None
@@ -334,6 +344,11 @@ class Rappor(Randomizer[CountTally]):
             Fingerprint of the survey that asks, :attr:`lapwing.Survey.fingerprint`.
         rng : RandomSource, optional
             Of the instantaneous round. Default: :func:`lapwing.privacy.sampling.randomness.secure`.
+
+        Returns
+        -------
+        Reports
+            Batch of one report.
 
         Raises
         ------

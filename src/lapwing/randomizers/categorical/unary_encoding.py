@@ -176,6 +176,13 @@ class OptimizedUnaryEncoding(UnaryEncoding):
 
     Parameters and cost are those of :class:`UnaryEncoding`.
 
+    Parameters
+    ----------
+    domain : Domain
+        Domain of the values.
+    epsilon : int, float, str or Fraction
+        Privacy parameter epsilon of one report.
+
     Notes
     -----
     **Privacy.** As for :class:`UnaryEncoding`; with p = 1/2 the worst ratio is ``(1 - q) / q``, and

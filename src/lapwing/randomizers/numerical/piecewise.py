@@ -113,6 +113,16 @@ class Piecewise(TwoLevel):
     def mean(self, tally: CountTally) -> MeanEstimate:
         """Return the unbiased mean of the values behind a tally.
 
+        Parameters
+        ----------
+        tally : CountTally
+            Tally of this randomizer's reports, at least 2.
+
+        Returns
+        -------
+        MeanEstimate
+            Unbiased estimate of the mean.
+
         Raises
         ------
         MismatchError
