@@ -3,7 +3,8 @@
 A collector cannot tell a fake from a report that chance made: every report that is accepted can
 come from every value. What is left is that a report counts once. The mean gain of a fake is
 1 / (p - q), with p and q the probabilities of what it sends from its own and from another value:
-the price of deniability, which falls with epsilon. `docs/privacy.md` shows the table.
+the price of deniability, which falls with epsilon. Table:
+docs/guides/local/fabricated-reports.md
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def answers(
 
 
 def main() -> None:
-    """Print the table that docs/privacy.md cites."""
+    """Print the table of docs/guides/local/fabricated-reports.md."""
     rows = np.array(list(csv.reader(TABLE.read_text().splitlines()))[1:], dtype=np.int64)
     values = np.repeat(rows[:, 0], rows[:, 1])
     domain = lw.Interval(0, 2**19, bins=128)

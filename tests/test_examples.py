@@ -143,7 +143,7 @@ def test_the_poisoning_table_of_the_privacy_page(tmp_path: Path) -> None:
         pattern, run("poisoning.py", folder=tmp_path), re.MULTILINE
     ):
         measured.setdefault((names[name], epsilon), []).append(float(share))
-    page = (ROOT / "docs" / "privacy.md").read_text("utf-8")
+    page = (ROOT / "docs/guides/local/fabricated-reports.md").read_text("utf-8")
     assert len(measured) == 5
     for (name, epsilon), shares in measured.items():
         row = re.search(rf"^\| {name} \| {epsilon} \|(.*)\|$", page, re.MULTILINE)
