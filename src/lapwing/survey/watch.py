@@ -161,7 +161,17 @@ class Watch(Stored):
     Parameters
     ----------
     alpha : float
-        In (0, 0.5].
+        Probability bound of any false report, in (0, 0.5]. Default: 0.05.
+    domain : Domain, optional
+        Domain of the weeks, kept by :meth:`look`. Default: None, before the first look.
+    weeks : tuple
+        Weeks that were looked at, kept by :meth:`look`. Default: empty.
+    since : int
+        Position of the reference week, kept by :meth:`look`. Default: 0.
+    pilot : numpy.ndarray, optional
+        Distribution at which scores are taken, kept by :meth:`look`. Default: None.
+    changes : tuple of WatchedChange
+        Reported changes, in order. Default: empty.
 
     Notes
     -----

@@ -279,8 +279,12 @@ class ExactCounts(Summed):
         domain : Segmented
             Domain with public segments.
         texts : {"iso", "days", "seconds"}
-        unit, most, rng
-            As of :meth:`of_values`.
+        unit : array_like, optional
+            Privacy unit of each row, as for :meth:`of_values`.
+        most : int, optional
+            Rows counted of each unit at most, as for :meth:`of_values`.
+        rng : RandomSource, optional
+            Source of randomness, as for :meth:`of_values`.
         """
         curated = replace(domain, domain=domain.domain.for_curator())
         return cls._of_rows(
