@@ -303,11 +303,11 @@ class CompressivePrivatization(TwoLevel):
         In (0, 24], nats. The promise; with `accept_epsilon` only what equation 2 is built on, which
         is then kept as :attr:`design_epsilon`.
     outputs : int
-        m, in 2..k for a drawn matrix. Default (0): by rule from `sparsity`,
+        Number m of outputs, in 2..k for a drawn matrix. Default (0): by rule from `sparsity`,
         :func:`recommended_outputs`, or the rows
         of a given matrix.
     sparsity : int, optional
-        s, symbols that hold nearly all of the mass, in 1..m.
+        Number s of symbols that hold nearly all of the mass, in 1..m.
     matrix : "balanced", "rademacher", "medium", or the matrix
         Which outputs are near a symbol. "balanced": a uniformly random set of `weight` outputs.
         "rademacher": each output with probability 1/2, as published for epsilon <= 1. "medium":
@@ -556,6 +556,11 @@ matrix="balanced" or uneven="banded", or accept it by name with accept_epsilon="
         """Return the largest correlation of two near sets, in [0, 1]; O(m k^2).
 
         Near 1 two symbols cannot be told apart, however many people report.
+
+        Returns
+        -------
+        float
+            Largest correlation, in [0, 1].
         """
         return coherence(self._packed, self.outputs)
 
@@ -622,11 +627,23 @@ matrix="balanced" or uneven="banded", or accept it by name with accept_epsilon="
     # The promise.
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form; its epsilon is the one that was given."""
+        """Return the JSON form; its epsilon is the one that was given.
+
+        Returns
+        -------
+        dict
+            JSON object with the class name and the fields.
+        """
         return randomizer_document(self) | {"epsilon": epsilon_text(self.design_epsilon)}
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio."""
+        """Return the exact worst-case likelihood ratio.
+
+        Returns
+        -------
+        Certificate
+            Claimed epsilon and exact worst-case likelihood ratio of one report.
+        """
         if self.matrix == "balanced":
             near, far = self._chances[self._near]
             return Certificate(self.epsilon, max(near / far, far / near))
@@ -716,6 +733,18 @@ matrix="balanced" or uneven="banded", or accept it by name with accept_epsilon="
 
         One word decides near (below the T of its size) or far; the next draws the offset. The
         column is computed from the seed and the symbol alone.
+
+        Parameters
+        ----------
+        value : int
+            Number of the bin or category, in 0..size-1.
+        words : iterator of int
+            Uniform random words, each in 0..2^64-1.
+
+        Returns
+        -------
+        bytes
+            One report in its wire format.
         """
         check_symbol(value, self._points, what="an input")
         size = int(ones_per_column(self._columns(np.array([value])))[0])
