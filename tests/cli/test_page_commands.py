@@ -54,7 +54,8 @@ def test_those_of_answers(done: Program, tmp_path: Path) -> None:
         epsilon=1,
     )
     (tmp_path / "table.json").write_text(ages_by_segment.release.to_json())
-    shown = commands("answers.md")
+    shown = commands("guides/results/read-a-result.md")
+    shown += commands("guides/local/segments-and-periods.md")
     assert len(shown) == 10
     for line in shown:
         done(*line)
