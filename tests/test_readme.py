@@ -16,7 +16,7 @@ from tests.pictures import check_picture
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-COMMANDS = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+COMMANDS = (ROOT / "docs" / "guides" / "command-line.md").read_text(encoding="utf-8")
 INCOMES = ROOT / "examples" / "data" / "acs_income_2019.csv"
 
 
@@ -92,8 +92,10 @@ def test_the_commands_run_as_shown(
         ]
     for day, part in (("monday", incomes[0::2]), ("tuesday", incomes[1::2])):
         (tmp_path / f"{day}.csv").write_text("\n".join(["income", *part]) + "\n")
-    lines = block("sh", COMMANDS).splitlines()
-    assert len(lines) == 10
+    blocks = re.findall(r"^```sh\n(.*?)^```$", COMMANDS, re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 2, "one walk-through for each model"
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    assert len(lines) == 18
     for line in lines:
         command, *arguments = shlex.split(line)
         assert command == "lapwing"

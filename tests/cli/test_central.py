@@ -368,7 +368,7 @@ def test_a_payment_for_rounds_can_be_followed_once(
 def test_a_ledger_says_why_amounts_of_normal_noise_do_not_add_up(
     done: Program, tmp_path: Path
 ) -> None:
-    """Three times epsilon .5 at delta 1e-7 are .801 at 1e-6, as docs/central.md works out."""
+    """Three times epsilon .5 at delta 1e-7 are .801 at 1e-6, as the guide of ledgers works out."""
     promise = {"epsilon": "0.5", "delta": "1e-7", "neighbors": "replace-one"}
     file = lw.Ledger.open(tmp_path / "normal.json")
     budget = lw.Guarantee(2, "1e-6", "replace-one", "central")

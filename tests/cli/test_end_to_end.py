@@ -201,7 +201,8 @@ def test_the_commands_of_their_page_run(done: Program, tmp_path: Path) -> None:
     incomes = np.random.default_rng(6).lognormal(10.5, 0.9, 4_000).round()
     for name, part in zip(("monday", "tuesday"), np.array_split(incomes, 2), strict=True):
         (tmp_path / f"{name}.csv").write_text("income\n" + "".join(f"{n}\n" for n in part))
-    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "command-line.md").read_text("utf-8")
+    page = page.replace("\\\n", " ")
     commands = re.findall(r"^lapwing .*", page, re.MULTILINE)
     for command in commands:
         done(*shlex.split(command)[1:])
