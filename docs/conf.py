@@ -148,7 +148,8 @@ def source_role(
     shown = nodes.inline(raw, title) if title else nodes.literal(raw, path, classes=["file"])
     address = os.environ.get("LAPWING_REPOSITORY")  # such as https://host/owner/lapwing/blob/v0.1.0
     if not address:
-        return [shown], []
+        place = [nodes.Text(" ("), nodes.literal(raw, path, classes=["file"]), nodes.Text(")")]
+        return [shown, *(place if title else [])], []
     return [nodes.reference(raw, "", shown, refuri=f"{address.rstrip('/')}/{path}")], []
 
 
