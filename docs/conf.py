@@ -105,6 +105,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_signature": False,
     "show_memory": False,
+    "write_computation_times": False,  # its page asks other machines for scripts
     "min_reported_time": 10_000,
     "remove_config_comments": True,
     "abort_on_example_error": True,
