@@ -12,7 +12,8 @@ result = survey.decode(tally)  # the recommended decoder
 print(survey.guarantee)
 print(f"one report:       {bytes(reports.data[0]).hex()}, of {reports.width} bytes")
 print(f"earn <= 50,000:   {result.cdf(50_000):.1%}")
-print("median, 95 %:     {:,.0f} to {:,.0f}".format(*result.quantile_interval(0.5)))
+if interval := result.quantile_interval(0.5):  # an estimator may have none
+    print("median, 95 %:     {:,.0f} to {:,.0f}".format(*interval))
 title = "Half of the people earn at most about 30,000 dollars"
 result.plot(title=title, label="income, dollars").figure.savefig("income.png", dpi=180)
 

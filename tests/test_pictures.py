@@ -33,7 +33,7 @@ def pictures() -> ModuleType:
 
 
 def test_every_picture_is_shown_and_every_shown_picture_is_there() -> None:
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     shown = {
         name for page in pages for name in re.findall(r"images/([\w-]+\.png)", page.read_text())
     }
