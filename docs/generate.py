@@ -21,6 +21,7 @@ from lapwing.errors import LapwingError
 FOLDER = Path(__file__).parent
 sys.path[:0] = [str(FOLDER)]  # tests load this file from elsewhere
 
+from evidence_page import evidence_page  # noqa: E402
 from reference_pages import REFERENCE_PAGES  # noqa: E402
 
 OPENING = """\
@@ -193,7 +194,11 @@ def _table(headers: list[str], rows: list[list[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in cells)
 
 
-PAGES: dict[str, Callable[[], str]] = {**command_pages(), **REFERENCE_PAGES}
+PAGES: dict[str, Callable[[], str]] = {
+    **command_pages(),
+    **REFERENCE_PAGES,
+    "privacy/evidence.md": evidence_page,
+}
 """Every generated page and what makes it."""
 
 

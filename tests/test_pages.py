@@ -33,7 +33,7 @@ def test_the_examples_of_a_page_print_what_it_says(
 
 
 def test_the_pages_with_examples_are_found() -> None:
-    assert {"data-flow.md", "privacy.md", "documents.md"} <= {page.name for page in PAGES}
+    assert {"life-of-a-value.md", "guarantee.md", "documents.md"} <= {page.name for page in PAGES}
 
 
 def test_a_wrong_example_is_noticed() -> None:

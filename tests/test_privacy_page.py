@@ -1,16 +1,13 @@
-"""docs/privacy.md names, for every promise, the tests that back it.
+"""Every claim of the privacy pages has tests, which exist: `tests/evidence.csv` names them.
 
-A promise is what stands under a heading, or under a name in bold at the start of a paragraph or of
-an item of a list. It ends with a paragraph of its own, in one form:
-
-    Tests: `test_file.py::test_name`, `test_file.py::TestClass::test_name`.
-
-Files are named without their folders, which may change.
+A claim is what stands under a heading, or under a name in bold at the start of a paragraph or of
+an item of a list. Files of tests are named without their folders, which may change.
 """
 
 from __future__ import annotations
 
 import ast
+import csv
 import re
 from functools import cache
 from pathlib import Path
@@ -18,9 +15,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = (ROOT / "docs" / "privacy.md").read_text("utf-8")
+PAGES = ("guarantee", "limits", "exact-arithmetic", "central", "shuffling")
+with (ROOT / "tests" / "evidence.csv").open(encoding="utf-8", newline="") as stream:
+    EVIDENCE = list(csv.DictReader(stream))
 
 NO_PROMISE = {
+    "What epsilon means",
     "The central model: What this does not cover",
     "What lies outside one report: Metadata",
     "What lies outside one report: Collusion",
@@ -32,7 +32,6 @@ NO_PROMISE = {
 """What says where promises end, or whose words they are."""
 
 NAMED = re.compile(r"(?:- )?\*\*([^*]+?)\.\*\*\s*")
-TESTS = re.compile(r"Tests: (`[^`]+`(?:, `[^`]+`)*)\.")
 
 
 def promises(page: str) -> dict[str, list[str]]:
@@ -52,13 +51,6 @@ def promises(page: str) -> dict[str, list[str]]:
                 key = f"{heading}: {name}" if name else heading
                 found.setdefault(key, []).append(part.strip())
     return found
-
-
-def references(paragraphs: list[str]) -> list[str]:
-    """Return the tests that the last paragraph of a promise names; none where it has no such."""
-    last = " ".join(paragraphs[-1].split())
-    told = TESTS.fullmatch(last)
-    return re.findall(r"`([^`]+)`", told[1]) if told else []
 
 
 @cache
@@ -84,35 +76,33 @@ def exists(reference: str) -> bool:
     return file.startswith("test_") and file.endswith(".py") and name in names_in(file)
 
 
-PROMISES = promises(PAGE)
+def claims(page: str) -> set[str]:
+    """Return the claims of a page."""
+    text = (ROOT / "docs" / "privacy" / f"{page}.md").read_text("utf-8")
+    return set(promises(text))
 
 
-@pytest.mark.parametrize("promise", sorted(set(PROMISES) - NO_PROMISE))
-def test_every_promise_names_tests_that_exist(promise: str) -> None:
-    named = references(PROMISES[promise])
-    assert named, f'"{promise}" must end with a paragraph "Tests: `test_file.py::test_name`."'
-    for reference in named:
-        assert exists(reference), f'"{promise}" names {reference}, which does not exist'
+@pytest.mark.parametrize("page", PAGES)
+def test_every_claim_has_tests_and_every_row_a_claim(page: str) -> None:
+    backed = {row["claim"] for row in EVIDENCE if row["page"] == page}
+    assert claims(page) - NO_PROMISE == backed
 
 
-def test_what_promises_nothing_names_no_test_and_is_on_the_page() -> None:
-    assert set(PROMISES) >= NO_PROMISE
-    for name in NO_PROMISE:
-        assert not references(PROMISES[name]), f'"{name}" has a test, so it is a promise'
+def test_every_test_that_is_named_exists() -> None:
+    missing = {row["test"] for row in EVIDENCE if not exists(row["test"])}
+    assert missing == set()
+    assert {row["page"] for row in EVIDENCE} == {*PAGES} and len(EVIDENCE) > 200
+    assert all(row["sentence"] for row in EVIDENCE)
 
 
-def test_every_list_of_tests_ends_a_promise() -> None:
-    found = sum(len(references(paragraphs)) for paragraphs in PROMISES.values())
-    assert found == len(re.findall(r"`test_\w+\.py::", PAGE)) > 40
-    assert len(re.findall(r"Tests:\s", PAGE)) == sum(
-        bool(references(each)) for each in PROMISES.values()
-    )
+def test_what_promises_nothing_is_on_a_page() -> None:
+    assert set().union(*map(claims, PAGES)) >= NO_PROMISE
 
 
-BROKEN = """
+PAGE = """
 # Title
 
-Not a promise.
+Not a claim.
 
 ## One
 
@@ -120,31 +110,20 @@ Something holds.
 
 **Two.** It is so.
 
-Tests: `test_privacy_page.py::test_nothing`.
-
 - **Three.** And so.
+  More of it.
+- **Four.** Another.
 
-  Tests: `test_privacy_page.py::test_the_check_finds_what_is_missing`,
-  `test_bit_reports.py::test_certain_bits`.
-- **Four.** Not in the form: tests are `test_bit_reports.py::test_certain_bits`.
-
-**Five.** Not at the end.
-
-Tests: `test_bit_reports.py::test_certain_bits`.
-
-And more.
+```python
+## no heading
+```
 """
 
 
 def test_the_check_finds_what_is_missing() -> None:
-    found = promises(BROKEN)
-    assert list(found) == ["One", "One: Two", "One: Three", "One: Four", "One: Five"]
-    assert not references(found["One"]) and not references(found["One: Four"])
-    assert not references(found["One: Five"])
-    (missing,) = references(found["One: Two"])
-    assert not exists(missing)
-    three = references(found["One: Three"])
-    assert len(three) == 2 and all(map(exists, three))
+    assert list(promises(PAGE)) == ["One", "One: Two", "One: Three", "One: Four"]
+    assert exists("test_bit_reports.py::test_certain_bits")
     assert not exists("test_bit_reports.py::certain_bits") and not exists("conftest.py::test_x")
+    assert not exists("test_privacy_page.py::test_nothing")
     with pytest.raises(AssertionError, match="0 files"):
         exists("test_no_such_file.py::test_x")

@@ -222,7 +222,7 @@ class TestRounds:
             running.following(first, summaries[:1], summaries[1], ledger=ledger)
 
     def test_a_copy_of_the_ledger_does_not_know(self, path, tmp_path):
-        """What docs/privacy.md says that it cannot know, so that the page stays true."""
+        """What docs/privacy/central.md says that it cannot know, so that the page stays true."""
         summaries = months(2)
         first, ledger = begun(path, summaries[0])
         shutil.copy(path, tmp_path / "copy.json")

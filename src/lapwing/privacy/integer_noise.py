@@ -414,7 +414,7 @@ class Noise:
         Discrete normal noise of scale sigma is covered by the Gaussian mechanism of variance
         ``sigma^2 - 4``, but for factors ``e^zeta`` between the two probabilities: smoothing
         the whole numbers by a normal of width 2 leaves a ripple below 1e-34 a number (Poisson
-        summation; the proof stands in `docs/privacy.md`).
+        summation; the proof stands in `docs/privacy/central.md`).
         """
         if self.kind == "discrete-normal":
             return PrivacyLoss(
