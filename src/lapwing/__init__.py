@@ -1,6 +1,7 @@
 """Learn the distribution, never the data: local and central differential privacy.
 
-The five-minute use stands in the README; `docs/privacy/life-of-a-value.md` follows one value through every file.
+The README has the five-minute use. `docs/privacy/life-of-a-value.md` follows one value through
+every file.
 The public names stand in `__init__.pyi`. The file of each is read when the name is first used: who
 tallies reports does not wait for the curator's mechanisms to be read.
 """

@@ -400,3 +400,10 @@ def test_nothing_is_left_of_a_spent_budget() -> None:
     assert Ledger(whole).spend("all", whole).largest_payment is None
     stated, loss = noisy(1, "1e-6")
     assert Ledger(whole).spend("all", stated, loss=loss).largest_payment is None
+
+
+def test_gaussian_noise_on_a_budget_without_delta_is_named() -> None:
+    ledger = Ledger(promise(3, 0, "replace-one", "central"))
+    shown = ledger._excess([PrivacyLoss(mu_squared=Fraction(1, 25))])
+    assert shown == "unbounded at delta 0, because Gaussian noise needs a budget with a delta"
+    assert ledger._excess([PrivacyLoss(epsilon=Fraction(4))]) == "epsilon 4 at that delta"

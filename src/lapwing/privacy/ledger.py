@@ -226,6 +226,8 @@ class Ledger:
         try:
             epsilon = self._epsilon_at(losses, self.budget.delta)
         except PrivacyError:
+            if not self.budget.delta and total.mu_squared:
+                return "unbounded at delta 0, because Gaussian noise needs a budget with a delta"
             return f"epsilon {float(total.epsilon):g}, delta {float(total.delta):g}"
         within = epsilon <= self.budget.epsilon
         return None if within else f"epsilon {float(epsilon):g} at that delta"

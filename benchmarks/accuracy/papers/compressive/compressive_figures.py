@@ -273,7 +273,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "### Figure 1, how the data flow",
             "![Figure 1: the scheme](figures/figure-1.png)",
             "A value x, m public sets and one report: see "
-            "[the way of a value](../../../../docs/privacy/life-of-a-value.md#compressive-privatization).",
+            "[the way of a value](../../../../docs/privacy/life-of-a-value.md"
+            "#compressive-privatization).",
             "### Figure 2, errors by number of people",
             "![Figure 2: errors by number of people](figures/figure-2.png)",
             f"ε = {EPSILON:g}.",
