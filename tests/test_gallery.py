@@ -58,6 +58,7 @@ FINDINGS: dict[str, Callable[[Names], bool]] = {
 """What must hold of the names of an example, so that its title stays true."""
 
 
+@pytest.mark.usefixtures("registered_before")
 @pytest.mark.parametrize("number", EXAMPLES)
 def test_an_example(number: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = EXAMPLES[number]

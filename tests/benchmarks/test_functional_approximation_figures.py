@@ -308,11 +308,13 @@ class TestPictures:
         rows[2]["methods"]["b"]["w1"]["mean"] = 77.0
         figure = pictures.by_epsilon(rows, ["x", "y"], ["a", "b"], "Figure 0")
         found = {
-            ax.get_title(): [container[0].get_ydata().tolist() for container in ax.containers]
+            (ax.get_title(), ax.get_ylabel(), ax.get_xlabel()): [
+                container[0].get_ydata().tolist() for container in ax.containers
+            ]
             for ax in figure.axes
         }
-        assert found["x, KS against ε"] == [[1.0, 2.0], [3.0, 4.0]]
-        assert found["y, W1 against ε"] == [[3.0, 4.0], [77.0, 6.0]]
+        assert found["x", "KS", "ε"] == [[1.0, 2.0], [3.0, 4.0]]
+        assert found["y", "W1", "ε"] == [[3.0, 4.0], [77.0, 6.0]]
         labels = figure.axes[0].get_legend_handles_labels()[1]
         assert labels == ["a", "b"]
         # No curve hides another: no two have a place in common.
@@ -324,8 +326,8 @@ class TestPictures:
         figure = pictures.sweeps(measured, [("s", "K", "normal")], "Figure 0")
         assert figure.axes[2].containers[0][0].get_ydata().tolist() == [2.0, 3.0]
         assert figure.axes[2].get_xscale() == "log"
-        assert [ax.get_title() for ax in figure.axes] == [
-            f"normal, {name} against K" for name in ("KS", "W1", "energy")
+        assert [(ax.get_title(), ax.get_ylabel(), ax.get_xlabel()) for ax in figure.axes] == [
+            ("normal", name, "K") for name in ("KS", "W1", "energy")
         ]
 
     def test_a_form_has_one_color_in_all_lines(self):
