@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ def compared(
 
 
 def measure(*, people: int, repeats: int) -> dict[str, Any]:
-    """Return both errors of every way, for every population and promise; None without OpenDP."""
+    """Return both errors of every way, with OpenDP's version; no rows without OpenDP."""
     try:
         import opendp  # noqa: F401
     except ImportError:
@@ -114,7 +115,7 @@ def measure(*, people: int, repeats: int) -> dict[str, Any]:
                     "largest": largest,
                 }
             )
-    return {"rows": rows}
+    return {"rows": rows, "opendp": version("opendp")}
 
 
 def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
@@ -134,14 +135,19 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"{settings['people']:,} people, other ones in each of {settings['repeats']} repeats; "
-            "sum and largest of the absolute errors of shares. *OpenDP*: the better of its two "
-            "noises for the promise (discrete Laplace, or discrete Gaussian through "
+            f"sum and largest of the absolute errors of shares. *OpenDP*: {opendp(measured)}, the "
+            "better of its two noises for the promise (discrete Laplace, or discrete Gaussian through "
             "zero-concentrated privacy, the only way it has for a delta), with negative counts set "
             "to zero and divided by their sum, as its users do. *Nearest*: our noise, the nearest "
             "shares. *Default*: our noise and the decoder that `release` takes.",
             table(head, rows, texts=3),
         ]
     )
+
+
+def opendp(measured: dict[str, Any]) -> str:
+    """Return the version of OpenDP that was measured, or that the result does not say it."""
+    return f"version {measured['opendp']}" if "opendp" in measured else "version not recorded"
 
 
 def _cell(one: dict[str, Any]) -> str:
