@@ -136,10 +136,10 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         [
             f"{settings['people']:,} people, other ones in each of {settings['repeats']} repeats; "
             f"sum and largest of the absolute errors of shares. *OpenDP*: {opendp(measured)}, the "
-            "better of its two noises for the promise (discrete Laplace, or discrete Gaussian through "
-            "zero-concentrated privacy, the only way it has for a delta), with negative counts set "
-            "to zero and divided by their sum, as its users do. *Nearest*: our noise, the nearest "
-            "shares. *Default*: our noise and the decoder that `release` takes.",
+            "better of its two noises for the promise (discrete Laplace, or discrete Gaussian "
+            "through zero-concentrated privacy, the only way it has for a delta), with negative "
+            "counts set to zero and divided by their sum, as its users do. *Nearest*: our noise, "
+            "the nearest shares. *Default*: our noise and the decoder that `release` takes.",
             table(head, rows, texts=3),
         ]
     )
