@@ -27,7 +27,9 @@ from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.covariance import Covariance
 from lapwing.results import uncertainty
-from lapwing.results.uncertainty import Band, Uncertainty, Variants, with_tails
+from lapwing.results.band import Band
+from lapwing.results.critical_values import with_tails
+from lapwing.results.uncertainty import Uncertainty, Variants
 from tests.damaged_documents import damaged
 from tests.false_alarms import accepts, moments_tail
 from tests.mistaken import mistaken

@@ -12,7 +12,7 @@ a share of a range               :func:`range_row`; inside bins and at their edg
                                  :func:`lapwing.results.intervals.probability_ends`
 a share of a label or value      :func:`share_row`
 rows of a table of labels        :func:`largest_rows`: simultaneous, by
-                                 :func:`lapwing.results.uncertainty.table_kind`
+                                 :func:`lapwing.results.band.table_kind`
 rows of a table, by value        :func:`cdf_columns`
 about whom                       ``target`` of every document
 ===============================  =====================================================
@@ -70,6 +70,7 @@ from lapwing.results.answer_documents import (
     ShiftRow,
 )
 from lapwing.results.atoms import atoms_at
+from lapwing.results.band import Among, Band, DifferenceBand, Kind, Target
 from lapwing.results.circle import NO_MIDDLE, Circle, circle_from
 from lapwing.results.counted import all_noise, unit_document
 from lapwing.results.intervals import (
@@ -82,7 +83,6 @@ from lapwing.results.intervals import (
 from lapwing.results.readable import Columns, interval_columns, rows_of
 from lapwing.results.steps import Steps, shared_steps
 from lapwing.results.symbols import MISSING_UNSEEN, missing_unseen, values_of
-from lapwing.results.uncertainty import Among, Band, DifferenceBand, Kind, Target
 
 
 def answer_of(result: Any, request: AnswerRequest) -> Answer:

@@ -24,6 +24,15 @@ from lapwing.protocol.domains.ranges import Closed, symbol_places, to_spans
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of
 from lapwing.results.answers import difference_answer
+from lapwing.results.band import (
+    Among,
+    DifferenceBand,
+    Kind,
+    check_level,
+    cut_band,
+    table_kind,
+    to_zero,
+)
 from lapwing.results.circle import circle_from
 from lapwing.results.counted import counted_word
 from lapwing.results.cumulative import Cumulative
@@ -48,20 +57,10 @@ from lapwing.results.picture import (
 from lapwing.results.plotting import show
 from lapwing.results.readable import Columns, equal_results, frame_of, interval_columns
 from lapwing.results.rounding import count_text
-from lapwing.results.uncertainty import (
-    SIMULATED_LIMIT,
-    Among,
-    DifferenceBand,
-    Kind,
-    Uncertainty,
-    check_level,
-    cut_band,
-    table_kind,
-    to_zero,
-)
+from lapwing.results.uncertainty import SIMULATED_LIMIT, Uncertainty
 
 if TYPE_CHECKING:  # so that completion does not stumble over the words of a property
-    from lapwing.results.uncertainty import Target
+    from lapwing.results.band import Target
 
 People = Literal["same", "different"]
 

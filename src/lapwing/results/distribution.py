@@ -31,6 +31,7 @@ from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of
 from lapwing.results.answers import result_answer, table_columns
 from lapwing.results.atoms import Atom, atoms_at, found_bins
+from lapwing.results.band import Among, Band, Kind, Target, table_kind
 from lapwing.results.circle import Circle, circle_from, refuse_on_circle
 from lapwing.results.counted import counted_word
 from lapwing.results.cumulative import Cumulative
@@ -69,7 +70,7 @@ from lapwing.results.symbols import (
     missing_unseen,
     one_for_each_symbol,
 )
-from lapwing.results.uncertainty import Among, Band, Kind, Target, Uncertainty, table_kind
+from lapwing.results.uncertainty import Uncertainty
 
 
 @dataclass(frozen=True, eq=False, repr=False)

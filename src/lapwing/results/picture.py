@@ -22,12 +22,12 @@ from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.ranges import OpenEnd, open_end
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.results.atoms import expected_mass, found_bins
+from lapwing.results.band import Band, DifferenceBand
 from lapwing.results.counted import counted_word
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.rounding import beyond_text, count_text, level_text, number_writer, percent
 from lapwing.results.steps import Detail, Steps, shared_steps
 from lapwing.results.symbols import values_of
-from lapwing.results.uncertainty import Band, DifferenceBand
 
 BAR_LIMIT = 40
 """How many bars can be read; of more values the largest are shown."""

@@ -12,9 +12,10 @@ from lapwing.errors import FormatError
 from lapwing.linear.arrays import Vector, short_repr
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.units import to_text
+from lapwing.results.band import to_zero
 from lapwing.results.rounding import gap, interval_text, number_text, with_interval
 from lapwing.results.symbols import values_of
-from lapwing.results.uncertainty import Uncertainty, to_zero
+from lapwing.results.uncertainty import Uncertainty
 
 ChangeKind = Literal["jump", "odd week"]
 

@@ -1,284 +1,46 @@
 """The error distribution of an estimate, computed once when a tally is decoded, and its bands.
 
-The band belongs to the channel and the tally, not to the decoder: a smoothed or constrained
-estimate does not carry its own sampling error (a percentile bootstrap around EMS covers 45 %
-where it says 95 %).
-
-Where errors are independent, all of a number lie within their bounds at once with the product of
-the single probabilities. Where they are normal and correlated, with at least that (Sidak 1967).
+The band belongs to the channel and the tally, not to the decoder. A smoothed or constrained
+estimate does not carry its own sampling error: a percentile bootstrap around EMS covers 45 % where
+it says 95 %.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from numbers import Real
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.documents import require
-from lapwing.errors import ArgumentError, FormatError
+from lapwing.errors import FormatError
 from lapwing.linear.arrays import Matrix, Vector, short_repr
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.memoized import cached_property
-from lapwing.results.rounding import exact_text
+from lapwing.results.band import Band, Kind, Target, check_kind, check_level, cut_band
+from lapwing.results.critical_values import (
+    independent_critical_values,
+    normal_critical_value,
+    with_tails,
+)
 from lapwing.results.spread_law import SHORT, Spread, SpreadLaw, decoded, encoded, factor_kind
 
-Kind = Literal["pointwise", "simultaneous"]
-
-Target = Literal["empirical", "population"]
-
-Among = Literal["all", "present"]
-"""Of whom a share is: of all people, or of those whose value is present."""
-
-_CERTAIN = 1e-6
-"""A band narrower than this part of its widest place has no error there but rounding."""
-
-_ROUNDED_SHARES = 1e-9
-"""More than the rounding of a sum of shares, less than one person of very many."""
-
-
-def check_level(level: float) -> None:
-    """Raise ArgumentError unless the level is in (0, 1)."""
-    if not isinstance(level, Real) or not 0 < level < 1:
-        typed = isinstance(level, Real) and 50 <= level < 100
-        percentage = f"; write {exact_text(float(level) / 100)}" if typed else ""
-        raise ArgumentError(
-            f"the level must be greater than 0 and less than 1, got {level!r}{percentage}"
-        )
-
-
-def check_kind(kind: Kind, target: Target) -> None:
-    """Raise ArgumentError unless it is a kind and a target."""
-    if kind not in ("pointwise", "simultaneous"):
-        raise ArgumentError(f"kind must be 'pointwise' or 'simultaneous', got {kind!r}")
-    if target not in ("empirical", "population"):
-        raise ArgumentError(f"target must be 'empirical' or 'population', got {target!r}")
-
-
-def normal_critical_value(level: float) -> float:
-    """Return how many standard deviations on each side hold this part of a normal distribution."""
-    check_level(level)
-    return NormalDist().inv_cdf((1 + level) / 2)
-
-
-def to_zero(low: Vector, high: Vector) -> tuple[Vector, Vector]:
-    """Return the two curves of a difference, which reach to zero where nothing is left to chance.
-
-    At the last edge both CDFs are one by construction, so their difference has no error and is
-    zero; what a computer makes of it is rounding, of either sign.
-    """
-    width = high - low
-    certain = width <= _CERTAIN * width.max(initial=0.0)
-    certain &= np.minimum(np.abs(low), np.abs(high)) <= _ROUNDED_SHARES
-    low = np.where(certain, np.minimum(low, 0.0), low)
-    return low, np.where(certain, np.maximum(high, 0.0), high)
-
-
-def table_kind(*, ordered: bool) -> Kind:
-    """Return the kind of the intervals of a table or picture of all symbols of a domain.
-
-    Readers sort labels by size. What is first then came out too large, so the intervals of labels
-    must hold for all of them at once. The share of one named label has a pointwise interval.
-    """
-    return "pointwise" if ordered else "simultaneous"
-
-
-@dataclass(frozen=True, eq=False)
-class Band:
-    """Confidence band: a lower and an upper curve.
-
-    It is a credible band if the estimate is a posterior.
-
-    Parameters
-    ----------
-    points : numpy.ndarray
-        Right ends of the bins for a CDF, or numbers of the categories for shares. Float64
-        [knots].
-    starts : numpy.ndarray
-        Left ends of the bins, float64 [knots]. Quantile intervals end at whole bins.
-    low, high : numpy.ndarray
-        Lower and upper curve, float64 [knots], in [0, 1].
-    level : float
-        Nominal coverage, in (0, 1).
-    kind : {"pointwise", "simultaneous"}
-        Whether the level holds at each point alone, or for the whole curve at once.
-    target : {"empirical", "population"}
-        Whether it covers the distribution of the people who reported, or of all people they were
-        drawn from.
-    method : str
-        How it was made, with what is known of its coverage.
-    """
-
-    points: Vector
-    starts: Vector
-    low: Vector
-    high: Vector
-    level: float
-    kind: Kind
-    target: Target
-    method: str
-
-    __repr__ = short_repr
-
-    def quantile(self, probability: float) -> tuple[float, float]:
-        """Return an interval for a quantile, by inversion of the band, in numbers of the line.
-
-        It reaches to the outer ends of the symbols, because a band says nothing inside them.
-
-        Parameters
-        ----------
-        probability : float
-            In [0, 1].
-        """
-        first, stop = self.quantile_symbols(probability)
-        return float(self.starts[first]), float(self.points[stop])
-
-    def quantile_symbols(self, probability: float) -> tuple[int, int]:
-        """Return the first and the last symbol in which a quantile may lie.
-
-        Parameters
-        ----------
-        probability : float
-            In [0, 1].
-        """
-        if not 0 <= probability <= 1:
-            raise ArgumentError(
-                f"the probability of a quantile must be at least 0 and at most 1, got {probability}"
-            )
-        upper = np.maximum.accumulate(self.high)
-        lower = np.maximum.accumulate(self.low)
-        last = self.points.size - 1
-        first = min(int(np.searchsorted(upper, probability, side="left")), last)
-        stop = min(int(np.searchsorted(lower, probability, side="left")), last)
-        return first, stop
-
-    def reaching(self, heights: Vector) -> Band:
-        """Return the band that reaches to a curve where that lies outside: it covers no less."""
-        low, high = np.minimum(self.low, heights), np.maximum(self.high, heights)
-        return replace(self, low=low, high=high)
-
-    def monotone(self) -> Band:
-        """Return the narrowest band around it whose curves never fall: how a CDF's is drawn.
-
-        A pointwise band of an unbiased estimate goes up and down with the noise, and no CDF does.
-        This one holds whatever it holds, so it covers no less at any point. The widest within it
-        would cover less: its lower curve at a point is the highest of all before, each of which
-        fails as often as the level allows.
-        """
-        low = np.minimum.accumulate(self.low[::-1])[::-1]
-        return replace(self, low=low, high=np.maximum.accumulate(self.high))
-
-    def share_inside(self, heights: Vector) -> float:
-        """Return the part of the knots at which a curve lies in the band.
-
-        Well below the level, it says that a decoder smooths away something the reports show.
-        """
-        slack = 1e-12
-        inside = (heights >= self.low - slack) & (heights <= self.high + slack)
-        return float(inside.mean())
-
-
-@dataclass(frozen=True, eq=False)
-class DifferenceBand:
-    """A lower and an upper curve for the difference of two CDFs, or of the shares of labels.
-
-    Parameters
-    ----------
-    points : numpy.ndarray
-        float64 [knots]: right ends of the symbols, or the numbers of the symbols for labels.
-    low, high : numpy.ndarray
-        float64 [knots], in [-1, 1].
-    level : float
-        Nominal coverage, in (0, 1).
-    kind : {"pointwise", "simultaneous"}
-    target : {"empirical", "population"}
-    method : str
-        How the two were made.
-    """
-
-    points: Vector
-    low: Vector
-    high: Vector
-    level: float
-    kind: Kind
-    target: Target
-    method: str
-
-    __repr__ = short_repr
-
-    def reaching(self, heights: Vector) -> DifferenceBand:
-        """Return the band that reaches to a curve where that lies outside: it covers no less."""
-        low, high = np.minimum(self.low, heights), np.maximum(self.high, heights)
-        return replace(self, low=low, high=high)
-
-    @property
-    def leaves_zero(self) -> bool:
-        """Whether zero lies outside somewhere.
-
-        For a simultaneous band this is a test: two equal groups differ so with a probability of
-        at most one minus the level.
-        """
-        return bool(((self.low > 0) | (self.high < 0)).any())
-
-
-_PARTS = np.linspace(0.0, 1.0, 129)
-"""Parts of the variance for which critical values are solved; others are interpolated."""
-
-_LEAST_PART = 1e-4
-"""A part of the variance that no tail shows."""
-
-_HALVINGS = 60
-
-
-def independent_critical_values(level: float, count: int, laplace: Vector) -> Vector:
-    """Return how many standard deviations hold that many independent errors at once.
-
-    Parameters
-    ----------
-    level : float
-        In (0, 1).
-    count : int
-        Errors that are to hold together.
-    laplace : numpy.ndarray
-        float64 [errors]: the part of the variance of each that is Laplace noise, in 0..1; the rest
-        is normal, and independent of it.
-
-    Examples
-    --------
-    >>> independent_critical_values(0.95, 1, np.array([0.0, 1.0])).round(3).tolist()
-    [1.96, 2.118]
-    >>> independent_critical_values(0.95, 1000, np.array([0.0, 1.0])).round(2).tolist()
-    [4.05, 6.99]
-    """
-    outside = float(-np.expm1(np.log(level) / count))
-    if not laplace.any():
-        return np.full(laplace.size, -NormalDist().inv_cdf(outside / 2))
-    low, high = np.zeros(_PARTS.size), np.full(_PARTS.size, -np.log(outside) + 2.0)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        more = _outside(middle, _PARTS) > outside
-        low, high = np.where(more, middle, low), np.where(more, high, middle)
-    found: Vector = np.interp(np.clip(laplace, 0.0, 1.0), _PARTS, high)
-    return found
-
-
-def _outside(bound: Vector, part: Vector) -> Vector:
-    """Return the probability that an error of variance one is beyond a bound, on either side."""
-    from scipy.special import log_ndtr, ndtr
-
-    part = np.clip(part, _LEAST_PART, 1 - _LEAST_PART**2)
-    scale, deviation = np.sqrt(part / 2), np.sqrt(1 - part)
-    steps, ratio = bound / deviation, deviation / scale
-    near = ratio**2 / 2 - bound / scale + log_ndtr(steps - ratio)
-    far = ratio**2 / 2 + bound / scale + log_ndtr(-steps - ratio)
-    beyond: Vector = 2 * ndtr(-steps) + np.exp(near) - np.exp(far)
-    return beyond
-
+__all__ = [
+    "SIMULATED_LIMIT",
+    "Band",
+    "Kind",
+    "Target",
+    "Uncertainty",
+    "Variants",
+    "check_kind",
+    "check_level",
+    "independent_critical_values",
+    "normal_critical_value",
+]
 
 _VARIANTS = {"population pointwise", "empirical simultaneous", "population simultaneous"}
 """The names that documents have for the fields of Variants."""
@@ -304,13 +66,14 @@ _BATCH_LIMIT = 2**22
 
 @dataclass(frozen=True, eq=False)
 class Variants:
-    """Error laws of their own for some targets and kinds of band; None: the plain one serves.
+    """Error distributions of their own for some targets and kinds of band.
 
-    An estimate has two targets. The *empirical* distribution is that of just the people who
-    reported; the noise of their reports alone removes the estimate from it. The distribution of
-    the *population* is that of all people they were drawn from, which adds the chance of the
-    draw. The plain error law is about the first, at each point alone; a posterior has a center
-    and a covariance for each target, and a wider prior for bands that hold at all points at once.
+    None means that the plain one serves. An estimate has two targets. The *empirical* distribution
+    is that of the people who reported. The estimate differs from it by the noise of their reports
+    alone. The distribution of the *population* is that of all people they were drawn from, which
+    adds the sampling error. The plain error distribution is about the first, at each point alone.
+    A posterior has a center and a covariance for each target. It has a wider prior for bands that
+    hold at all points at once.
     """
 
     population_pointwise: Uncertainty | None = None
@@ -336,12 +99,12 @@ class Variants:
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
-    """The error law of an estimate: normal, centered, with a covariance kept in parts.
+    """Error distribution of an estimate: normal, centered, with a covariance kept in parts.
 
     Parameters
     ----------
     center : numpy.ndarray
-        float64 [symbols]: the estimate that the error law belongs to; may be signed.
+        Estimate that it belongs to, float64 [symbols]. It may be signed.
     noise : Covariance
         Of the center's masses about the masses of the people who reported.
     remainder : numpy.ndarray
@@ -349,21 +112,23 @@ class Uncertainty:
     plug_in : numpy.ndarray
         float64 [symbols]: masses at which the covariance was evaluated.
     reports : int
-        People; the population target adds the sampling of so many people.
+        Number of people. The population target adds the sampling error of so many.
     method : str
         How it was made, with what is known of its coverage.
     variants : Variants
-        Error laws of their own for some targets and kinds of band; this one serves the others.
+        Error distributions of their own for some targets and kinds of band. This one serves the
+        others.
     tails : float
-        Excess kurtosis of the cumulative sums, on average; 0 for normal errors. Bands are wider
-        by it: Laplace noise goes far out more often than normal noise of the same variance.
+        Excess kurtosis of the cumulative sums, on average. Default: 0, normal errors. Bands are
+        wider by it, because large errors are more frequent with Laplace noise than with Gaussian
+        noise of the same variance.
     laplace : float, optional
-        Given where each mass has a noise of its own, as in a release of labels: the variance of
-        Laplace noise in it, 0 where all is normal. What holds for all masses at once then follows
-        from what holds for one, without simulation. Of a difference of two: the variance of one
-        Laplace error of the same kurtosis.
+        Variance of the Laplace noise in each mass, 0 where all noise is Gaussian. It is given where
+        each mass has a noise of its own, as in a release of labels. Simultaneous intervals then
+        follow from those of one mass, without simulation. Of a difference of two, it is the
+        variance of one Laplace error of the same kurtosis.
     of_cells : SpreadLaw, optional
-        Where `center` and `noise` are spread over the symbols from cells; a file then holds those.
+        Where `center` and `noise` are spread over the symbols from cells. A file then holds those.
     """
 
     center: Vector
@@ -504,9 +269,9 @@ class Uncertainty:
     ) -> float:
         """Return the level-quantile of the largest standardized error over the used symbols.
 
-        Of the masses of very many symbols, a value that is at least that, without a simulation:
-        normal errors are together within a limit no less often than independent ones (Šidák
-        1967), and those of many labels are nearly independent.
+        For the masses of very many symbols, a value that is at least that, without a simulation.
+        Normal errors are together within a limit no less often than independent ones (Šidák 1967).
+        Those of many labels are nearly independent.
         """
         if not cumulative and self.center.size > SIMULATED_LIMIT:
             beyond = -math.expm1(math.log(level) / int(used.sum()))
@@ -541,14 +306,15 @@ class Uncertainty:
         kind : {"pointwise", "simultaneous"}
         target : {"empirical", "population"}
         left, right : numpy.ndarray or None
-            float64 [symbols]: ends of the symbols; None for categories.
+            Ends of the symbols, float64 [symbols]. None for categories.
 
         Notes
         -----
         A pointwise band of a CDF is cut to the simultaneous one of the same level and target, up to
         32,768 symbols. The simultaneous band never falls, so it can be the narrower one where the
-        estimate goes up and down: 15 to 37 of 48 points of a circle, once :meth:`Band.monotone` had
-        widened the pointwise band. A curve in the simultaneous band loses no point by the cut.
+        estimate goes up and down. That was so at 15 to 37 of 48 points of a circle, once
+        :meth:`Band.monotone` had widened the pointwise band. A curve in the simultaneous band loses
+        no point by the cut.
         """
         error_law = self.about(kind, target)
         if left is None:
@@ -633,10 +399,10 @@ class Uncertainty:
     def given_present(self) -> Uncertainty:
         """Return the error law among those whose value is present: the last symbol is dropped.
 
-        First order. With c the shares among the present and P their sum, which has an error too,
-        the error of c is ``(e - c sum(e)) / P``, e being that of the masses of the present. So
-        whatever has a part in the sum of the present has one in every share, and the last
-        cumulative sum, which is one, has none. Exact for each part of the covariance.
+        First order. Let c be the shares among the present, P the sum of their masses and e the
+        errors of these masses. The error of c is ``(e - c sum(e)) / P``, because P has an error
+        also. So an error in the sum of the present is in every share. The last cumulative sum is
+        one, without error. This is exact for each part of the covariance.
         """
         present = float(self.center[:-1].sum())
         center = self.center[:-1] / present
@@ -667,7 +433,7 @@ class Uncertainty:
         )
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form; arrays as base64 of little-endian floats.
+        """Return the JSON form, with arrays as base64 of little-endian floats.
 
         They have 64 bits, but for factors of many columns, which have 32. The key `tails` is there
         only where errors are not normal, `cells` where the law is spread from cells.
@@ -714,15 +480,22 @@ class Uncertainty:
     def from_document(
         cls, document: dict[str, Any], *, symbols: int, outer: Uncertainty | None = None
     ) -> Uncertainty:
-        """Return the error law that :meth:`to_document` wrote; FormatError when damaged.
+        """Return the error distribution that :meth:`to_document` wrote.
 
         Parameters
         ----------
         document : dict
+            JSON object that :meth:`to_document` returned.
         symbols : int
+            Number of symbols of the domain.
         outer : Uncertainty, optional
-            The error law of which it is a variant: of the same cells, and with the same `plug_in`
-            where it has none.
+            The error distribution of which it is a variant: of the same cells, and with the same
+            `plug_in` where it has none.
+
+        Raises
+        ------
+        FormatError
+            When it is damaged.
         """
         spread = None
         if outer is not None and outer.of_cells is not None:
@@ -775,23 +548,6 @@ class Uncertainty:
             for name, variant in variants.items()
         }
         return replace(found, variants=Variants(**listed))
-
-
-def cut_band(low: Vector, high: Vector, least: Vector, most: Vector) -> tuple[Vector, Vector]:
-    """Return the part of a band that lies in another one, and the other where nothing does."""
-    apart = np.maximum(low, least) > np.minimum(high, most)
-    low = np.where(apart, least, np.maximum(low, least))
-    high = np.where(apart, most, np.minimum(high, most))
-    return np.minimum(low, high), np.maximum(low, high)
-
-
-def with_tails(critical: float, tails: float) -> float:
-    """Return a critical value of normal errors for errors of an excess kurtosis.
-
-    The first term of Cornish and Fisher's expansion; none below the square root of three, where
-    it would narrow.
-    """
-    return critical + tails * max(critical**3 - 3 * critical, 0.0) / 24
 
 
 def _column(numbers: Vector, divisor: float) -> Matrix:

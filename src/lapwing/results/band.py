@@ -1,0 +1,275 @@
+"""Bands: a lower and an upper curve around a CDF, around shares, or around their difference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Literal
+
+import numpy as np
+
+from lapwing.errors import ArgumentError
+from lapwing.linear.arrays import Vector, short_repr
+from lapwing.results.rounding import exact_text
+
+Kind = Literal["pointwise", "simultaneous"]
+
+Target = Literal["empirical", "population"]
+
+Among = Literal["all", "present"]
+"""Of whom a share is: of all people, or of those whose value is present."""
+
+_CERTAIN = 1e-6
+"""A band narrower than this part of its widest place has no error there but rounding."""
+
+_ROUNDED_SHARES = 1e-9
+"""More than the rounding of a sum of shares, less than one person of very many."""
+
+
+def check_level(level: float) -> None:
+    """Raise ArgumentError unless the level is in (0, 1)."""
+    if not isinstance(level, Real) or not 0 < level < 1:
+        typed = isinstance(level, Real) and 50 <= level < 100
+        percentage = f"; write {exact_text(float(level) / 100)}" if typed else ""
+        raise ArgumentError(
+            f"the level must be greater than 0 and less than 1, got {level!r}{percentage}"
+        )
+
+
+def check_kind(kind: Kind, target: Target) -> None:
+    """Raise ArgumentError unless it is a kind and a target."""
+    if kind not in ("pointwise", "simultaneous"):
+        raise ArgumentError(f"kind must be 'pointwise' or 'simultaneous', got {kind!r}")
+    if target not in ("empirical", "population"):
+        raise ArgumentError(f"target must be 'empirical' or 'population', got {target!r}")
+
+
+def to_zero(low: Vector, high: Vector) -> tuple[Vector, Vector]:
+    """Return the two curves of a difference, which reach to zero where nothing is left to chance.
+
+    At the last edge both CDFs are one by construction, so their difference has no error and is
+    zero. A computed difference there is rounding, of either sign.
+    """
+    width = high - low
+    certain = width <= _CERTAIN * width.max(initial=0.0)
+    certain &= np.minimum(np.abs(low), np.abs(high)) <= _ROUNDED_SHARES
+    low = np.where(certain, np.minimum(low, 0.0), low)
+    return low, np.where(certain, np.maximum(high, 0.0), high)
+
+
+def table_kind(*, ordered: bool) -> Kind:
+    """Return the kind of the intervals of a table or picture of all symbols of a domain.
+
+    Readers sort labels by size. The first label is then one whose share came out too large. So the
+    intervals of labels must hold for all of them at once. The share of one named label has a
+    pointwise interval.
+    """
+    return "pointwise" if ordered else "simultaneous"
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Confidence band: a lower and an upper curve.
+
+    It is a credible band if the estimate is a posterior.
+
+    Parameters
+    ----------
+    points : numpy.ndarray
+        Right ends of the bins for a CDF, or numbers of the categories for shares. Float64
+        [knots].
+    starts : numpy.ndarray
+        Left ends of the bins, float64 [knots]. Quantile intervals end at whole bins.
+    low, high : numpy.ndarray
+        Lower and upper curve, float64 [knots], in [0, 1].
+    level : float
+        Nominal coverage, in (0, 1).
+    kind : {"pointwise", "simultaneous"}
+        Whether the level holds at each point alone, or for the whole curve at once.
+    target : {"empirical", "population"}
+        Whether it covers the distribution of the people who reported, or of all people they were
+        drawn from.
+    method : str
+        How it was made, with what is known of its coverage.
+    """
+
+    points: Vector
+    starts: Vector
+    low: Vector
+    high: Vector
+    level: float
+    kind: Kind
+    target: Target
+    method: str
+
+    __repr__ = short_repr
+
+    def quantile(self, probability: float) -> tuple[float, float]:
+        """Return an interval for a quantile, by inversion of the band, in numbers of the line.
+
+        It reaches to the outer ends of the bins, because a band says nothing inside them.
+
+        Parameters
+        ----------
+        probability : float
+            Probability of the quantile, in [0, 1].
+
+        Returns
+        -------
+        tuple of float
+            Lower and upper end, in numbers of the line: of days for dates, of seconds for times.
+
+        Raises
+        ------
+        ArgumentError
+            When the probability is not in [0, 1].
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> hours = lw.Distribution.of_counts([10, 40, 40, 10], lw.Interval(0, 24, bins=4))
+        >>> hours.confidence_band() is None  # counted, not estimated
+        True
+        """
+        first, stop = self.quantile_symbols(probability)
+        return float(self.starts[first]), float(self.points[stop])
+
+    def quantile_symbols(self, probability: float) -> tuple[int, int]:
+        """Return the numbers of the first and the last bin in which a quantile may lie.
+
+        Parameters
+        ----------
+        probability : float
+            Probability of the quantile, in [0, 1].
+
+        Returns
+        -------
+        tuple of int
+            Positions in `points`, from 0.
+
+        Raises
+        ------
+        ArgumentError
+            When the probability is not in [0, 1].
+        """
+        if not 0 <= probability <= 1:
+            raise ArgumentError(
+                f"the probability of a quantile must be at least 0 and at most 1, got {probability}"
+            )
+        upper = np.maximum.accumulate(self.high)
+        lower = np.maximum.accumulate(self.low)
+        last = self.points.size - 1
+        first = min(int(np.searchsorted(upper, probability, side="left")), last)
+        stop = min(int(np.searchsorted(lower, probability, side="left")), last)
+        return first, stop
+
+    def reaching(self, heights: Vector) -> Band:
+        """Return the band that reaches to a curve where that lies outside: it covers no less.
+
+        Parameters
+        ----------
+        heights : numpy.ndarray
+            Heights of the curve at `points`, float64 [knots].
+
+        Returns
+        -------
+        Band
+            Band of the same kind that contains the curve.
+        """
+        low, high = np.minimum(self.low, heights), np.maximum(self.high, heights)
+        return replace(self, low=low, high=high)
+
+    def monotone(self) -> Band:
+        """Return the narrowest band around it whose curves never fall.
+
+        Pictures and tables of a CDF show this band.
+
+        Returns
+        -------
+        Band
+            Band of the same kind, at no point narrower.
+
+        Notes
+        -----
+        **Accuracy.** A pointwise band of an unbiased estimate goes up and down with the noise, and
+        no CDF does. The new band contains the old one, so it covers no less at any point. The
+        widest such band inside the old one would cover less. Its lower curve at a point is the
+        highest of all before, and each of these fails as often as the level allows.
+
+        **Cost.** O(knots).
+        """
+        low = np.minimum.accumulate(self.low[::-1])[::-1]
+        return replace(self, low=low, high=np.maximum.accumulate(self.high))
+
+    def share_inside(self, heights: Vector) -> float:
+        """Return the share of the points at which a curve lies in the band.
+
+        If it is well below the level, the decoder smooths away something that the reports show.
+
+        Parameters
+        ----------
+        heights : numpy.ndarray
+            Heights of the curve at `points`, float64 [knots].
+
+        Returns
+        -------
+        float
+            Share of the points, in [0, 1].
+        """
+        slack = 1e-12
+        inside = (heights >= self.low - slack) & (heights <= self.high + slack)
+        return float(inside.mean())
+
+
+@dataclass(frozen=True, eq=False)
+class DifferenceBand:
+    """Confidence band for the difference of two CDFs, or of the shares of labels.
+
+    Parameters
+    ----------
+    points : numpy.ndarray
+        Right ends of the bins, or numbers of the categories for labels. Float64 [knots].
+    low, high : numpy.ndarray
+        Lower and upper curve, float64 [knots], in [-1, 1].
+    level : float
+        Nominal coverage, in (0, 1).
+    kind : {"pointwise", "simultaneous"}
+        Whether the level holds at each point alone, or for the whole curve at once.
+    target : {"empirical", "population"}
+        Whether it covers the difference of the people who reported, or of all people they were
+        drawn from.
+    method : str
+        How the two error distributions were made.
+    """
+
+    points: Vector
+    low: Vector
+    high: Vector
+    level: float
+    kind: Kind
+    target: Target
+    method: str
+
+    __repr__ = short_repr
+
+    def reaching(self, heights: Vector) -> DifferenceBand:
+        """Return the band that reaches to a curve where that lies outside: it covers no less."""
+        low, high = np.minimum(self.low, heights), np.maximum(self.high, heights)
+        return replace(self, low=low, high=high)
+
+    @property
+    def leaves_zero(self) -> bool:
+        """Whether the band excludes zero at some point.
+
+        For a simultaneous band this is a test of equality. If the two distributions are equal, it
+        rejects with a probability of at most one minus the level.
+        """
+        return bool(((self.low > 0) | (self.high < 0)).any())
+
+
+def cut_band(low: Vector, high: Vector, least: Vector, most: Vector) -> tuple[Vector, Vector]:
+    """Return the part of a band that lies in another one, and the other where nothing does."""
+    apart = np.maximum(low, least) > np.minimum(high, most)
+    low = np.where(apart, least, np.maximum(low, least))
+    high = np.where(apart, most, np.minimum(high, most))
+    return np.minimum(low, high), np.maximum(low, high)
