@@ -78,37 +78,55 @@ def question(
 class AdaptiveQuantiles(Mechanism):
     """Adaptive quantiles of the empirical CDF (Tao and Sarwate, 2026).
 
-    Each step bisects the largest gap of the distribution function.
+    Each step bisects the largest gap of the CDF.
 
     Parameters
     ----------
     steps : int
-        Questions, in 1..1000.
+        Number of questions, in 1..1000. Default: 80.
     noise : {"normal", "laplace"}, optional
-        "laplace" is the basic composition of the paper, whose noise grows with the steps;
-        "normal" grows with their root, and is less from 8 steps on. Default: the lesser.
+        Kind of the noise. "laplace" is the basic composition of the paper, whose noise grows with
+        the steps. "normal" is Gaussian noise, which grows with their root and is less from 8 steps
+        on. Default: the kind with less variance under the promise.
     guarded : bool
-        False: as published, bisecting inside an atom without end.
+        True (default): a gap of one symbol is not split. False: as published, which bisects inside
+        an atom without end.
+
+    Raises
+    ------
+    ArgumentError
+        When a parameter is out of range.
 
     Notes
     -----
-    **Privacy.** Every question is the number of rows below a place that depends on earlier noisy
-    answers only. One row changes each answer by at most one, so `steps` adaptive answers cost what
-    one answer of squared sensitivity `steps` does (Gaussian), or `steps` times one (Laplace).
+    **Privacy.** Every question is the number of rows below a place, and the place depends on
+    earlier noisy answers only. One row changes each answer by at most one. So the answers to all
+    steps have an L1 sensitivity and a squared L2 sensitivity of `steps`.
 
-    **Accuracy.** Needs the number of people to be public. Prefix sums are 1.7 to 14 times closer in
-    Kolmogorov-Smirnov distance; kept for comparison.
+    **Accuracy.** The number of people must be public. Prefix sums are 1.7 to 14 times closer in
+    Kolmogorov-Smirnov distance. The method is kept for comparison.
 
-    **Cost.** As many numbers as steps, which are asked in order: sites need a round of messages a
-    step (:func:`quantiles_of_sites`).
+    **Cost.** As many numbers as steps. They are asked in order, so sites need a round of messages
+    for each step (:func:`quantiles_of_sites`).
 
-    The method is that of [1]_, section II-B2. It differs in four points: one count a step instead
-    of two, clipping before sorting, no bisection inside a symbol, and Gaussian composition.
+    The method is that of [1]_, section II-B2. It differs in four points: one count for each step
+    instead of two, clipping before sorting, no bisection inside a symbol, and Gaussian composition.
 
     References
     ----------
     .. [1] Y. Tao, A. D. Sarwate, "Functional Approximation Methods for Differentially Private
        Distribution Estimation", 2026. arXiv:2501.06620v2.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> import numpy as np
+    >>> ages = np.random.default_rng(1).normal(40, 12, size=5000)
+    >>> published = lw.release(
+    ...     ages, lw.Interval(0, 100, bins=64, outside="clip"), neighbors="replace-one", epsilon=1,
+    ...     delta="1e-6", mechanism=lw.mechanisms.AdaptiveQuantiles(steps=20), rng=lw.seeded(1))
+    >>> round(published.distribution.median())
+    40
     """
 
     steps: int = 80
@@ -127,14 +145,45 @@ class AdaptiveQuantiles(Mechanism):
         return Sensitivity(self.steps, self.steps)
 
     def check(self, domain: Domain) -> None:
-        """Raise ArgumentError unless there are at least two symbols."""
+        """Raise ArgumentError unless there are at least two present symbols.
+
+        Parameters
+        ----------
+        domain : Domain
+            Domain of the exact counts, without symbols for values outside the range.
+
+        Raises
+        ------
+        ArgumentError
+            When there are fewer than 2 present symbols.
+        DomainError
+            When the symbols have no order, or values outside the range have symbols of their own.
+        """
         check_ordered(domain, name=self.name)
         check_no_overflow(domain, name=self.name)
         if domain.left.size < 2:
             raise ArgumentError("adaptive quantiles need a domain of at least 2 symbols")
 
     def noise_of(self, promise: Promise) -> tuple[Noise, Sensitivity]:
-        """Return the noise of every answer and what all answers together must hide."""
+        """Return the noise of every answer, and the sensitivity of all answers together.
+
+        Parameters
+        ----------
+        promise : Promise
+            Privacy parameters of the release, with a public number of rows.
+
+        Returns
+        -------
+        noise : Noise
+            Least noise that keeps the promise.
+        sensitivity : Sensitivity
+            L1 sensitivity and squared L2 sensitivity of all answers together.
+
+        Raises
+        ------
+        PrivacyError
+            When the promise keeps the number of rows secret, or no noise keeps it.
+        """
         if not promise.shows_people:
             raise PrivacyError(
                 "adaptive quantiles divide by the number of people, so it must be public: use "
@@ -143,7 +192,25 @@ class AdaptiveQuantiles(Mechanism):
         return calibrated(promise, self._sensitivity, kind=self.noise), self._sensitivity
 
     def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
-        """Return what a release will cost, before anything is drawn."""
+        """Return the privacy loss of a release, before anything is drawn.
+
+        Parameters
+        ----------
+        domain : Domain
+            Domain of the exact counts.
+        promise : Promise
+            Privacy parameters of the release, with a public number of rows.
+
+        Returns
+        -------
+        PrivacyLoss
+            Loss of all answers together.
+
+        Raises
+        ------
+        ArgumentError, PrivacyError
+            For every reason for which :meth:`release` would be refused.
+        """
         self.check(domain)
         noise, sensitivity = self.noise_of(promise)
         return noise.loss(sensitivity)
@@ -166,14 +233,41 @@ class AdaptiveQuantiles(Mechanism):
         return Release(self, summary.domain, np.array(answers, dtype=np.int64), [part])
 
     def verify(self, release: Release) -> None:
-        """Raise PrivacyError unless the noise of a release keeps its promise."""
+        """Raise PrivacyError unless the noise of a release keeps its promise.
+
+        Parameters
+        ----------
+        release : Release
+            Release of this mechanism.
+
+        Raises
+        ------
+        PrivacyError
+            When the noise is too small, or there are more answers than were paid for.
+        """
         for part in release.parts:
             check_part(part, part.noise.loss(self._sensitivity))
         if release.answers.size > self.steps:
             raise PrivacyError("this release has more answers than were paid for")
 
     def places(self, release: Release) -> list[int]:
-        """Return the places that were asked about: they follow from the answers alone."""
+        """Return the places that were asked about, which follow from the answers alone.
+
+        Parameters
+        ----------
+        release : Release
+            Release of this mechanism.
+
+        Returns
+        -------
+        list of int
+            Places in the order of the questions, counted in present symbols.
+
+        Raises
+        ------
+        MismatchError
+            When the release holds more answers than there were questions.
+        """
         asked: list[int] = []
         answers: list[int] = release.answers.tolist()
         for number in range(len(answers)):

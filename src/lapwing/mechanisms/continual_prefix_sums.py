@@ -38,28 +38,38 @@ class RunningPrefixSums(Mechanism):
 
     It gives the distribution of all people so far, after each of a fixed number of rounds.
 
-    Round t releases prefix-sum answers of the rounds so far, the older with less weight, by the
-    square-root factorization in time as well. Their combination has the noise of 1.8 rounds after
-    ten rounds, where adding ten separate releases has that of 3.2.
+    Round t releases prefix-sum answers of the rounds so far, with less weight for older rounds. The
+    weights are those of the square-root factorization over time. The combined answers have the
+    noise of 1.8 rounds after ten rounds. Adding ten separate releases has the noise of 3.2.
 
     Parameters
     ----------
     rounds : int
-        The most there will be, in 1..1000; fixed before the first.
+        Largest number of rounds, in 1..1000. Default: 10. It is fixed before the first round.
+
+    Raises
+    ------
+    ArgumentError
+        When rounds is out of range.
 
     Notes
     -----
-    **Privacy.** A person is in one round. Their row changes the answers of that round and, with the
-    weights of its column, of all later ones, so the squared sensitivity is that of prefix sums
-    times the sum of squared weights, exactly. All rounds together keep the promise; stopping early
-    is free. The curator keeps the exact counts of earlier rounds, as secret as the data.
+    **Privacy.** A person is in one round. Their row changes the answers of that round and of all
+    later ones, with the weights of its column. So the squared sensitivity is that of prefix sums
+    times the sum of squared weights, exactly. All rounds together keep the promise, and stopping
+    early is free. The curator keeps the exact counts of earlier rounds, which are as secret as the
+    data.
 
-    Each round may be drawn once: the noise of many drawings averages out. So :meth:`following`
-    needs the ledger that paid for all rounds, which marks a round before its noise is drawn and
-    refuses it a second time. A round that was marked and lost, by a crash, ends the rounds.
+    Each round may be drawn once, because the noise of repeated draws averages out. So
+    :meth:`following` needs the ledger that paid for all rounds. The ledger marks a round before its
+    noise is drawn and refuses it a second time. After a crash, a round that was marked but not
+    stored ends the rounds.
 
-    **Accuracy.** Noise grows with the logarithm of the rounds: variance about
-    ``(1 + ln(rounds) / pi) (1 + ln(t) / pi)`` times one release's.
+    **Accuracy.** Noise grows with the logarithm of the rounds. The variance is about ``(1 +
+    ln(rounds) / pi) (1 + ln(t) / pi)`` times that of one release.
+
+    **Cost.** Time O(symbols^2) for each round. The release has one number for each symbol and
+    round.
 
     The method is the continual counting of [1]_, as a Kronecker product with the prefix sums over
     symbols.
@@ -71,25 +81,27 @@ class RunningPrefixSums(Mechanism):
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> from lapwing.privacy.sampling.randomness import seeded
+    >>> import lapwing as lw
+    >>> import numpy as np
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from lapwing.privacy.guarantee import Guarantee
-    >>> running = RunningPrefixSums(rounds=4)
-    >>> promise = Promise("replace-one", epsilon=1, delta="1e-6")
-    >>> unit = Interval(0, 1, bins=8)
-    >>> months = [ExactCounts.of_values(np.full(100, m / 4), unit) for m in range(2)]
-    >>> loss = running.loss(months[0].domain, promise)
+    >>> running = lw.mechanisms.RunningPrefixSums(rounds=4)
+    >>> domain = lw.Interval(0, 100, bins=64)
+    >>> draw = np.random.default_rng(1)
+    >>> months = [
+    ...     lw.protocol.ExactCounts.of_values(draw.normal(40, 12, size=5000), domain)
+    ...     for _ in range(2)]
+    >>> budget = lw.Guarantee(1, "1e-6", "replace-one", "central")
     >>> with TemporaryDirectory() as folder:
-    ...     Ledger(promise.guarantee(loss)).save(Path(folder) / "budget.json")
-    ...     ledger = Ledger.open(Path(folder) / "budget.json")
-    ...     paid = dict(loss=loss, release="0" * 32, rounds=4)
-    ...     # As :func:`lapwing.release` does with mechanism=running and ledger=ledger.
-    ...     with ledger.paying("months", promise.guarantee(loss), **paid):
-    ...         first = running.release(months[0], promise, rng=seeded(1), identifier="0" * 32)
-    ...     second = running.following(first, months[:1], months[1], ledger=ledger, rng=seeded(2))
+    ...     path = Path(folder) / "budget.json"
+    ...     lw.Ledger(budget).save(path)
+    ...     first = lw.release(
+    ...         months[0], neighbors="replace-one", epsilon=1, delta="1e-6", mechanism=running,
+    ...         ledger=path, rng=lw.seeded(1)).release
+    ...     second = running.following(
+    ...         first, months[:1], months[1], ledger=path, rng=lw.seeded(2))
     >>> second.people
-    200
+    10000
     """
 
     rounds: int = 10
@@ -107,7 +119,20 @@ class RunningPrefixSums(Mechanism):
         return _weights(self.rounds)
 
     def check(self, domain: Domain) -> None:
-        """Raise ArgumentError when the domain does not suit prefix sums."""
+        """Raise ArgumentError when the domain does not suit prefix sums.
+
+        Parameters
+        ----------
+        domain : Domain
+            Domain of the exact counts. Its symbols must be ordered.
+
+        Raises
+        ------
+        ArgumentError
+            When there are fewer than 2 or more than 2^14 symbols.
+        DomainError
+            When the symbols have no order.
+        """
         check_ordered(domain, name=self.name)
         PrefixSums().check(domain)
 
@@ -126,7 +151,25 @@ class RunningPrefixSums(Mechanism):
         return calibrated(promise, sensitivity), sensitivity
 
     def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
-        """Return what all rounds together will cost, before anything is drawn."""
+        """Return the privacy loss of all rounds together, before anything is drawn.
+
+        Parameters
+        ----------
+        domain : Domain
+            Domain of the exact counts.
+        promise : Promise
+            Privacy parameters of all rounds together, with public numbers of people.
+
+        Returns
+        -------
+        PrivacyLoss
+            Loss of all rounds together.
+
+        Raises
+        ------
+        ArgumentError, PrivacyError
+            For every reason for which :meth:`release` would be refused.
+        """
         self.check(domain)
         noise, sensitivity = self._noise(domain.size, promise)
         return noise.loss(sensitivity)
@@ -153,14 +196,20 @@ class RunningPrefixSums(Mechanism):
         Parameters
         ----------
         before : Release
-            After the rounds so far.
+            Release after the rounds so far.
         earlier : sequence of ExactCounts
-            The exact counts of those rounds, in order.
+            Exact counts of those rounds, in order.
         summary : ExactCounts
-            Of the newly collected people.
-        ledger : LedgerFile or path
-            That paid for the first round. It marks this one before its noise is drawn.
+            Exact counts of the newly collected people.
+        ledger : LedgerFile, Path or str
+            Ledger that paid for the first round. It marks this round before its noise is drawn.
         rng : RandomSource, optional
+            Default: secure randomness. A seeded source is for tests and simulation only.
+
+        Returns
+        -------
+        Release
+            Release of all rounds so far.
 
         Raises
         ------
@@ -232,7 +281,18 @@ class RunningPrefixSums(Mechanism):
         return Release(self, domain, answers, [*before.parts, part])
 
     def verify(self, release: Release) -> None:
-        """Raise PrivacyError unless the noise of a release keeps its promise."""
+        """Raise PrivacyError unless the noise of a release keeps its promise.
+
+        Parameters
+        ----------
+        release : Release
+            Release of this mechanism.
+
+        Raises
+        ------
+        PrivacyError
+            When the noise is too small, or there are more rounds than were paid for.
+        """
         for part in release.parts:
             _, sensitivity = self._noise(release.domain.size, part.promise)
             check_part(part, part.noise.loss(sensitivity))
@@ -240,7 +300,18 @@ class RunningPrefixSums(Mechanism):
             raise PrivacyError("this release has more rounds than were paid for")
 
     def combined(self, release: Release) -> NDArray[np.int64]:
-        """Return the prefix-sum answers of all people so far, from those of the rounds."""
+        """Return the prefix-sum answers of all people so far, from those of the rounds.
+
+        Parameters
+        ----------
+        release : Release
+            Release of this mechanism.
+
+        Returns
+        -------
+        numpy.ndarray
+            Noisy answers, int64 [symbols].
+        """
         rounds = release.answers.reshape(len(release.parts), release.domain.size)
         combined: NDArray[np.int64] = np.rint(self._row(len(rounds)) @ rounds).astype(np.int64)
         return combined

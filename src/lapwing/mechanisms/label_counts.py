@@ -63,23 +63,29 @@ class LabelCounts(LinearMechanism):
     Parameters
     ----------
     noise : {"normal", "laplace"}, optional
-        Default: the one with less variance for the promise.
+        Kind of the noise. Default: the kind with less variance under the promise.
+
+    Raises
+    ------
+    ArgumentError
+        When noise is none of these.
 
     Notes
     -----
-    **Privacy.** Every row has one symbol: a label, or the missing one. A row that is replaced takes
-    one from a count and adds one to another, so the counts move by 2 in sum and by the root of 2 in
-    Euclidean distance, however many labels there are; a row that comes or goes moves one count by
-    one. Whole-number noise is added to every count, those of labels that nobody holds included:
-    that a label is there at all tells nothing, because the list is public.
+    **Privacy.** Every row has one symbol: a label, or the missing one. A replaced row takes one
+    from a count and adds one to another. So the counts differ by 2 in L1 norm and by the root of 2
+    in L2 norm, however many labels there are. A row that is added or removed changes one count by
+    one. Every count gets noise of whole numbers, also the count of a label that nobody holds. The
+    list of labels is public, so the presence of a label in the release tells nothing.
 
-    **Accuracy.** At epsilon 1, replace-one: standard deviation of a count 2.8 people (pure,
-    Laplace), 6.0 at delta 1e-6 if normal noise is asked for; the lesser is taken. It does not
-    depend on the number of labels. For shares of ranges of numbers prefix sums have less.
+    **Accuracy.** At epsilon 1, replace-one, the standard deviation of a count is 2.8 people (pure,
+    Laplace). With Gaussian noise at delta 1e-6 it is 6.0. The smaller one is used. It does not
+    depend on the number of labels. For probabilities of numeric ranges, prefix sums have less
+    noise.
 
-    **Cost.** One number a symbol, at most 2^20 of them.
+    **Cost.** One number for each symbol, at most 2^20 symbols.
 
-    Noisy histograms are those of [1]_. Discrete Laplace noise is the best for a single count [2]_.
+    Noisy histograms are those of [1]_. Discrete Laplace noise is optimal for a single count [2]_.
 
     References
     ----------
@@ -90,14 +96,13 @@ class LabelCounts(LinearMechanism):
 
     Examples
     --------
-    >>> from lapwing import Categories
-    >>> from lapwing.privacy import Promise
-    >>> from lapwing.protocol import ExactCounts
-    >>> from lapwing.privacy.sampling.randomness import seeded
-    >>> summary = ExactCounts.of_values(["red"] * 600 + ["blue"] * 400, Categories(["red", "blue"]))
-    >>> promise = Promise("replace-one", epsilon=1)
-    >>> LabelCounts().release(summary, promise, rng=seeded(1)).answers.size
-    3
+    >>> import lapwing as lw
+    >>> colors = ["red"] * 600 + ["blue"] * 400
+    >>> published = lw.release(
+    ...     colors, lw.Categories(["red", "blue"]), neighbors="replace-one", epsilon=1,
+    ...     mechanism=lw.mechanisms.LabelCounts(), rng=lw.seeded(1))
+    >>> round(published.distribution.share("red"), 2)
+    0.6
     """
 
     noise: Literal["normal", "laplace"] | None = None
@@ -109,7 +114,18 @@ class LabelCounts(LinearMechanism):
         check_noise(self.noise)
 
     def check(self, domain: Domain) -> None:
-        """Raise ArgumentError when there are more than 2^20 symbols."""
+        """Raise ArgumentError when there are more than 2^20 symbols.
+
+        Parameters
+        ----------
+        domain : Domain
+            Domain of the exact counts.
+
+        Raises
+        ------
+        ArgumentError
+            When there are more than 2^20 symbols.
+        """
         if domain.size > MOST_SYMBOLS:
             raise ArgumentError(
                 f"label counts are released for at most {MOST_SYMBOLS} symbols, got "
@@ -117,6 +133,19 @@ class LabelCounts(LinearMechanism):
             )
 
     def strategy_for(self, domain: Domain, neighbors: Neighbors) -> CountStrategy:
-        """Return the counts of all symbols."""
+        """Return the strategy: the counts of all symbols.
+
+        Parameters
+        ----------
+        domain : Domain
+            Domain of the exact counts.
+        neighbors : {"replace-one", "add-or-remove-one"}
+            Neighbor relation. It does not change the strategy.
+
+        Returns
+        -------
+        CountStrategy
+            Identity matrix over the symbols.
+        """
         self.check(domain)
         return CountStrategy(domain.size)

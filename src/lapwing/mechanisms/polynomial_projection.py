@@ -101,44 +101,56 @@ def _sensitivity(content: bytes, shape: tuple[int, ...], neighbors: Neighbors) -
 class PolynomialProjection(LinearMechanism):
     """Polynomial projection of the empirical CDF (Tao and Sarwate, 2026).
 
-    It releases the coefficients of the distribution function in a few functions.
+    It releases the coefficients of the CDF in a few functions.
 
     Parameters
     ----------
     functions : int
-        In 1..64, at most as many as symbols.
+        Number of functions, in 1..64 and at most the present symbols. Default: 12.
     basis : str or tuple of tuples of float
-        "legendre", "chebyshev", "fourier" or "splines"; or functions of your own, each given by
-        its values at the middles of the present symbols. All but Legendre's are orthonormalized.
+        "legendre" (default), "chebyshev", "fourier" or "splines". Or functions of your own, each
+        given by its values at the middles of the present symbols. All but the Legendre polynomials
+        are orthonormalized.
     degree : int
-        Of splines.
+        Degree of the splines, in 0..5. Default: 3.
     shape : {"a-optimal", "diagonal", "equal", "moments", "algorithm-1"}
-        How the noise is spread. "a-optimal": the normal noise of least mean square in the curve.
-        "diagonal": each coefficient by its own range, for Laplace noise. "equal": the same noise
-        in every coefficient. "moments": the raw moments of the paper (Legendre only), whose noise
-        is 13 times larger at 6 functions and 1200 times at 12. "algorithm-1": the same moments
-        with the noise that the paper's algorithm 1 gives them, calibrated to the bound of its
-        lemma 6 instead of the tight sensitivity: up to 17 % more, 15 and 1387 times. Its lemma is
-        about replaced rows, so only they can be promised.
+        How the noise is spread over the coefficients. Default: "a-optimal". See Notes.
     monotone : bool
-        False: without the isotonic step when it is decoded.
+        True (default): decoding makes the CDF nondecreasing by isotonic regression.
     noise : {"normal", "laplace"}, optional
-        Default: the one of less variance that keeps the promise.
+        Kind of the noise. Default: the kind with less variance under the promise.
+
+    Raises
+    ------
+    ArgumentError
+        When a parameter is out of range, or raw moments are asked of another basis than Legendre's.
 
     Notes
     -----
     **Privacy.** Every row adds one fixed column of whole numbers to the answers. The sensitivity is
-    the largest distance of two columns, found over all pairs in whole numbers after rounding; the
-    bounds of the paper's lemma 6 are up to 17 % larger, and so is their noise where it is asked
-    for; what a release costs is then less than it promises. A missing value counts as the upper
-    end, and is one of the columns. A matrix that is not finite, or too large for exact sums, is
-    refused. The tests go through all shapes up to 12 symbols with every basis and every relation.
+    the largest distance of two columns. It is found over all pairs in whole numbers, after
+    rounding. A missing value counts as the upper end, and is one of the columns. A matrix that is
+    not finite, or too large for exact sums, is refused. The tests go through all shapes up to 12
+    symbols with every basis and every relation.
 
-    **Accuracy.** The projection itself errs where the data have atoms, steps or features narrower
-    than the functions resolve, however many people there are. The decoder has no band: the known
-    noise is not the whole error. :func:`allowed_band` holds for all data.
+    **Accuracy.** The projection itself has an error that no number of people removes. It is large
+    where the data have atoms, steps, or features narrower than the functions resolve. The decoder
+    has no confidence band, because the known noise is not the whole error. :func:`allowed_band`
+    holds for all data.
 
     **Cost.** As many numbers as functions. The shape is found once for a number of functions.
+
+    The shapes differ as follows.
+
+    * "a-optimal": Gaussian noise of least mean square error in the curve.
+    * "diagonal": each coefficient by its own range, for Laplace noise.
+    * "equal": the same noise in every coefficient.
+    * "moments": the raw moments of the paper (Legendre only). Their noise is 13 times larger at 6
+      functions and 1200 times at 12.
+    * "algorithm-1": the same moments with the noise of the paper's algorithm 1. It is calibrated to
+      the bound of lemma 6, which is up to 17 % above the sensitivity, so the loss is below the
+      promise. The noise is 15 times larger at 6 functions and 1387 times at 12. Lemma 6 is about
+      replaced rows, so only "replace-one" can be promised.
 
     The method is that of [1]_, section IV, algorithm 1. It differs in three points: coefficients by
     recurrence instead of moments, shaped noise, and exact sensitivities. Each can be had as
@@ -151,15 +163,14 @@ class PolynomialProjection(LinearMechanism):
 
     Examples
     --------
-    >>> from lapwing import Interval
-    >>> from lapwing.privacy import Promise
-    >>> from lapwing.protocol import ExactCounts
-    >>> from lapwing.privacy.sampling.randomness import seeded
-    >>> domain = Interval(0, 1, bins=64, outside="clip")
-    >>> summary = ExactCounts.of_values(np.linspace(0, 1, 1000), domain)
-    >>> promise = Promise("replace-one", epsilon=1, delta="1e-6")
-    >>> PolynomialProjection(functions=6).release(summary, promise, rng=seeded(1)).answers.size
-    6
+    >>> import lapwing as lw
+    >>> import numpy as np
+    >>> ages = np.random.default_rng(1).normal(40, 12, size=5000)
+    >>> published = lw.release(
+    ...     ages, lw.Interval(0, 100, bins=64, outside="clip"), neighbors="replace-one", epsilon=1,
+    ...     delta="1e-6", mechanism=lw.mechanisms.PolynomialProjection(), rng=lw.seeded(1))
+    >>> round(published.distribution.median())
+    40
     """
 
     functions: int = 12
@@ -195,7 +206,20 @@ class PolynomialProjection(LinearMechanism):
             raise ArgumentError(f"the degree of splines must be from 0 to 5, got {self.degree}")
 
     def check(self, domain: Domain) -> None:
-        """Raise ArgumentError unless the domain has enough symbols, and at most 4096."""
+        """Raise ArgumentError unless the domain has enough symbols, and at most 4096.
+
+        Parameters
+        ----------
+        domain : Domain
+            Domain of the exact counts, without symbols for values outside the range.
+
+        Raises
+        ------
+        ArgumentError
+            When there are fewer present symbols than functions, or more than 4096.
+        DomainError
+            When the symbols have no order, or values outside the range have symbols of their own.
+        """
         check_ordered(domain, name=self.name)
         check_no_overflow(domain, name=self.name)
         held = domain.left.size
@@ -211,12 +235,51 @@ class PolynomialProjection(LinearMechanism):
             )
 
     def strategy_for(self, domain: Domain, neighbors: Neighbors) -> CurveStrategy:
-        """Return the matrix of whole numbers and the way back."""
+        """Return the strategy: coefficients of the CDF, in whole numbers.
+
+        Parameters
+        ----------
+        domain : Domain
+            Domain of the exact counts.
+        neighbors : {"replace-one", "add-or-remove-one"}
+            Neighbor relation. With "add-or-remove-one" the number of rows is asked also.
+
+        Returns
+        -------
+        CurveStrategy
+            Matrix of whole numbers, and the way back to the curve.
+
+        Raises
+        ------
+        ArgumentError
+            When the domain does not suit the mechanism, or the functions are nearly dependent on
+            it.
+        """
         self.check(domain)
         return _strategy(self, domain.left.size, domain.size, neighbors)
 
     def noise_for(self, strategy: Strategy, promise: Promise) -> tuple[Noise, Sensitivity]:
-        """Return the least noise that keeps the promise, or that of the paper's algorithm 1."""
+        """Return the noise of each answer, and the sensitivity that it hides.
+
+        Parameters
+        ----------
+        strategy : Strategy
+            Strategy matrix.
+        promise : Promise
+            Privacy parameters of the release.
+
+        Returns
+        -------
+        noise : Noise
+            Least noise that keeps the promise. With shape "algorithm-1", the noise of the paper.
+        sensitivity : Sensitivity
+            Largest L1 norm and squared L2 norm by which the answers of two neighbors differ.
+
+        Raises
+        ------
+        PrivacyError
+            When no noise keeps the promise, or "algorithm-1" is asked without public row numbers.
+        """
         least, sensitivity = super().noise_for(strategy, promise)
         if self.shape != "algorithm-1":
             return least, sensitivity
@@ -234,7 +297,18 @@ class PolynomialProjection(LinearMechanism):
         return calibrated(promise, held, kind=self.noise), sensitivity
 
     def estimated_people(self, release: Release) -> int:
-        """Return the noisy number of rows, which is the last answer where it is hidden."""
+        """Return the estimated number of rows: the last answer, where the number is secret.
+
+        Parameters
+        ----------
+        release : Release
+            Release of this mechanism under "add-or-remove-one" or with a unit.
+
+        Returns
+        -------
+        int
+            Private estimate, which may be negative.
+        """
         return round(int(release.answers[-1]) / UNIT)
 
 

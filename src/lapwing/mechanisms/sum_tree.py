@@ -136,23 +136,29 @@ class SumTree(LinearMechanism):
     Parameters
     ----------
     branching : int
-        Children of a node, at least 2.
+        Children of a node, at least 2. Default: 32.
     strategy : {"counts", "haar"}
-        "haar": differences of halves (binary, whatever `branching` says), at most 2048 symbols.
+        "counts" (default): the counts of all nodes. "haar": differences of halves of a binary tree,
+        whatever `branching` says.
     noise : {"normal", "laplace"}, optional
-        Default: the one of less variance that keeps the promise.
+        Kind of the noise. Default: the kind with less variance under the promise.
+
+    Raises
+    ------
+    ArgumentError
+        When a parameter is out of range.
 
     Notes
     -----
     **Privacy.** A row is in one node of every level. Replacing it changes two counts of each level
-    by one, so the L1 sensitivity is 2 levels and the squared L2 sensitivity too. The tests compare
-    both with all pairs of symbols.
+    by one. So both the L1 sensitivity and the squared L2 sensitivity are twice the number of
+    levels. The tests compare both with all pairs of symbols.
 
-    **Accuracy.** For pure epsilon the best release here: two levels of branching 32 at 1024
-    symbols. With a delta, prefix sums have 16 % less noise than the Haar strategy and 20 % less
-    than a tree.
+    **Accuracy.** For pure epsilon it is the best release of this library: two levels of branching
+    32 at 1024 symbols. With a delta, prefix sums have 16 % less noise than the Haar strategy and 20
+    % less than a tree of counts.
 
-    **Cost.** One number a node; decoding inverts a matrix, at most 2048 symbols.
+    **Cost.** One number for each node. Decoding inverts a matrix, so at most 2048 symbols.
 
     The tree is that of [1]_, the choice of the branching that of [2]_, and the Haar strategy that
     of [3]_.
@@ -162,9 +168,20 @@ class SumTree(LinearMechanism):
     .. [1] M. Hay, V. Rastogi, G. Miklau, D. Suciu, "Boosting the accuracy of differentially private
        histograms through consistency", PVLDB, 2010. doi:10.14778/1920841.1920970
     .. [2] W. Qardaji, W. Yang, N. Li, "Understanding hierarchical methods for differentially
-       private histograms", PVLDB, 2013.
+       private histograms", PVLDB, 2013. doi:10.14778/2556549.2556576
     .. [3] X. Xiao, G. Wang, J. Gehrke, "Differential privacy via wavelet transforms", IEEE
        Transactions on Knowledge and Data Engineering, 2011. doi:10.1109/TKDE.2010.247
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> import numpy as np
+    >>> ages = np.random.default_rng(1).normal(40, 12, size=5000)
+    >>> published = lw.release(
+    ...     ages, lw.Interval(0, 100, bins=64), neighbors="replace-one", epsilon=1,
+    ...     mechanism=lw.mechanisms.SumTree(branching=8), rng=lw.seeded(1))
+    >>> round(published.distribution.median())
+    40
     """
 
     branching: int = 32
@@ -181,7 +198,20 @@ class SumTree(LinearMechanism):
         check_noise(self.noise)
 
     def check(self, domain: Domain) -> None:
-        """Raise ArgumentError unless the domain has 2..2048 symbols."""
+        """Raise ArgumentError unless the domain has 2 to 2048 symbols.
+
+        Parameters
+        ----------
+        domain : Domain
+            Domain of the exact counts. Its symbols must be ordered.
+
+        Raises
+        ------
+        ArgumentError
+            When there are fewer than 2 or more than 2048 symbols.
+        DomainError
+            When the symbols have no order.
+        """
         check_ordered(domain, name=self.name)
         if not 2 <= domain.size <= 2048:
             raise ArgumentError(
@@ -191,7 +221,25 @@ class SumTree(LinearMechanism):
             )
 
     def strategy_for(self, domain: Domain, neighbors: Neighbors) -> TreeStrategy | HaarStrategy:
-        """Return the tree of a domain, or its Haar differences."""
+        """Return the strategy: the tree of a domain, or its Haar differences.
+
+        Parameters
+        ----------
+        domain : Domain
+            Domain of the exact counts.
+        neighbors : {"replace-one", "add-or-remove-one"}
+            Neighbor relation. With "add-or-remove-one" the count of the root is asked also.
+
+        Returns
+        -------
+        TreeStrategy or HaarStrategy
+            Matrix from counts to the nodes or differences.
+
+        Raises
+        ------
+        ArgumentError
+            When the domain does not suit the mechanism.
+        """
         self.check(domain)
         if self.strategy == "haar":
             return HaarStrategy(domain.size)
@@ -201,7 +249,19 @@ class SumTree(LinearMechanism):
         return TreeStrategy((*([1] if neighbors == "add-or-remove-one" else []), *cells))
 
     def estimated_people(self, release: Release) -> int:
-        """Return the noisy count of the root, or of the last level's sum for Haar differences."""
+        """Return the estimated number of people, from the first answer.
+
+        Parameters
+        ----------
+        release : Release
+            Release of this mechanism.
+
+        Returns
+        -------
+        int
+            Noisy count of the first node. With Haar differences, twice the first answer, divided by
+            its unit.
+        """
         if self.strategy == "haar":
             return round(2 * int(release.answers[0]) / HAAR_UNIT)
         return int(release.answers[0])
