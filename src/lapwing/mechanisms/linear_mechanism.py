@@ -162,15 +162,55 @@ class LinearMechanism(Mechanism):
 
     @property
     def noise(self) -> Kind | None:
-        """The kind of the noise; None for the better one."""
+        """Kind of the noise, or None for the kind with less variance."""
         return None
 
     @abstractmethod
     def strategy_for(self, domain: Domain, neighbors: Neighbors) -> Strategy:
-        """Return what is asked on a domain; ArgumentError where the domain does not suit it."""
+        """Return the strategy matrix for a domain.
+
+        Parameters
+        ----------
+        domain : Domain
+            Domain of the exact counts.
+        neighbors : {"replace-one", "add-or-remove-one"}
+            Neighbor relation.
+
+        Returns
+        -------
+        Strategy
+            Matrix of whole numbers that turns counts into exact answers.
+
+        Raises
+        ------
+        ArgumentError
+            When the domain does not suit the mechanism.
+        """
 
     def noise_for(self, strategy: Strategy, promise: Promise) -> tuple[Noise, Sensitivity]:
-        """Return the noise that is drawn, and what it hides; see :func:`least_noise`."""
+        """Return the noise of each answer, and the sensitivity that it hides.
+
+        Parameters
+        ----------
+        strategy : Strategy
+            Strategy matrix.
+        promise : Promise
+            Privacy parameters of the release.
+
+        Returns
+        -------
+        noise : Noise
+            Noise distribution: the least scale that keeps the promise.
+        sensitivity : Sensitivity
+            Largest L1 norm and squared L2 norm by which the answers of two neighbors differ.
+
+        Raises
+        ------
+        ArgumentError
+            When the matrix has numbers that are too large for exact answers.
+        PrivacyError, MissingExtraError
+            When no noise keeps the promise, or its sampler is not installed.
+        """
         return least_noise(strategy, promise, kind=self.noise)
 
     def _strategy(self, domain: Domain, promise: Promise) -> Strategy:
@@ -184,7 +224,25 @@ class LinearMechanism(Mechanism):
         return self._strategy(release.domain, release.parts[0].promise)
 
     def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
-        """Return what a release will cost, before anything is drawn; refuse what it would."""
+        """Return the privacy loss of a release, before anything is drawn.
+
+        Parameters
+        ----------
+        domain : Domain
+            Domain of the exact counts.
+        promise : Promise
+            Privacy parameters of the release.
+
+        Returns
+        -------
+        PrivacyLoss
+            Loss of the noise that :meth:`release` will draw.
+
+        Raises
+        ------
+        ArgumentError, PrivacyError, MissingExtraError
+            For every reason for which :meth:`release` would be refused.
+        """
         strategy = self._strategy(domain, promise)
         noise, sensitivity = self.noise_for(strategy, promise)
         return noise.loss(sensitivity)
@@ -206,7 +264,17 @@ class LinearMechanism(Mechanism):
     def verify(self, release: Release) -> None:
         """Raise PrivacyError unless every part has the loss of its noise and keeps its promise.
 
-        A document is not trusted: the sensitivity is computed again, exactly.
+        A document is not trusted. The sensitivity is computed again, exactly.
+
+        Parameters
+        ----------
+        release : Release
+            Release of this mechanism.
+
+        Raises
+        ------
+        PrivacyError
+            When a stated loss does not match the noise, or the noise is too small for the promise.
         """
         for part in release.parts:
             strategy = self._strategy(release.domain, part.promise)
@@ -217,7 +285,18 @@ class LinearMechanism(Mechanism):
         return _operator(strategy.strategy if isinstance(strategy, UnitStrategy) else strategy)
 
     def estimated_people(self, release: Release) -> int:
-        """Return the sum of the noisy answers."""
+        """Return the estimated number of people: the sum of the noisy answers.
+
+        Parameters
+        ----------
+        release : Release
+            Release of this mechanism.
+
+        Returns
+        -------
+        int
+            Estimate, which may be negative.
+        """
         # As whole numbers of any size: a sum of many answers need not fit 64 bits.
         return sum(release.answers.tolist())
 

@@ -210,34 +210,42 @@ def _sensitivity(size: int, neighbors: Neighbors) -> Sensitivity:
 class PrefixSums(LinearMechanism):
     """Square-root factorization mechanism for prefix sums (Henzinger et al., 2023).
 
-    It answers all prefix sums of the counts at once.
+    It answers all prefix sums of the counts at once. It is the default release of a CDF.
 
     Parameters
     ----------
     noise : {"normal", "laplace", "discrete-normal"}, optional
-        Default: normal where delta allows it. "discrete-normal" is drawn by OpenDP.
+        Kind of the noise. Default: Gaussian ("normal") where the promise has a delta, mu or rho,
+        else Laplace. "discrete-normal" is discrete Gaussian noise, drawn by OpenDP.
     smooth : int
-        Percent of the squared sensitivity, in 0..80, that is spent on the coefficients of the
-        distribution function in 24 polynomials, which say most about smooth data; the prefix
-        sums have the rest. Needs 64..4096 symbols. All sites of a sum must ask the same.
+        Percent of the squared sensitivity, in 0..80. Default: 0. It is spent on the coefficients of
+        the CDF in 24 polynomials, which help most for smooth data. The prefix sums have the rest.
+        Needs 64 to 4096 present symbols. All sites whose releases are added must use the same
+        number.
+
+    Raises
+    ------
+    ArgumentError
+        When a parameter is out of range.
 
     Notes
     -----
-    **Privacy.** The exact counts h are multiplied by a fixed matrix A of whole numbers, and
-    independent rounded normal noise (Laplace where delta is 0) is added to every answer. One row
-    moved from one symbol to another changes ``A h`` by a difference of two columns, whose largest
-    norm is computed in whole numbers; rounding A happens before, so it costs nothing. The tests
-    compare the norm with all pairs of symbols, and the noise with its exact law. Smooth rows are
-    further rows of A: the largest norm is found over all pairs of symbols with them.
+    **Privacy.** The exact counts h are multiplied by a fixed matrix A of whole numbers. Independent
+    rounded Gaussian noise is added to every answer, or Laplace noise where delta is 0. One row
+    moved from one symbol to another changes ``A h`` by a difference of two columns. The largest
+    norm of such a difference is computed in whole numbers. A is rounded before that, so rounding
+    costs no privacy. Smooth rows are further rows of A, and the largest norm includes them. The
+    tests compare the norm with all pairs of symbols, and the noise with its exact distribution.
 
-    **Accuracy.** The root mean square error of the prefix sums is 3.89 standard deviations of unit
-    noise at 1024 symbols, and grows by about 0.3 a doubling: 5.3 % above the best that any linear
-    mechanism with normal noise can do, where that is known (64 and 128 symbols). What decides is
-    the error after decoding: smooth rows raise that of unbiased sums and lower that of answers that
-    are learned to be smooth, the more so the more noise there is (:func:`recommended_mechanism`
-    says by how much).
+    **Accuracy.** At 1024 symbols the root mean square error of the prefix sums is 3.89 standard
+    deviations of unit noise. It grows by about 0.3 each time the symbols double. It is 5.3 % above
+    the best of any linear mechanism with Gaussian noise where that is known (64 and 128 symbols).
+    The error after decoding matters more. Smooth rows raise the error of unbiased sums and lower
+    that of smooth estimates, the more so the more noise there is. See :func:`recommended_mechanism`
+    for the size of the effect.
 
-    **Cost.** Time O(symbols^2) for the exact answers, at most 2^14 symbols; one number a symbol.
+    **Cost.** Time O(symbols^2) for the exact answers, at most 2^14 symbols. The release has one
+    number for each symbol, and 24 more with smooth rows.
 
     The factorization is that of [1]_ and [2]_.
 
@@ -250,15 +258,16 @@ class PrefixSums(LinearMechanism):
 
     Examples
     --------
-    >>> from lapwing import Interval
-    >>> from lapwing.privacy import Promise
-    >>> from lapwing.protocol import ExactCounts
-    >>> from lapwing.privacy.sampling.randomness import seeded
-    >>> summary = ExactCounts.of_values(np.linspace(0, 1, 1000), Interval(0, 1, bins=16))
-    >>> promise = Promise("replace-one", epsilon=1, delta="1e-6")
-    >>> PrefixSums().release(summary, promise, rng=seeded(1))
-    <Release of prefix-sums, 1 part(s), 17 numbers, epsilon = 1, delta = 1e-06, neighbors \
-replace-one, central model>
+    >>> import lapwing as lw
+    >>> import numpy as np
+    >>> ages = np.random.default_rng(1).normal(40, 12, size=5000)
+    >>> published = lw.release(
+    ...     ages, lw.Interval(0, 100, bins=64), neighbors="replace-one", epsilon=1, delta="1e-6",
+    ...     mechanism=lw.mechanisms.PrefixSums(smooth=50), rng=lw.seeded(1))
+    >>> round(published.distribution.median())
+    40
+    >>> print(published.guarantee)
+    epsilon = 1, delta = 1e-06, neighbors replace-one, central model
     """
 
     noise: Kind | None = None
@@ -295,7 +304,18 @@ replace-one, central model>
         return SquareRootStrategy(domain.size)
 
     def estimated_people(self, release: Release) -> int:
-        """Return the last prefix sum: the private number of people."""
+        """Return the estimated number of people: the last prefix sum.
+
+        Parameters
+        ----------
+        release : Release
+            Release of this mechanism.
+
+        Returns
+        -------
+        int
+            Private estimate, which may be negative.
+        """
         strategy = SquareRootStrategy(release.domain.size)
         sums = release.answers[: release.domain.size] / UNIT
         return round(float(strategy.operator.matvec(sums)[-1]) / UNIT)
