@@ -20,7 +20,6 @@ from lapwing.privacy.sampling.randomness import generator_of
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_answers import (
     to_days,
-    to_interval,
     to_places,
     to_points,
     to_values,
@@ -31,22 +30,15 @@ from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of
 from lapwing.results.answers import result_answer, table_columns
 from lapwing.results.atoms import Atom, atoms_at, found_bins
-from lapwing.results.band import Among, Band, Kind, Target, table_kind
-from lapwing.results.circle import Circle, circle_from, refuse_on_circle
+from lapwing.results.band import Among, Kind, Target, table_kind
+from lapwing.results.circle import circle_from
 from lapwing.results.counted import counted_word
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference, People, people_of
-from lapwing.results.directions import MeanDirection, mean_direction, quantile_arc
+from lapwing.results.distribution_intervals import DistributionIntervals
 from lapwing.results.intervals import (
-    Ends,
     answering,
     functional,
-    mean_ends,
-    probability_ends,
-    quantile_ends,
-    reaching,
-    share_ends,
-    variance_interval,
 )
 from lapwing.results.picture import Picture, pictures_of
 from lapwing.results.plotting import show
@@ -56,25 +48,21 @@ from lapwing.results.signed_estimate import (
     DOCUMENT_KEYS,
     VERSION,
     SignedEstimate,
-    band_on,
     estimate_document,
     estimate_fields,
-    present_uncertainty,
 )
 from lapwing.results.steps import Detail, Steps, check_detail
 from lapwing.results.symbols import (
-    MISSING_UNSEEN,
-    asked_symbol,
     counts_of_values,
     drawn_values,
-    missing_unseen,
     one_for_each_symbol,
+    share_symbol,
 )
 from lapwing.results.uncertainty import Uncertainty
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distribution(Stored):
+class Distribution(DistributionIntervals, Stored):
     """Probability distribution over the bins or categories of a domain.
 
     Its masses are not negative and sum to one.
@@ -298,18 +286,6 @@ class Distribution(Stored):
         self._warn_when_limited()
         return self.cumulative.std
 
-    def _direction(self, level: float, target: Target) -> MeanDirection | None:
-        """Return the mean direction on a circle with its interval; None without an error law."""
-        law = answering(self._present_uncertainty, target)
-        if law is None or not (self.domain.ordered and self.domain.circular):
-            return None
-        return mean_direction(law, self.domain, level)
-
-    def _has_middle(self, level: float, target: Target) -> bool:
-        """Return whether the mean is one: always on a line, on a circle where R is not zero."""
-        direction = self._direction(level, target)
-        return direction is None or direction.is_clear
-
     def _warn_when_limited(self) -> None:
         """Warn, once, where a mean is not that of all values: somebody is outside the range."""
         if self._limited is None or "_warned" in self.__dict__:
@@ -373,11 +349,6 @@ class Distribution(Stored):
         return replace(self, domain=replace(self.domain, unit="number"))  # type: ignore[type-var]
 
     @cached_property
-    def _present_uncertainty(self) -> Uncertainty | None:
-        """The error law among those whose value is present; None without one to speak of."""
-        return present_uncertainty(self.uncertainty, self.domain)
-
-    @cached_property
     def atoms(self) -> tuple[Atom, ...]:
         """Values that many people hold exactly, from left to right; empty for categories.
 
@@ -386,165 +357,6 @@ class Distribution(Stored):
         %. Inside the bin of a found one the CDF stays linear, because no report says where.
         """
         return atoms_at(self, 0.95)
-
-    def confidence_band(
-        self, level: float = 0.95, *, kind: Kind = "pointwise", target: Target = "empirical"
-    ) -> Band | None:
-        """Return the band of the CDF (of the shares, for categories); None when not computed.
-
-        Where values outside are counted, its first point is the share less than `low`.
-
-        Parameters
-        ----------
-        level : float
-            In (0, 1).
-        kind : {"pointwise", "simultaneous"}
-            Whether the level holds at each point alone, or for the whole curve at once.
-        target : {"empirical", "population"}
-            The people who reported, or all people they were drawn from.
-
-        Notes
-        -----
-        **Accuracy.** The band is that of the unbiased linear estimate from the same counts, not of
-        the decoded curve, which may be biased; :meth:`Band.share_inside` says how much of the curve
-        lies in it. Measured coverage is in the band's `method`.
-
-        A simultaneous band of a CDF never falls, because a curve that lies in a band and never
-        falls lies in that as well. A pointwise band made so would cover 87 % of the points of a
-        square wave (128 bins, epsilon 1), where it says 95. :meth:`Band.monotone` widens it
-        instead, as pictures do. A pointwise band is cut to the simultaneous one of the same level
-        and target, up to 32,768 symbols, so it is never the wider one, in numbers or as drawn. Its
-        coverage stays: see `accuracy/cut_bands` in the benchmarks.
-        """
-        uncertainty = self._present_uncertainty
-        return band_on(self.domain, uncertainty, level=level, kind=kind, target=target)
-
-    def _shown_band(self, level: float, kind: Kind | None = None) -> Band | None:
-        """Return the intervals of a table of labels, each with its share inside."""
-        kind = kind or table_kind(ordered=self.domain.ordered)
-        band = self.confidence_band(level, kind=kind)
-        return None if band is None else band.reaching(self.mass)
-
-    def _share_in_band(self, level: float = 0.95) -> float | None:
-        """Return the part of the knots at which this curve lies in its pointwise band."""
-        band = self.confidence_band(level)
-        if band is None:
-            return None
-        return band.share_inside(self.cumulative.sums if self.domain.ordered else self.mass)
-
-    def probability_interval(
-        self,
-        low: Any,
-        high: Any,
-        *,
-        closed: Closed | None = None,
-        level: float = 0.95,
-        target: Target = "empirical",
-    ) -> tuple[float, float] | None:
-        """Return an interval for :meth:`probability`; None without an error law.
-
-        It holds whatever the values do inside the bins in which the range ends: from the whole
-        bins in the range to all bins that it touches. All intervals here follow that rule.
-
-        Parameters
-        ----------
-        low, high : float, or a date or time
-            With ``low <= high``; both may be infinite.
-        level : float
-            In (0, 1).
-        target : {"empirical", "population"}
-            The people who reported, or all people they were drawn from.
-        """
-        spans = to_spans(low, high, self.domain, closed)
-        error_law = answering(self._present_uncertainty, target)
-        if error_law is None:
-            return None
-        ends = probability_ends(error_law, self.domain, spans)
-        return reaching(ends.interval(level, least=0.0, most=1.0), self.cumulative.between(spans))
-
-    def mean_interval(
-        self, *, level: float = 0.95, target: Target = "empirical"
-    ) -> tuple[Any, Any] | None:
-        """Return an interval for the mean, as :meth:`mean` says it; None without an error law.
-
-        Reaches from all values at the left ends of their bins to all at the right ends.
-
-        On a circle it holds the directions in which the mean resultant may point, whatever the
-        values do inside their bins. Where its lower end is after the upper one, it goes round the
-        end of the circle. None where there is no clear middle: where R may be zero at this level.
-        """
-        direction = self._direction(level, target)
-        if direction is not None:
-            circle, mean = Circle.of_domain(self.domain), self.cumulative.mean
-            assert circle is not None
-            if isnan(mean) or not direction.is_clear:
-                return None
-            return to_interval(direction.interval(circle, mean), self.domain)
-        error_law = answering(self._present_uncertainty, target)
-        if error_law is None:
-            return None
-        left, right = self.domain.left, self.domain.right
-        ends = mean_ends(error_law, left, right)
-        interval = ends.interval(level, least=float(left[0]), most=float(right[-1]))
-        return to_interval(reaching(interval, self.cumulative.mean), self.domain)
-
-    def variance_interval(
-        self, *, level: float = 0.95, target: Target = "empirical"
-    ) -> tuple[float, float] | None:
-        """Return an interval for the variance (delta method); None without an error law.
-
-        ArgumentError on a circle, which has none.
-        """
-        if self.cumulative.circle is not None:
-            raise refuse_on_circle("variance")
-        error_law = answering(self._present_uncertainty, target)
-        if error_law is None:
-            return None
-        left, right = self.domain.left, self.domain.right
-        return reaching(variance_interval(error_law, left, right, level), self.cumulative.variance)
-
-    def quantile_interval(
-        self,
-        probability: float,
-        *,
-        level: float = 0.95,
-        kind: Kind = "pointwise",
-        target: Target = "empirical",
-        start: Any = None,
-    ) -> tuple[Any, Any] | None:
-        """Return an interval for one quantile, by inversion of the band; None without one.
-
-        It ends at whole bins. With ``kind="simultaneous"``, the intervals of all quantiles hold
-        at once. On a circle it needs a `start`, as :meth:`quantile`, and may go round the end.
-        """
-        if start is not None:
-            places = self._quantile_arc(probability, start, level=level, kind=kind, target=target)
-            if places is None:
-                return None
-            return to_interval(circle_from(self.domain, start)[0].arc(*places), self.domain)
-        value = self.cumulative.quantile(probability)  # refuses what is no probability, and labels
-        if value.ndim:
-            raise ArgumentError("a quantile interval is of one probability, got several")
-        band = self.confidence_band(level, kind=kind, target=target)
-        if band is None:
-            return None
-        ends = quantile_ends(band, probability, float(value), self.domain)
-        return to_interval(ends, self.domain)
-
-    def _quantile_arc(
-        self, probability: float, start: Any, *, level: float, kind: Kind, target: Target
-    ) -> tuple[float, float] | None:
-        """Return the interval of a quantile on a circle in numbers from its start on."""
-        _, begin = circle_from(self.domain, start)
-        value = self.cumulative.turned(begin).quantile(probability)
-        if value.ndim:
-            raise ArgumentError("a quantile interval is of one probability, got several")
-        law = self._present_uncertainty
-        if law is None:
-            return None
-        place = max(float(to_days(value, self.domain)), begin)
-        how: Any = {"level": level, "kind": kind, "target": target}
-        return quantile_arc(law, self.domain, probability, place, start=begin, **how)
 
     @property
     def _missing_share(self) -> float:
@@ -578,7 +390,7 @@ class Distribution(Stored):
             When the missing share is asked of a release by matching pursuit, polynomial projection
             or adaptive quantiles: they count missing values at the upper end, so it is not known.
         """
-        symbol, present = self._share_symbol(label, among), 1.0
+        symbol, present = share_symbol(self, label, among), 1.0
         if among == "present" and self.domain.missing_index is not None:
             present = float(self.mass[:-1].sum())
             if present <= 0:
@@ -586,49 +398,6 @@ class Distribution(Stored):
                     "all mass is on the missing symbol, so nobody's value is present"
                 )
         return float(self.mass[symbol]) / present
-
-    def share_interval(
-        self,
-        label: Any,
-        *,
-        level: float = 0.95,
-        target: Target = "empirical",
-        among: Among = "all",
-    ) -> tuple[float, float] | None:
-        """Return an interval for :meth:`share`; None without an error law."""
-        ends = self._share_ends(label, target, among)
-        if ends is None:
-            return None
-        interval = ends.interval(level, least=0.0, most=1.0)
-        return reaching(interval, self.share(label, among=among))
-
-    def _share_ends(self, label: Any, target: Target, among: Among) -> Ends | None:
-        """Return the ends of a share; None without an error law.
-
-        Among those present it is a ratio of two numbers with errors, by the delta method
-        (:meth:`Uncertainty.given_present`).
-        """
-        symbol, error_law = self._share_symbol(label, among), self.uncertainty
-        if among == "present" and self.domain.missing_index is not None and error_law is not None:
-            error_law = error_law.given_present() if error_law.says_present else None
-        answered = answering(error_law, target)
-        return None if answered is None else share_ends(answered, symbol)
-
-    def _share_symbol(self, label: Any, among: Among) -> int:
-        if among not in ("all", "present"):
-            raise ArgumentError(f"among must be 'all' or 'present', got {among!r}")
-        symbol = asked_symbol(self.domain, label)
-        if among == "present" and symbol == self.domain.missing_index:
-            raise ArgumentError(
-                "nobody whose value is missing is among those whose value is present; ask for the "
-                "missing share among='all'"
-            )
-        if symbol == self.domain.missing_index and missing_unseen(self):
-            raise ArgumentError(
-                f"the share of missing values is {MISSING_UNSEEN} by this mechanism; release with "
-                "another one, such as prefix sums, to have it"
-            )
-        return symbol
 
     def difference(
         self, other: Distribution, *, people: People | None = None, target: Target = "population"

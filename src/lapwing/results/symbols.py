@@ -15,6 +15,7 @@ from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_answers import to_points, to_values
 from lapwing.protocol.domains.label_text import place_of
 from lapwing.protocol.domains.units import is_missing, to_text
+from lapwing.results.band import Among
 
 MISSING_KEY, AT_UPPER_END = "missing", "upper end"
 """In the provenance of a result: the missing were counted at the upper end, and are not seen."""
@@ -137,6 +138,41 @@ def asked_symbol(domain: Domain, asked: Any) -> int:
             f"a share is of a value of the domain, from {low} to {high}; values beyond were {fate}"
         )
     return int(domain.index([asked])[0])
+
+
+def share_symbol(result: Any, label: Any, among: Among) -> int:
+    """Return the number of the symbol of a result that a share is asked of.
+
+    Parameters
+    ----------
+    result : Distribution
+    label : object
+        As for :func:`asked_symbol`.
+    among : {"all", "present"}
+        Of whom the share is.
+
+    Raises
+    ------
+    ArgumentError
+        When the share of missing values is asked among those whose value is present, or of a
+        mechanism that does not know it. Also when `among` is another word.
+    DomainError
+        When the label is none of the domain.
+    """
+    if among not in ("all", "present"):
+        raise ArgumentError(f"among must be 'all' or 'present', got {among!r}")
+    symbol, missing = asked_symbol(result.domain, label), result.domain.missing_index
+    if among == "present" and symbol == missing:
+        raise ArgumentError(
+            "nobody whose value is missing is among those whose value is present. Ask for the "
+            "missing share among='all'"
+        )
+    if symbol == missing and missing_unseen(result):
+        raise ArgumentError(
+            f"the share of missing values is {MISSING_UNSEEN} by this mechanism. Release with "
+            "another one, such as prefix sums, to have it"
+        )
+    return symbol
 
 
 def _of_label(domain: Any, asked: Any) -> int:
