@@ -1,4 +1,4 @@
-"""Hadamard response: send a row number, more likely one whose sign at the own column is +1."""
+"""Hadamard response: a report is a row number, likely one whose sign at the true column is +1."""
 
 from __future__ import annotations
 
@@ -26,15 +26,20 @@ def least_variance_blocks(symbols: int, epsilon: Fraction | float) -> int:
     Parameters
     ----------
     symbols : int
-        k, at least 2.
+        Number k of bins or categories, at least 2.
     epsilon : Fraction or float
-        In (0, 24].
+        Privacy parameter of one report, in (0, 24], in nats.
+
+    Returns
+    -------
+    int
+        Number of blocks, a power of two.
 
     Notes
     -----
-    With B blocks the variance of a share near zero, when all blocks are equally popular, is
-    ``(2 B + e^epsilon - 1)^2 / (B (e^epsilon - 1)^2)`` per report. One block is best up to
-    epsilon = 1.343; the rule of :func:`published_blocks` takes two from epsilon = 0.69 on.
+    Take B blocks that are equally popular. A share near zero then has variance
+    ``(2 B + e^epsilon - 1)^2 / (B (e^epsilon - 1)^2)`` for one report. One block is best up to
+    epsilon = 1.343. The rule of :func:`published_blocks` takes two from epsilon = 0.69 on.
     """
     gain = math.expm1(epsilon)
 
@@ -47,35 +52,55 @@ def least_variance_blocks(symbols: int, epsilon: Fraction | float) -> int:
 def published_blocks(symbols: int, epsilon: Fraction | float) -> int:
     """Return the number of blocks that the paper's authors take: about ``e^epsilon / 2``.
 
-    Source: Acharya, Sun and Zhang 2019, section 5: ``2^(ceil(log2 min(e^epsilon, 2 k)) - 1)``.
-    Differs: no more blocks than symbols, which the rule gives where k is no power of two.
+    Parameters
+    ----------
+    symbols : int
+        Number k of bins or categories, at least 2.
+    epsilon : Fraction or float
+        Privacy parameter of one report, in (0, 24], in nats.
+
+    Returns
+    -------
+    int
+        Number of blocks, a power of two.
+
+    Notes
+    -----
+    Section 5 of [1]_ takes ``2^(ceil(log2 min(e^epsilon, 2 k)) - 1)`` blocks. Here there are never
+    more blocks than categories, which the rule gives where k is no power of two.
+
+    References
+    ----------
+    .. [1] J. Acharya, Z. Sun, H. Zhang, "Hadamard response: estimating distributions privately,
+       efficiently, and with little communication", AISTATS, 2019.
     """
     power = math.ceil(math.log2(min(math.exp(epsilon), 2 * symbols))) - 1
     return int(2 ** min(max(power, 0), symbols.bit_length() - 1))
 
 
 def spread_in_halves(people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return how often each row comes up when everybody draws a row with sign +1 at their column.
+    """Return how often each row is drawn, if everybody draws a row with sign +1 at their column.
 
     Parameters
     ----------
     people : numpy.ndarray
-        int64 [rows], rows a power of two: how many hold each column. Those of column 0 draw any
-        row.
+        int64 [rows], rows a power of two: how many people hold each column. Those of column 0 draw
+        any row.
     rng : numpy.random.Generator
+        Source of random numbers. It is for simulation only.
 
     Returns
     -------
     numpy.ndarray
-        int64 [rows].
+        Number of draws of each row, int64 [rows].
 
     Notes
     -----
-    A fast Walsh-Hadamard transform on people instead of numbers. The bits of the rows are drawn
-    from the top. Those whose column has further ones below may draw a 0 or a 1, and owe the sign
-    to the bits below; the bit at the lowest one of a column is what the sign asks for, and the
-    bits below that are free again. The joint law is exactly that of every person drawing a row,
-    in O(rows log rows) draws for any number of people.
+    It is a fast Walsh-Hadamard transform on people instead of numbers. The bits of the rows are
+    drawn from the highest down. A person whose column has further ones below may draw a 0 or a 1,
+    and owes the sign to the bits below. The bit at the lowest one of a column is what the sign
+    requires, and the bits below it are free again. The joint distribution is exactly that of every
+    person drawing a row. It takes O(rows log rows) draws for any number of people.
     """
     # [rows so far, columns still told apart, parity that is owed]
     state = np.zeros((1, people.size, 2), dtype=np.int64)
@@ -94,45 +119,64 @@ def spread_in_halves(people: NDArray[np.int64], rng: np.random.Generator) -> NDA
 
 @dataclass(frozen=True)
 class HadamardResponse(TwoLevel):
-    """Report a row of a Hadamard matrix, more likely one in which the own column is +1.
+    """Hadamard response (Acharya, Sun and Zhang, 2019).
 
-    Outputs are `blocks` times the rows of a Hadamard matrix. A symbol has a column in one of the
-    blocks, and its near set are the rows of that block with +1 there: half of the block.
+    A report is a row of a Hadamard matrix, more likely one in which the column of the value is +1.
+    The outputs are `blocks` times the rows of the matrix. A value has a column in one of the
+    blocks. Its high-probability outputs are the rows of that block with +1 there, half of the
+    block.
 
     Parameters
     ----------
     domain : Domain
-        Any, of 2..2^25 symbols. Symbol s lies in block ``s % blocks``, so that neighbors, and
-        the first of labels that are sorted by frequency, lie in different blocks.
+        Domain of the values, of any kind, with k = 2 to 2^25 bins or categories. Category s lies in
+        block ``s % blocks``. So neighbors, and the first of labels sorted by frequency, lie in
+        different blocks.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     blocks : int, optional
-        A power of two, at most as many as symbols. Default: :func:`least_variance_blocks`.
+        Number of blocks, a power of two and at most k. Default: the number with the least variance
+        on average, which is 1 up to epsilon = 1.343.
+
+    See Also
+    --------
+    lapwing.LinearHashing : Less variance, with a few bytes more for a report.
 
     Notes
     -----
-    **Privacy.** Two-level: all near sets have the same size, half of a block; the worst ratio and
-    its proof are those of :class:`TwoLevel`. Checked by :meth:`certificate` and by the contract
-    tests.
+    **Privacy.** Every value has the same number of high-probability outputs, half of a block. So
+    the worst-case likelihood ratio is that of a two-level randomizer, which :meth:`certificate`
+    states. The contract tests check it.
 
-    **Accuracy.** The variance of a share near zero in a block that a share S of all reports names
-    is ``S (2 B + e^epsilon - 1)^2 / (e^epsilon - 1)^2 / n``; one block has S = 1. Blocks that hold
-    popular symbols are noisier. The variance is 6 % (epsilon .5), 27 % (1), 75 % (2) and 98 % (4)
-    above that of :class:`LinearHashing` and of subset selection.
+    **Accuracy.** Take a block that a share S of all reports names. A share near zero in it has
+    variance ``S (2 B + e^epsilon - 1)^2 / (e^epsilon - 1)^2 / n`` with B blocks and n reports. One
+    block has S = 1. Blocks that hold popular categories are noisier. The variance exceeds that of
+    :class:`lapwing.LinearHashing` and of subset selection by 6 % at epsilon 0.5. It exceeds them by
+    27 % at 1, by 75 % at 2, and by 98 % at 4.
 
-    **Cost.** ceil(log2(outputs) / 8) bytes per report, with at most 4 k outputs; O(1) to randomize
-    and to tally one, O(k log k) to decode and to simulate any number of people.
+    **Cost.** A report takes ``ceil(log2(outputs) / 8)`` bytes, with at most ``4 k`` outputs.
+    Randomizing or tallying one takes O(1) time. Decoding, and simulating any number of people,
+    takes O(k log k).
 
-    Source: Acharya, Sun and Zhang 2019. Differs: the number of blocks minimizes the variance;
-    the authors' is ``blocks=published_blocks(k, epsilon)``. Symbols are dealt to the blocks in
-    turn, not in runs.
+    The method is that of [1]_. It differs in two points. The number of blocks minimizes the
+    variance, and categories are dealt to the blocks in turn.
+
+    References
+    ----------
+    .. [1] J. Acharya, Z. Sun, H. Zhang, "Hadamard response: estimating distributions privately,
+       efficiently, and with little communication", AISTATS, 2019.
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.categories import Categories
-    >>> response = HadamardResponse(Categories(1000), 1)
+    >>> import lapwing as lw
+    >>> response = lw.randomizers.HadamardResponse(lw.Categories(1000), epsilon=1)
     >>> response.report_width, response.certificate().holds
     (2, True)
+    >>> people = [60_000, 40_000] + [0] * 998
+    >>> tally = lw.simulate(response, people, rng=1)
+    >>> result = lw.MixturePrior().decode(response.channel, tally)
+    >>> result.mass[:2].round(2).tolist()
+    [0.6, 0.4]
     """
 
     _: KW_ONLY
@@ -193,9 +237,10 @@ class HadamardResponse(TwoLevel):
 
     @property
     def total_variation(self) -> Fraction | None:
-        """Total variation distance of the reports of two values; None when it is not one for all.
+        """Total variation distance between the reports of any two values, or None.
 
-        Near sets of one block share half of their outputs, those of two blocks share none.
+        Two values of one block share half of their high-probability outputs, and values of two
+        blocks share none. So with several blocks the distance is not the same for all values.
         """
         if self._block_count > 1:
             return None

@@ -1,4 +1,4 @@
-"""Linear hashing: send a public hash of the value, in a few bits that any server can undo."""
+"""Linear hashing: a report is a public hash of the value that a server can invert."""
 
 from __future__ import annotations
 
@@ -44,25 +44,31 @@ _CLOSE_ENOUGH = 1.002
 
 
 def block_deviation(fraction: float, epsilon: Fraction | float) -> float:
-    """Return the standard deviation of a share near zero, times the square root of the people.
+    """Return the standard deviation of a share near zero, times the square root of the reports.
 
     Parameters
     ----------
     fraction : float
-        Part of the outputs that is near a value, in (0, 1).
+        Part a of the outputs that has high probability, in (0, 1).
     epsilon : Fraction or float
+        Privacy parameter of one report, in (0, 24], in nats.
+
+    Returns
+    -------
+    float
+        Standard deviation for one report, greater than 0.
 
     Notes
     -----
-    ``(1 + a E) / (E sqrt(a (1 - a)))`` with a the fraction and E = e^epsilon - 1; smallest at
-    ``1 / (e^epsilon + 1)``, where it is ``2 e^(epsilon / 2) / E``.
+    It is ``(1 + a E) / (E sqrt(a (1 - a)))`` with ``E = e^epsilon - 1``. It is least at
+    ``a = 1 / (e^epsilon + 1)``, where it is ``2 e^(epsilon / 2) / E``.
     """
     gain = math.expm1(epsilon)
     return (1 + fraction * gain) / (gain * math.sqrt(fraction * (1 - fraction)))
 
 
 def least_variance_near(hash_bits: int, epsilon: Fraction | float) -> int:
-    """Return the size of the near set among 2^hash_bits with the least variance."""
+    """Return the number of high-probability points, of 2^hash_bits, with the least variance."""
     size = 2**hash_bits
     return min(range(1, size), key=lambda near: block_deviation(near / size, epsilon))
 
@@ -79,48 +85,58 @@ def enough_hash_bits(epsilon: Fraction | float) -> int:
 
 @dataclass(frozen=True)
 class LinearHashing(Randomizer[TallyLog]):
-    """Report a public random matrix, and a point near the matrix times the own value.
+    """Linear local hashing, after Bassily et al. (2017).
 
-    A value is the binary number of its symbol. A uniformly random binary Toeplitz matrix maps it
-    to `hash_bits` parities; the near set of a value is a fixed set of points about its hash. The
-    tally is the log of the reports: what they say about *all* values follows by one
-    Walsh-Hadamard transform, so domains of billions of values can be searched entirely.
+    A value is the binary number of its category. A uniformly random binary Toeplitz matrix maps it
+    to `hash_bits` parities. A report is the public matrix and a point, likely one of a fixed set of
+    points about the hash. The tally stores the reports. One Walsh-Hadamard transform scores all
+    values, so domains of billions of values can be searched entirely.
 
     Parameters
     ----------
-    domain : Categories
-        Of 2..2^40 symbols; ``Categories(number)`` never holds labels.
+    domain : Categories or HashedStrings
+        Domain of the values, with 2 to 2^40 categories. ``Categories(number)`` holds no labels.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     hash_bits : int, optional
-        Bits of a hash, l, in 1..8. Default: the fewest within 0.2 % of the least deviation (3 at
-        epsilon 2). Decoding takes time and memory in proportion to 2^l.
+        Bits l of a hash, in 1..8. Decoding takes time and memory in proportion to 2^l. Default: the
+        fewest within 0.2 % of the least standard deviation (3 at epsilon 2).
 
     Notes
     -----
-    **Privacy.** The matrix does not depend on the value. Given it, the report is two-level on 2^l
-    points, with near sets of one size for every matrix, so the worst ratio and its proof are those
-    of two levels, not only on average over matrices. Checked by :meth:`certificate`, and by the
-    contract tests on every matrix of a small domain.
+    **Privacy.** The matrix does not depend on the value. Given the matrix, the report is two-level
+    on 2^l points, with the same number of high-probability points for every value. So the
+    worst-case likelihood ratio holds for each matrix, not only on average. The contract tests check
+    it on every matrix of a small domain.
 
-    **Accuracy.** The variance of a share near zero is ``4 e^epsilon / ((e^epsilon - 1)^2 n)``, the
-    least known, to 0.7 % up to epsilon = 5 whatever the number of values; above, 8 bits no longer
-    suffice (1.05 times that at 6, 3.4 times at 8). Every value that a person does not hold is
-    supported with the same probability, exactly.
+    **Accuracy.** A share near zero has variance ``4 e^epsilon / ((e^epsilon - 1)^2 n)``, the least
+    known. This holds to 0.7 % up to epsilon = 5, whatever the number of values. Above, 8 bits no
+    longer suffice: the variance is 1.05 times that at 6, and 3.4 times at 8. Every value that a
+    person does not hold is supported with the same probability, exactly.
 
-    **Cost.** ceil((L + 2 l - 1) / 8) bytes per report with L = log2(values), 5 bytes for 2^32
-    values at epsilon 2; O(l) to randomize one. Decoding all of 2^L values: n 2^l points and a
-    transform of 2^L numbers, in bounded memory by `lapwing.decoders.logs.exhaustive_scan`.
+    **Cost.** A report takes ``ceil((L + 2 l - 1) / 8)`` bytes with ``L = log2(values)``: 5 bytes
+    for 2^32 values at epsilon 2. Randomizing one takes O(l) time. Decoding all 2^L values takes
+    ``n 2^l`` points and a transform of 2^L numbers, in bounded memory by
+    :class:`lapwing.decoders.ExhaustiveScan`.
 
-    Source: the linear hashing of Bassily, Nissim, Stemmer and Thakurta 2017 with one parity;
-    more parities and a block of points are this library's own.
+    Linear hashing with one parity is from [1]_. More parities and a block of points are this
+    library's own.
+
+    References
+    ----------
+    .. [1] R. Bassily, K. Nissim, U. Stemmer, A. Thakurta, "Practical locally private heavy
+       hitters", NIPS, 2017.
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.categories import Categories
-    >>> hashing = LinearHashing(Categories(2**32), 2)
+    >>> import lapwing as lw
+    >>> hashing = lw.LinearHashing(lw.Categories(2**32), epsilon=2)
     >>> hashing.report_width, hashing.certificate().holds
     (5, True)
+    >>> hashing = lw.LinearHashing(lw.Categories(1024), epsilon=2)
+    >>> reports = hashing.randomize([7] * 14_000 + [8] * 6000, rng=lw.seeded(1))
+    >>> lw.decoders.ExhaustiveScan().decode(hashing.log_channel, hashing.tally(reports)).values
+    [7, 8]
     """
 
     _: KW_ONLY
@@ -202,10 +218,10 @@ class LinearHashing(Randomizer[TallyLog]):
 
     @property
     def total_variation(self) -> Fraction:
-        """Total variation distance of the reports of two values, the same for every two.
+        """Total variation distance between the reports of any two values, in [0, 1].
 
-        Their hashes differ by a uniformly random number, so their near sets share
-        ``near^2 / 2^l`` points on average over the matrices.
+        The hashes of two values differ by a uniformly random number. So their high-probability
+        points share ``near^2 / 2^l`` points on average over the matrices.
         """
         gap = Fraction(self._threshold, WORD * self._near)
         gap -= Fraction(WORD - self._threshold, WORD * self._far)
@@ -226,7 +242,7 @@ class LinearHashing(Randomizer[TallyLog]):
 
     @cached_property
     def log_channel(self) -> LinearChannel:
-        """What a decoder of the log knows."""
+        """Distribution of a report for each value, for decoders that read stored reports."""
         return LinearChannel(
             self.domain,
             self._hash,
@@ -238,12 +254,12 @@ class LinearHashing(Randomizer[TallyLog]):
 
     @cached_property
     def channel(self) -> Channel:
-        """One block: a bit per value, whether a report supports it.
+        """Distribution of a report for each value: one bit for each, whether a report supports it.
 
         Raises
         ------
         UnsupportedChannelError
-            Above 2^24 values; decode the log with :attr:`log_channel`.
+            Above 2^24 values. Decode the stored reports with :attr:`log_channel` instead.
         """
         log_channel = self.log_channel
         return hashed_channel(
@@ -269,18 +285,18 @@ class LinearHashing(Randomizer[TallyLog]):
         return self._layout.make(points, encode)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the report that these random 64-bit words make of one symbol.
+        """Return the report that these random 64-bit words make of one category.
 
-        One word decides near (below T) or far; the offset u is uniform below `near`, or `near` and
-        a number below the rest; the seed is a uniform number below 2^seed_bits. The point is
-        ``u xor hash(value)``, and the report ``seed * 2^l + point``.
+        The first word is near when it is below T, else far. The offset u is uniform below `near`,
+        or is `near` plus a number below the rest. The seed is a uniform number below 2^seed_bits.
+        The point is ``u xor hash(value)``, and the report is ``seed * 2^l + point``.
 
         Parameters
         ----------
         value : int
-            Symbol, in 0..k-1.
+            Number of the category, in 0..k-1.
         words : iterator of int
-            Each in 0..2^64-1.
+            Uniform random words, each in 0..2^64-1.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Local hashing: send a public hash of the value, or another value of that hash."""
+"""Local hashing: a report is a public hash of the value, or another value of that hash."""
 
 from __future__ import annotations
 
@@ -47,12 +47,27 @@ _SEED_BYTES = 8
 
 
 def least_variance_size(epsilon: Fraction | float) -> int:
-    """Return the number of values of a hash with the least variance, at most 2^16.
+    """Return the number of hash values with the least variance, at most 2^16.
+
+    Parameters
+    ----------
+    epsilon : Fraction or float
+        Privacy parameter of one report, in (0, 24], in nats.
+
+    Returns
+    -------
+    int
+        Values g of a hash, in 2..65536.
 
     Notes
     -----
-    ``(e^epsilon + g - 1)^2 / ((e^epsilon - 1)^2 (g - 1))`` per report is smallest at
-    g = e^epsilon + 1; the better of its two neighbors is taken. Wang et al. 2017.
+    The variance ``(e^epsilon + g - 1)^2 / ((e^epsilon - 1)^2 (g - 1))`` of one report is least at
+    ``g = e^epsilon + 1`` [1]_. The better of the two whole numbers next to it is taken.
+
+    References
+    ----------
+    .. [1] T. Wang, J. Blocki, N. Li, S. Jha, "Locally differentially private protocols for
+       frequency estimation", USENIX Security, 2017.
     """
     power = math.exp(epsilon)
     below = max(2, math.floor(power + 1))
@@ -62,54 +77,76 @@ def least_variance_size(epsilon: Fraction | float) -> int:
 
 @dataclass(frozen=True)
 class LocalHashing(TwoLevel):
-    """Hash the value by a public hash to a few values, and send that by randomized response.
+    """Local hashing: OLH (Wang et al., 2017) and FLH (Cormode et al., 2021).
 
-    Without a pool (OLH) everybody draws a seed of 64 bits: a report supports all symbols whose hash
-    is the reported value, and the tally counts supports. With a pool (FLH) everybody draws one of
-    `hashes` public hashes, and the tally counts each value of each hash.
+    A public hash maps the value to one of g numbers, and generalized randomized response reports
+    that number. Without a pool (OLH) everybody draws a seed of 64 bits. A report then supports
+    every category whose hash is the reported number, and the tally counts the supports. With a pool
+    (FLH) everybody draws one of `hashes` public hashes, and the tally counts each number of each
+    hash.
 
     Parameters
     ----------
     domain : Categories
-        Of 2..2^26 symbols, without an order.
+        Domain of the values, without an order, with 2 to 2^26 categories.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     hashes : int, optional
-        Hashes in the pool, at least 1; hashes times size at most 2^26. Default: a fresh seed each.
+        Hashes in the pool, at least 1, with ``hashes * size`` at most 2^26. Default: no pool, and a
+        fresh seed for each report.
     size : int, optional
-        Values of a hash, g, in 2..65536. Default: :func:`least_variance_size`, about e^epsilon + 1.
+        Values g of a hash, in 2..65536. Default: the number of least variance, about
+        ``e^epsilon + 1``.
     seed : int
-        In 0..2^32-1: which pool. Reports of another pool are foreign. 0 without a pool.
+        Which pool of hashes, in 0..2^32-1. Reports of another pool are refused. It is 0 without a
+        pool. Default: 0.
+
+    See Also
+    --------
+    lapwing.LinearHashing : Hashing that a server can invert, so every category can be searched.
 
     Notes
     -----
-    **Privacy.** The hash does not depend on the value. Given it, the report is randomized response
-    on its g values, so the worst ratio is ``T (g - 1) / (2^64 - T)`` for every hash, good or bad.
-    Checked by :meth:`certificate`, by the contract tests for pools, and in
-    `tests/randomizers/categorical/test_local_hashing.py` for seeds.
+    **Privacy.** The hash does not depend on the value. Given the hash, the report is randomized
+    response on its g values. So the worst-case likelihood ratio is ``T (g - 1) / (2^64 - T)`` for
+    every hash, whatever its quality. :meth:`certificate` states it. The contract tests check it for
+    pools, and the unit tests for seeds.
 
-    **Accuracy.** The variance of a share near zero is ``(e^epsilon + g - 1)^2 / ((e^epsilon - 1)^2
-    (g - 1) n)``, that of optimized unary encoding. With a pool of H hashes, two symbols that
-    collide under a hash cannot be told apart by it: errors keep a part of variance ``sum of p^2 /
-    (H (g - 1))`` that does not shrink with n; decoders that use the channel, and not its support
-    counts, remove much of it. The hashes are pairwise independent to about 2^-32.
+    **Accuracy.** A share near zero has variance
+    ``(e^epsilon + g - 1)^2 / ((e^epsilon - 1)^2 (g - 1) n)``, that of optimized unary encoding.
+    With a pool of H hashes, two categories that collide under a hash cannot be distinguished by it.
+    Errors then keep a variance of ``sum of p^2 / (H (g - 1))``, which does not shrink with n.
+    Decoders that use the channel instead of its support counts remove much of it. The hashes are
+    pairwise independent to about 2^-32.
 
-    **Cost.** 8 bytes and those of a hash per report, or those that count hashes times size; O(1) to
-    randomize one. Without a pool a tally takes 0.12 ns per report and symbol (0.12 s for 1e6
-    reports and 1024 symbols); with one, O(1) per report, and a decoder 1 ns per hash and symbol and
+    **Cost.** Without a pool a report takes 8 bytes and those of a hash value. With one it takes the
+    bytes that count ``hashes * size``. Randomizing one takes O(1) time. Without a pool a tally
+    takes 0.12 ns for each report and category (0.12 s for 1e6 reports and 1024 categories). With
+    one, it takes O(1) for each report, and a decoder takes 1 ns for each hash, category and
     product.
 
-    Source: Wang, Blocki, Li and Jha 2017 (OLH); Cormode, Maddock and Maple 2021 (FLH). Differs: g
-    is the better neighbor of e^epsilon + 1.
+    OLH is from [1]_ and FLH from [2]_. Here g is the better of the two whole numbers next to
+    ``e^epsilon + 1``.
+
+    References
+    ----------
+    .. [1] T. Wang, J. Blocki, N. Li, S. Jha, "Locally differentially private protocols for
+       frequency estimation", USENIX Security, 2017.
+    .. [2] G. Cormode, S. Maddock, C. Maple, "Frequency estimation under local differential
+       privacy", Proceedings of the VLDB Endowment 14(11), 2021. doi:10.14778/3476249.3476261
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.categories import Categories
-    >>> hashing = LocalHashing(Categories(1024), 1)
+    >>> import lapwing as lw
+    >>> hashing = lw.randomizers.LocalHashing(lw.Categories(1000), epsilon=1)
     >>> hashing.report_width, hashing.certificate().holds
     (9, True)
-    >>> LocalHashing(Categories(1024), 1, hashes=500).report_width
+    >>> lw.randomizers.LocalHashing(lw.Categories(1000), epsilon=1, hashes=500).report_width
     2
+    >>> reports = hashing.randomize([7] * 14_000 + [8] * 6000, rng=lw.seeded(1))
+    >>> result = lw.MixturePrior().decode(hashing.channel, hashing.tally(reports))
+    >>> result.mass[[7, 8]].round(1).tolist()
+    [0.7, 0.3]
     """
 
     _: KW_ONLY
@@ -186,7 +223,7 @@ class LocalHashing(TwoLevel):
 
     @cached_property
     def report_width(self) -> int:
-        """Bytes per report."""
+        """Bytes of one report."""
         return self._layout.width + (_SEED_BYTES if self.hashes is None else 0)
 
     @property
@@ -249,7 +286,11 @@ class LocalHashing(TwoLevel):
 
     @cached_property
     def channel(self) -> Channel:
-        """One block: of the pool's outputs, or a bit per symbol, whether a report supports it."""
+        """Distribution of a report for each value: one block.
+
+        With a pool the block counts the pool's outputs. Without one it has a bit for each category,
+        whether a report supports it.
+        """
         if self.hashes is not None:
             return super().channel
         inside, _ = self._probabilities
@@ -278,18 +319,19 @@ class LocalHashing(TwoLevel):
         return fill_reports(points, fill, width=self.report_width)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the report that these random 64-bit words make of one symbol.
+        """Return the report that these random 64-bit words make of one category.
 
-        With a pool: see :class:`TwoLevel`; the offset chooses the hash, and, far, the
-        value. Without one: a word decides near (below T) or far; near, one more word is used for a
-        number below 1, far, for a number below g - 1; the last word is the seed.
+        With a pool it is as for every two-level randomizer. The offset then chooses the hash, and
+        far from the value also the reported number. Without a pool the first word is near if it is
+        below T, else far. The next words give the offset: below 1 when near, and below ``g - 1``
+        when far. The last word is the seed.
 
         Parameters
         ----------
         value : int
-            Symbol, in 0..k-1.
+            Number of the category, in 0..k-1.
         words : iterator of int
-            Each in 0..2^64-1.
+            Uniform random words, each in 0..2^64-1.
 
         Returns
         -------

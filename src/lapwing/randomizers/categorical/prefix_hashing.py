@@ -1,4 +1,4 @@
-"""Prefixes of several lengths, each by linear hashing: for domains too large to scan."""
+"""Prefixes of several lengths, each by linear hashing, for domains too large to scan."""
 
 from __future__ import annotations
 
@@ -25,47 +25,66 @@ STEP_BITS = 8
 
 
 def default_prefixes(key_bits: int) -> tuple[int, ...]:
-    """Return lengths that a server extends in seconds: 24 bits, then 8 more at a time."""
+    """Return prefix lengths that a server extends in seconds: 24 bits, then 8 more at a time.
+
+    Parameters
+    ----------
+    key_bits : int
+        Bits L of a value, at least 2.
+
+    Returns
+    -------
+    tuple of int
+        Increasing lengths in bits. The last one is L.
+    """
     return (*range(min(FIRST_BITS, key_bits), key_bits, STEP_BITS), key_bits)
 
 
 @dataclass(frozen=True)
 class PrefixHashing(Mixture[TallyLog]):
-    """Report a prefix of the value, of a length that a public coin draws, by linear hashing.
+    """Prefix extending method, PEM (Wang, Li and Jha, 2021), by linear hashing.
 
-    A server finds the heavy prefixes of the first length among all, extends each by the next bits,
-    scores these with the reports of the next length, and so on to whole values. A whole scan of the
-    domain needs fewer people for the same threshold, and more time by far.
+    A report holds a prefix of the value, of a length drawn by public randomness. A server finds the
+    frequent prefixes of the first length among all. It extends each by the next bits, scores these
+    with the reports of the next length, and so on to whole values. An exhaustive scan of the domain
+    needs fewer people for the same threshold, and far more time.
 
     Parameters
     ----------
     domain : Categories or HashedStrings
-        Of 2^L values, L in 2..40.
+        Domain of 2^L values, with L in 2..40.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     prefixes : sequence of int, optional
-        Lengths in bits, increasing, the last one L; the first at most 24. Default:
-        :func:`default_prefixes`.
+        Prefix lengths in bits, increasing, the first at most 24 and the last L. Default: 24 bits,
+        then 8 more at a time.
     hash_bits : int, optional
-        As of :class:`LinearHashing`.
+        Bits of a hash, as for :class:`LinearHashing`. Default: as there.
 
     Notes
     -----
-    **Privacy.** As of all mixtures by a public coin: the length does not depend on the value, and
-    each part is :class:`LinearHashing` of a function of the value. Checked by :meth:`certificate`
-    and by the contract tests.
+    **Privacy.** The length does not depend on the value, and each part is :class:`LinearHashing` of
+    a function of the value. So the worst-case likelihood ratio is that of the worst part.
+    :meth:`certificate` states it, and the contract tests check it.
 
-    **Accuracy.** With g lengths a share is estimated from 1 / g of the people: deviations are
-    sqrt(g) times those of :class:`LinearHashing`.
+    **Accuracy.** With g lengths a share is estimated from 1 / g of the people. Its standard
+    deviation is ``sqrt(g)`` times that of :class:`LinearHashing`.
 
-    **Cost.** One byte for the group and a report of :class:`LinearHashing`.
+    **Cost.** A report takes one byte for the length and those of :class:`LinearHashing`.
 
-    Source: Wang, Li and Jha 2021 (PEM). Differs: linear hashing instead of OLH, and groups by a
-    public coin.
+    The method is that of [1]_. It differs in two points: linear hashing replaces OLH, and public
+    randomness draws the lengths.
+
+    References
+    ----------
+    .. [1] T. Wang, N. Li, S. Jha, "Locally differentially private heavy hitter identification",
+       IEEE Transactions on Dependable and Secure Computing 18(2), 2021.
+       doi:10.1109/TDSC.2019.2927695
 
     Examples
     --------
-    >>> hashing = PrefixHashing(Categories(2**40), 2)
+    >>> import lapwing as lw
+    >>> hashing = lw.randomizers.PrefixHashing(lw.Categories(2**40), epsilon=2)
     >>> len(hashing.groups), hashing.report_width, hashing.certificate().holds
     (3, 7, True)
     """
@@ -129,7 +148,7 @@ class PrefixHashing(Mixture[TallyLog]):
 
     @cached_property
     def groups(self) -> tuple[Component, ...]:
-        """Linear hashing of each length, with equal shares."""
+        """Linear hashing of each prefix length, with equal shares of the people."""
         shares = whole_shares([1 / len(self._lengths)] * len(self._lengths))
         return tuple(
             Component(
@@ -146,6 +165,6 @@ class PrefixHashing(Mixture[TallyLog]):
 
     @cached_property
     def log_channel(self) -> PrefixChannel:
-        """What a decoder of the log knows."""
+        """Distribution of a report for each value, for decoders that read stored reports."""
         channels = [group.randomizer.log_channel for group in self.groups]  # type: ignore[attr-defined]
         return PrefixChannel(self.domain, tuple(channels), self.fingerprint, self.guarantee)

@@ -1,4 +1,4 @@
-"""Generalized randomized response: the true label, or any other with less probability."""
+"""Generalized randomized response: the true category, or any other with less probability."""
 
 from __future__ import annotations
 
@@ -20,34 +20,53 @@ from lapwing.randomizers.two_level import TwoLevel
 
 @dataclass(frozen=True)
 class RandomizedResponse(TwoLevel):
-    """Report the own symbol with probability ``e^epsilon / (e^epsilon + k - 1)``, else another.
+    """Generalized randomized response (Kairouz et al., 2014).
 
-    The near set of a value is the value. Also known as k-RR, GRR, direct encoding; for two
-    symbols it is Warner's randomized response.
+    It reports the true category with probability ``e^epsilon / (e^epsilon + k - 1)``, and each of
+    the ``k - 1`` others with probability ``1 / (e^epsilon + k - 1)``. Other names are k-RR, GRR and
+    direct encoding. For two categories it is the randomized response of Warner (1965).
 
     Parameters
     ----------
     domain : Domain
-        Any, of 2..2^26 symbols.
+        Domain of the values, of any kind, with k = 2 to 2^26 bins or categories.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
+
+    See Also
+    --------
+    SubsetSelection : Less variance for more than about ``3 e^epsilon + 2`` categories.
 
     Notes
     -----
-    **Accuracy.** Variance of an unbiased share near 0: ``(e^epsilon + k - 2) / ((e^epsilon - 1)^2
-    n)``. Better than unary encoding while ``k < 3 e^epsilon + 2``.
+    **Privacy.** A report satisfies pure epsilon-local differential privacy. Both probabilities are
+    integers over 2^64, so :meth:`certificate` states the exact worst-case likelihood ratio.
 
-    **Cost.** ceil(log2(k) / 8) bytes per report; O(1) to randomize and to tally one.
+    **Accuracy.** An unbiased share near 0, estimated from n reports, has variance
+    ``(e^epsilon + k - 2) / ((e^epsilon - 1)^2 n)``. This is less than that of optimized unary
+    encoding while ``k < 3 e^epsilon + 2``.
 
-    Source: Kairouz et al. 2014; Li et al. 2020, section 2.1, equation 1.
+    **Cost.** A report takes ``ceil(log2(k) / 8)`` bytes. Randomizing or tallying one takes O(1)
+    time.
+
+    The method is that of [1]_, and of [2]_ for two categories.
+
+    References
+    ----------
+    .. [1] P. Kairouz, S. Oh, P. Viswanath, "Extremal mechanisms for local differential privacy",
+       NIPS, 2014.
+    .. [2] S. L. Warner, "Randomized response: a survey technique for eliminating evasive answer
+       bias", Journal of the American Statistical Association 60(309), 1965.
+       doi:10.1080/01621459.1965.10480775
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.categories import Categories
-    >>> from lapwing.privacy.sampling.randomness import seeded
-    >>> colors = RandomizedResponse(Categories(["red", "green", "blue"]), 2)
-    >>> colors.tally(colors.randomize(["red"] * 1000, rng=seeded(1))).blocks[0].tolist()
-    [792, 103, 105]
+    >>> import lapwing as lw
+    >>> response = lw.RandomizedResponse(lw.Categories(["red", "green", "blue"]), epsilon=2)
+    >>> reports = response.randomize(["red"] * 6000 + ["blue"] * 4000, rng=lw.seeded(1))
+    >>> result = lw.LeastSquares().decode(response.channel, response.tally(reports))
+    >>> round(result.share("red"), 2)
+    0.6
     """
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
@@ -69,7 +88,7 @@ class RandomizedResponse(TwoLevel):
 
     @property
     def total_variation(self) -> Fraction:
-        """Total variation distance of the reports of two values, the same for every two."""
+        """Total variation distance between the reports of any two values, in [0, 1]."""
         return Fraction(self._threshold, WORD) - Fraction(WORD - self._threshold, WORD * self._far)
 
     def _locate(

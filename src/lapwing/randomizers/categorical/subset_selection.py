@@ -1,4 +1,4 @@
-"""Subset selection: send a set of symbols, more likely one that holds the own symbol."""
+"""Subset selection: a report is a set of categories that likely holds the true one."""
 
 from __future__ import annotations
 
@@ -29,20 +29,34 @@ LARGEST_REPORT = 2**20
 
 
 def optimal_size(symbols: int, epsilon: Fraction | float) -> int:
-    """Return the size of the sets that minimizes the variance of an unbiased share near zero.
+    """Return the set size that minimizes the variance of an unbiased share near zero.
 
     Parameters
     ----------
     symbols : int
-        k, at least 2.
+        Number k of bins or categories, at least 2.
     epsilon : Fraction or float
-        In (0, 24].
+        Privacy parameter of one report, in (0, 24], in nats.
+
+    Returns
+    -------
+    int
+        Categories in a set, in 1..k-1.
 
     Notes
     -----
-    With A and q the probabilities that a set holds the own and another symbol, the variance is
-    ``q (1 - q) / (A - q)^2`` per report; the best size is a neighbor of ``k / (e^epsilon + 1)``.
-    Source: Ye and Barg 2018; Wang et al. 2016.
+    Let A be the probability that a set holds the true category, and q that of another one. Then the
+    variance is ``q (1 - q) / (A - q)^2`` for one report. The best size is one of the two whole
+    numbers next to ``k / (e^epsilon + 1)`` [1]_, [2]_.
+
+    References
+    ----------
+    .. [1] M. Ye, A. Barg, "Optimal schemes for discrete distribution estimation under locally
+       differential privacy", IEEE Transactions on Information Theory 64(8), 2018.
+       doi:10.1109/TIT.2018.2809790
+    .. [2] S. Wang, L. Huang, P. Wang, Y. Nie, H. Xu, W. Yang, X.-Y. Li, C. Qiao, "Mutual
+       information optimally local private discrete distribution estimation", 2016.
+       arXiv:1607.08025.
     """
     ideal = symbols / (math.exp(epsilon) + 1)
     sizes = {min(max(size, 1), symbols - 1) for size in (math.floor(ideal), math.ceil(ideal))}
@@ -58,39 +72,60 @@ def optimal_size(symbols: int, epsilon: Fraction | float) -> int:
 
 @dataclass(frozen=True)
 class SubsetSelection(Randomizer[CountTally]):
-    """Send a uniformly random set of `size` symbols, with or without the own one.
+    """Subset selection (Ye and Barg, 2018).
+
+    A report is a random set of `size` of the k categories. It holds the true category more often
+    than any other.
 
     Parameters
     ----------
     domain : Domain
-        Any, of 2..2^20 symbols.
+        Domain of the values, of any kind, with k = 2 to 2^20 bins or categories.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     size : int, optional
-        Symbols in a set, in 1..k-1. Default: :func:`optimal_size`. Size 1 is randomized response.
+        Categories in a set, in 1..k-1. Default: the size of least variance, a whole number next to
+        ``k / (e^epsilon + 1)``. Size 1 is generalized randomized response.
+
+    See Also
+    --------
+    lapwing.randomizers.AffineSubsetSelection : The same accuracy with reports of 2 or 3 bytes.
 
     Notes
     -----
-    **Privacy.** Two-level: a set that holds the value has probability ``(T / 2^64) / C(k-1,
-    size-1)``, one that does not ``(1 - T / 2^64) / C(k-1, size)``. Both draws are exact, so the
-    worst ratio is ``T (k - size) / ((2^64 - T) size)``, and T is the largest integer for which it
-    is at most a rational lower bound of ``e^epsilon``. Checked by :meth:`certificate` and by the
-    contract tests on the table of all sets.
+    **Privacy.** A set that holds the value has probability ``(T / 2^64) / C(k-1, size-1)``. One
+    that does not has probability ``(1 - T / 2^64) / C(k-1, size)``. Both draws are exact, so the
+    worst-case likelihood ratio is ``T (k - size) / ((2^64 - T) size)``. T is the largest integer
+    for which this ratio is at most a rational lower bound of ``e^epsilon``. The contract tests
+    check it on the table of all sets.
 
-    **Accuracy.** The least variance of all known randomizers for every k and epsilon; unary
+    **Accuracy.** No randomizer is known whose variance is less, for any k and epsilon. Unary
     encoding comes within 1 / k of it.
 
-    **Cost.** ceil(k / 8) bytes per report; O(k) to randomize and tally one, 64 bits at a time, and
-    O(sqrt(k)) single draws.
+    The method is that of [1]_ and [2]_.
 
-    Source: Ye and Barg 2018; Fang et al. 2023, section II-A.
+    **Cost.** A report takes ``ceil(k / 8)`` bytes. Randomizing or tallying one takes O(k) bit
+    operations, 64 at a time, and O(sqrt(k)) single draws.
+
+    References
+    ----------
+    .. [1] M. Ye, A. Barg, "Optimal schemes for discrete distribution estimation under locally
+       differential privacy", IEEE Transactions on Information Theory 64(8), 2018.
+       doi:10.1109/TIT.2018.2809790
+    .. [2] S. Wang, L. Huang, P. Wang, Y. Nie, H. Xu, W. Yang, X.-Y. Li, C. Qiao, "Mutual
+       information optimally local private discrete distribution estimation", 2016.
+       arXiv:1607.08025.
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.categories import Categories
-    >>> sets = SubsetSelection(Categories(8), 1)
-    >>> sets.report_width, sets.certificate().holds
+    >>> import lapwing as lw
+    >>> subsets = lw.SubsetSelection(lw.Categories(["bus", "car", "train", "walk"]), epsilon=1)
+    >>> subsets.report_width, subsets.certificate().holds
     (1, True)
+    >>> reports = subsets.randomize(["car"] * 14_000 + ["walk"] * 6000, rng=lw.seeded(1))
+    >>> result = lw.LeastSquares().decode(subsets.channel, subsets.tally(reports))
+    >>> round(result.share("car"), 1)
+    0.7
     """
 
     _: KW_ONLY
@@ -153,9 +188,10 @@ class SubsetSelection(Randomizer[CountTally]):
 
     @property
     def total_variation(self) -> Fraction:
-        """Total variation distance of the reports of two values, the same for every two.
+        """Total variation distance between the reports of any two values, in [0, 1].
 
-        It is the difference of the probabilities of a set that holds the one and not the other.
+        It is the difference between two probabilities: that a set holds the first value and not the
+        second, under either value.
         """
         own = Fraction(self._threshold, WORD)
         others = self.domain.size - 1
@@ -167,7 +203,7 @@ class SubsetSelection(Randomizer[CountTally]):
 
     @cached_property
     def channel(self) -> Channel:
-        """One block of fixed-size subsets."""
+        """Distribution of a report for each value: one block of subsets of fixed size."""
         own = float(Fraction(self._threshold, WORD))
         other = (self._members - own) / (self.domain.size - 1)
         operator = CompoundSymmetric(self.domain.size, diagonal=own, off_diagonal=other)
@@ -184,18 +220,19 @@ class SubsetSelection(Randomizer[CountTally]):
         return self._layout.make(points, fill)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the report that these random 64-bit words make of one symbol.
+        """Return the report that these random 64-bit words make of one category.
 
-        One word decides whether the own symbol is in (below T). Then every other symbol s, in
-        order, is in when a uniform number below the number of others not yet seen is below the
-        number of places left (:func:`lapwing.privacy.sampling.randomness.scalar_below`).
+        The first word decides whether the set holds the true category: it does when the word is
+        below T. Then every other category s is considered in order. It is in the set when a uniform
+        number is below the number of places left. The number is drawn below the count of categories
+        not yet seen, by :func:`lapwing.privacy.sampling.randomness.scalar_below`.
 
         Parameters
         ----------
         value : int
-            Symbol, in 0..k-1.
+            Number of the bin or category, in 0..k-1.
         words : iterator of int
-            Each in 0..2^64-1.
+            Uniform random words, each in 0..2^64-1.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Unary encoding: a bit per symbol, each flipped on its own."""
+"""Unary encoding: one bit for each category, each flipped independently."""
 
 from __future__ import annotations
 
@@ -33,38 +33,55 @@ LARGEST_REPORT = 2**24
 
 @dataclass(frozen=True)
 class UnaryEncoding(Randomizer[CountTally]):
-    """Send a bit per symbol: the own one is 1 with probability p, every other with q = 1 - p.
+    """Symmetric unary encoding, basic one-time RAPPOR (Erlingsson et al., 2014).
 
-    With symmetric flips this is the one-round (basic) RAPPOR.
+    A report has one bit for each category. The bit of the true category is 1 with probability p,
+    and every other bit with probability ``q = 1 - p``.
 
     Parameters
     ----------
     domain : Domain
-        Any, of 2..2^24 symbols.
+        Domain of the values, of any kind, with k = 2 to 2^24 bins or categories.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
+
+    See Also
+    --------
+    OptimizedUnaryEncoding : Less variance for rare categories.
 
     Notes
     -----
-    **Privacy.** Only the bits of the two values differ in law, so the worst ratio is ``(p / q) ((1
-    - q) / (1 - p))``, exactly, with p and q multiples of 2^-64. With q = 1 - p it is ``(p / q)^2``,
-    and T is the largest integer for which that is at most a rational lower bound of ``e^epsilon``.
-    Checked by :meth:`certificate`, by the contract tests on the table of all reports, and with a
-    threshold one off, which must fail.
+    **Privacy.** Two values differ in two bits only, so the worst-case likelihood ratio is
+    ``(p / q) ((1 - q) / (1 - p))``. It is exact, because p and q are multiples of 2^-64. With
+    ``q = 1 - p`` it is ``(p / q)^2``. The threshold T is the largest integer for which this is at
+    most a rational lower bound of ``e^epsilon``. :meth:`certificate` states the ratio. The contract
+    tests check it on the table of all reports, and a threshold one higher fails them.
 
-    **Accuracy.** Variance of an unbiased share near 0: ``e^(epsilon/2) / ((e^(epsilon/2) - 1)^2
-    n)``.
+    **Accuracy.** An unbiased share near 0, estimated from n reports, has variance
+    ``e^(epsilon/2) / ((e^(epsilon/2) - 1)^2 n)``.
 
-    **Cost.** ceil(k / 8) bytes per report; O(k) to randomize and tally one, 64 bits at a time.
+    **Cost.** A report takes ``ceil(k / 8)`` bytes. Randomizing or tallying one takes O(k) bit
+    operations, 64 at a time.
 
-    Source: Erlingsson et al. 2014 (RAPPOR), Wang et al. 2017 (SUE).
+    The method is the one-round RAPPOR without a Bloom filter [1]_, also named SUE [2]_.
+
+    References
+    ----------
+    .. [1] U. Erlingsson, V. Pihur, A. Korolova, "RAPPOR: randomized aggregatable privacy-preserving
+       ordinal response", ACM CCS, 2014. doi:10.1145/2660267.2660348
+    .. [2] T. Wang, J. Blocki, N. Li, S. Jha, "Locally differentially private protocols for
+       frequency estimation", USENIX Security, 2017.
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.categories import Categories
-    >>> flips = UnaryEncoding(Categories(8), 2)
-    >>> flips.report_width, flips.certificate().holds
+    >>> import lapwing as lw
+    >>> bits = lw.randomizers.UnaryEncoding(lw.Categories(["bus", "car", "walk"]), epsilon=2)
+    >>> bits.report_width, bits.certificate().holds
     (1, True)
+    >>> reports = bits.randomize(["car"] * 14_000 + ["walk"] * 6000, rng=lw.seeded(1))
+    >>> result = lw.LeastSquares().decode(bits.channel, bits.tally(reports))
+    >>> round(result.share("car"), 1)
+    0.7
     """
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
@@ -113,9 +130,10 @@ class UnaryEncoding(Randomizer[CountTally]):
 
     @property
     def total_variation(self) -> Fraction:
-        """Total variation distance of the reports of two values, the same for every two.
+        """Total variation distance between the reports of any two values, in [0, 1].
 
-        Reports with the one bit set and the other not are p (1 - q) against q (1 - p).
+        Reports with the first value's bit set and the second's not have probability ``p (1 - q)``
+        under the first value, and ``q (1 - p)`` under the second.
         """
         own, other = self._own_and_other
         return Fraction(own - other, WORD)
@@ -126,7 +144,7 @@ class UnaryEncoding(Randomizer[CountTally]):
 
     @cached_property
     def channel(self) -> Channel:
-        """One block of bits."""
+        """Distribution of a report for each value: one block of independent bits."""
         own, other = (float(Fraction(threshold, WORD)) for threshold in self._own_and_other)
         operator = CompoundSymmetric(self.domain.size, diagonal=own, off_diagonal=other)
         block = Block(operator, ProductOfBits())
@@ -144,17 +162,17 @@ class UnaryEncoding(Randomizer[CountTally]):
         return self._layout.make(points, fill)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the report that these random 64-bit words make of one symbol.
+        """Return the report that these random 64-bit words make of one category.
 
-        Bit s is 1 when word s is below the threshold of the own bit (s is the value) or of the
-        others.
+        Bit s is 1 when word s is below a threshold. The true category has one threshold, and all
+        others have another one.
 
         Parameters
         ----------
         value : int
-            Symbol, in 0..size-1.
+            Number of the bin or category, in 0..k-1.
         words : iterator of int
-            Each in 0..2^64-1; as many as there are symbols are taken.
+            Uniform random words, each in 0..2^64-1. As many are taken as there are categories.
 
         Returns
         -------
@@ -172,33 +190,46 @@ class UnaryEncoding(Randomizer[CountTally]):
 
 @dataclass(frozen=True)
 class OptimizedUnaryEncoding(UnaryEncoding):
-    """Unary encoding with p = 1/2 and the smallest q: least variance for rare symbols.
+    """Optimized unary encoding, OUE (Wang et al., 2017).
 
-    Parameters and cost are those of :class:`UnaryEncoding`.
+    A report has one bit for each category. The bit of the true category is 1 with probability 1/2,
+    and every other bit with the smallest probability q that the privacy parameter allows.
 
     Parameters
     ----------
     domain : Domain
-        Domain of the values.
+        Domain of the values, of any kind, with k = 2 to 2^24 bins or categories.
     epsilon : int, float, str or Fraction
-        Privacy parameter epsilon of one report.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
 
     Notes
     -----
-    **Privacy.** As for :class:`UnaryEncoding`; with p = 1/2 the worst ratio is ``(1 - q) / q``, and
-    q is the smallest multiple of 2^-64 for which it is at most a rational lower bound of
-    ``e^epsilon``.
+    **Privacy.** As for :class:`UnaryEncoding`. With ``p = 1/2`` the worst-case likelihood ratio is
+    ``(1 - q) / q``. The probability q is the smallest multiple of 2^-64 for which this is at most a
+    rational lower bound of ``e^epsilon``.
 
-    **Accuracy.** Variance of an unbiased share near 0: ``4 e^epsilon / ((e^epsilon - 1)^2 n)``.
+    **Accuracy.** An unbiased share near 0, estimated from n reports, has variance
+    ``4 e^epsilon / ((e^epsilon - 1)^2 n)``. This is the least of all unary encodings [1]_.
 
-    Source: Wang et al. 2017 (OUE); Fang et al. 2023, section II-A.
+    **Cost.** A report takes ``ceil(k / 8)`` bytes. Randomizing or tallying one takes O(k) bit
+    operations, 64 at a time.
+
+    References
+    ----------
+    .. [1] T. Wang, J. Blocki, N. Li, S. Jha, "Locally differentially private protocols for
+       frequency estimation", USENIX Security, 2017.
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.categories import Categories
-    >>> bits = OptimizedUnaryEncoding(Categories(1000), 1)
+    >>> import lapwing as lw
+    >>> pets = lw.Categories(["cat", "dog", "fish"])
+    >>> bits = lw.randomizers.OptimizedUnaryEncoding(pets, epsilon=1)
     >>> bits.report_width, bits.certificate().holds
-    (125, True)
+    (1, True)
+    >>> reports = bits.randomize(["cat"] * 14_000 + ["dog"] * 6000, rng=lw.seeded(1))
+    >>> result = lw.LeastSquares().decode(bits.channel, bits.tally(reports))
+    >>> round(result.share("cat"), 1)
+    0.7
     """
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
