@@ -1,4 +1,4 @@
-"""Affine subset selection: sets of the law of subset selection, pair by pair, in a few bytes."""
+"""Affine subset selection: sets that are pairwise those of subset selection, in few bytes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class AffineSets:
     Parameters
     ----------
     bits : int
-        k, in 1..16; there are 2^k elements.
+        Bits k of an element, in 1..16. There are 2^k elements.
     members : int
         Elements in a set, in 1..2^k - 1.
     """
@@ -75,7 +75,8 @@ class AffineSets:
 
         Notes
         -----
-        O(codes * members) by listing the members, or O(4^k) for all sets at once: what is less.
+        It takes O(codes * members) by listing the members, or O(4^k) for all sets at once. The
+        cheaper one is taken.
         """
         size = self.field.size
         if codes.size * self.members < 2 * size * size:
@@ -100,16 +101,22 @@ class AffineSets:
         return total
 
     def draw(self, people: Whole, rng: np.random.Generator) -> Whole:
-        """Return the counts when everybody's set is uniform among those that hold their own.
+        """Return the counts when everybody's set is uniform among those with their own element.
 
-        Exactly the joint law of drawing every person, who are drawn while they are few; for more
-        the time is O(4^k), whatever their number.
+        The joint distribution is exactly that of drawing a set for every person. For few people
+        each set is drawn. For more the time is O(4^k), whatever their number.
 
         Parameters
         ----------
         people : numpy.ndarray
             int64, of at most 2^k entries: how many people have each element.
         rng : numpy.random.Generator
+            Source of random numbers. It is for simulation only.
+
+        Returns
+        -------
+        numpy.ndarray
+            In how many sets each element is, int64 [2^k].
         """
         total = int(people.sum())
         if total <= _PEOPLE_PER_PAIR * self.sets:
@@ -261,53 +268,66 @@ class AffineReports:
         return self.codes.width
 
     def count(self, data: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Return in how many sets each symbol is; ReportError as of `Randomizer.tally`."""
+        """Return in how many sets each category is, with the errors of `Randomizer.tally`."""
         return self.family.count(self.codes.read(data))[: self.symbols]
 
 
 @dataclass(frozen=True)
 class AffineSubsetSelection(Randomizer[CountTally]):
-    """Send the name of a set of symbols, more likely one that holds the own symbol.
+    """Subset selection from affine sets, with reports of 2 or 3 bytes.
 
-    Symbols are elements of the field of q = 2^k, the least that holds them all. The pair (a, b),
-    a not 0, names the set of the x for which ``a x + b``, read as a number, is below `size`. For
-    two values these numbers are a uniformly random pair of different ones, so every pair of symbols
-    is in a random set as it is in a uniform one of the same size, and counts of reports have the
-    means and covariances of :class:`SubsetSelection`; but a report takes 2 bytes for 256 symbols
-    in place of 32.
+    Categories are elements of the finite field of q = 2^k elements, the smallest that holds them
+    all. A report is a pair (a, b) with a not 0. It names the set of the elements x for which
+    ``a x + b``, read as a number, is below `size`. For two values these numbers are a uniformly
+    random pair of different ones. So counts of reports have the means and covariances of
+    :class:`SubsetSelection`. For 256 categories a report takes 2 bytes in place of 32.
 
     Parameters
     ----------
     domain : Domain
-        Any, of 2..2^16 symbols.
+        Domain of the values, of any kind, with 2 to 2^16 bins or categories.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     size : int, optional
-        Elements of a set, in 1..q-1. Default: that of least variance.
+        Elements in a set, in 1..q-1. Default: the number of least variance.
+
+    See Also
+    --------
+    lapwing.SubsetSelection : The same with independent sets.
 
     Notes
     -----
-    **Privacy.** Two-level: ``(q - 1) size`` of the ``(q - 1) q`` sets hold a given value. One that
-    does has probability ``(T / 2^64) / ((q - 1) size)``, another one ``(1 - T / 2^64) / ((q - 1) (q
-    - size))``. Both draws are exact, so the worst ratio is ``T (q - size) / ((2^64 - T) size)``,
-    and T is the largest integer for which it is at most a rational lower bound of ``e^epsilon``.
-    Checked by :meth:`certificate` and by the contract tests on the table of all reports.
+    **Privacy.** Of the ``(q - 1) q`` sets, ``(q - 1) size`` hold a given value. One that does has
+    probability ``(T / 2^64) / ((q - 1) size)``. Another one has probability
+    ``(1 - T / 2^64) / ((q - 1) (q - size))``. Both draws are exact, so the worst-case likelihood
+    ratio is ``T (q - size) / ((2^64 - T) size)``. T is the largest integer for which this is at
+    most a rational lower bound of ``e^epsilon``. :meth:`certificate` states the ratio. The contract
+    tests check it on the table of all reports.
 
-    **Accuracy.** That of subset selection from q symbols: the least variance of all known
-    randomizers.
+    **Accuracy.** That of subset selection from q categories: no randomizer is known whose variance
+    is less.
 
-    **Cost.** ceil(2 k / 8) bytes per report, 2 for 256 symbols and 3 for 4096; O(1) to randomize
-    one. Tallying takes O(reports * size) or O(q^2), what is less.
+    **Cost.** A report takes ``ceil(2 k / 8)`` bytes: 2 for 256 categories and 3 for 4096.
+    Randomizing one takes O(1) time. Tallying takes O(reports * size) or O(q^2), whichever is less.
 
-    Source: own design. The family is that of the affine maps of a finite field, which are sharply
-    twofold transitive.
+    The design is this library's own. It rests on the affine maps of a finite field, which are
+    sharply 2-transitive. Subset selection is from [1]_.
+
+    References
+    ----------
+    .. [1] M. Ye, A. Barg, "Optimal schemes for discrete distribution estimation under locally
+       differential privacy", IEEE Transactions on Information Theory 64(8), 2018.
+       doi:10.1109/TIT.2018.2809790
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.categories import Categories
-    >>> sets = AffineSubsetSelection(Categories(256), 1)
-    >>> sets.report_width, sets.certificate().holds
+    >>> import lapwing as lw
+    >>> subsets = lw.randomizers.AffineSubsetSelection(lw.Categories(256), epsilon=1)
+    >>> subsets.report_width, subsets.certificate().holds
     (2, True)
+    >>> tally = lw.simulate(subsets, [60_000, 40_000] + [0] * 254, rng=1)
+    >>> lw.MixturePrior().decode(subsets.channel, tally).mass[:2].round(1).tolist()
+    [0.6, 0.4]
     """
 
     _: KW_ONLY
@@ -384,9 +404,10 @@ class AffineSubsetSelection(Randomizer[CountTally]):
 
     @property
     def total_variation(self) -> Fraction:
-        """Total variation distance of the reports of two values, the same for every two.
+        """Total variation distance between the reports of any two values, in [0, 1].
 
-        It is the difference of the probabilities of a set that holds the one and not the other.
+        It is the difference between two probabilities: that a set holds the first value and not the
+        second, under either value.
         """
         own = Fraction(self._threshold, WORD)
         return (own * self._far - (1 - own) * self._members) / (self._elements - 1)
@@ -402,7 +423,10 @@ class AffineSubsetSelection(Randomizer[CountTally]):
 
     @cached_property
     def channel(self) -> Channel:
-        """One block of fixed-size subsets of the field, of which the symbols are counted."""
+        """Distribution of a report for each value: one block of subsets of fixed size.
+
+        The sets are of field elements, of which the categories are counted.
+        """
         own = float(Fraction(self._threshold, WORD))
         other = (self._members - own) / (self._elements - 1)
         operator = CompoundSymmetric(self.domain.size, diagonal=own, off_diagonal=other)
@@ -438,19 +462,20 @@ class AffineSubsetSelection(Randomizer[CountTally]):
         return self._layout.codes.make(points, encode)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the report that these random 64-bit words make of one symbol.
+        """Return the report that these random 64-bit words make of one category.
 
-        One word decides near (below T) or far. A number y is uniform below `members` if near, or
-        `members` and a number below the rest; a is 1 and a number below q - 1. Then
-        ``b = y + a x`` in the field, and the report is the code ``(a - 1) q + b``
-        (:func:`lapwing.privacy.sampling.randomness.scalar_below`).
+        The first word is near when it is below T, else far. A number y is uniform below `size` if
+        near. If far, it is `size` plus a number below the rest. The factor a is 1 plus a number
+        below ``q - 1``. Then ``b = y + a x`` in the field, and the report is the code
+        ``(a - 1) q + b``. Numbers are drawn by
+        :func:`lapwing.privacy.sampling.randomness.scalar_below`.
 
         Parameters
         ----------
         value : int
-            Symbol, in 0..symbols-1.
+            Number of the bin or category, from 0.
         words : iterator of int
-            Each in 0..2^64-1.
+            Uniform random words, each in 0..2^64-1.
 
         Returns
         -------

@@ -43,21 +43,21 @@ from lapwing.randomizers.window_counts import spread_evenly
 
 
 def given_columns(matrix: Any, *, symbols: int, outputs: int) -> tuple[tuple[str, ...], int]:
-    """Return a matrix as hexadecimal text, one for each column, and its number of rows.
+    """Return a matrix as hexadecimal strings, one for each column, and its number of rows.
 
     Parameters
     ----------
     matrix : array_like [outputs, symbols], or sequence of str
-        Entries +1 and -1, or 1 and 0; or the columns as this function returns them.
+        Entries +1 and -1, or 1 and 0, or the columns as this function returns them.
     symbols : int
         Columns that there must be.
     outputs : int
-        Rows that there must be; 0 if the matrix says it. Needed with text.
+        Rows that there must be, or 0 if the matrix says it. Needed with strings.
 
     Returns
     -------
     tuple of str
-        Bit ``j % 8`` of byte ``j // 8`` is 1 where row j has +1; spare bits are 0.
+        Bit ``j % 8`` of byte ``j // 8`` is 1 where row j has +1. Spare bits are 0.
     int
         Rows.
 
@@ -122,24 +122,34 @@ def _text(columns: Any, *, symbols: int, outputs: int) -> tuple[str, ...]:
 
 
 def recommended_outputs(symbols: int, sparsity: int, epsilon: Fraction | float) -> int:
-    """Return the number of outputs with which so many frequent symbols can be told apart.
+    """Return the number of outputs with which so many frequent categories can be distinguished.
 
     Parameters
     ----------
     symbols : int
-        k.
+        Number k of categories.
     sparsity : int
-        s, symbols that hold nearly all of the mass; in 1..k.
+        Number s of categories that hold nearly all of the mass, in 1..k.
     epsilon : Fraction or float
+        Privacy parameter of one report, in (0, 24], in nats.
+
+    Returns
+    -------
+    int
+        Number of outputs, at most k.
 
     Notes
     -----
-    ``4 s ln(k / s)``, and at least ``8 (e^epsilon + 1)`` so that a near set has 8 outputs and two
-    of them seldom agree; at most k. The theorem gives only the orders, ``s log(k / s)`` and
-    ``e^epsilon log k``: the constants are measured in `benchmarks/accuracy`. The term for the
-    balance of random columns is not needed where columns are balanced by construction.
+    It is ``4 s ln(k / s)``, and at least ``8 (e^epsilon + 1)``. With the latter a high-probability
+    output set has 8 outputs, so two of them seldom agree. The theorems 3.6 and 4.3 of [1]_ give
+    only the orders, ``s log(k / s)`` and ``e^epsilon log k``. The constants are measured in
+    `benchmarks/accuracy`. The term for the balance of random columns is not needed, because columns
+    are balanced by construction.
 
-    Source: Xiong et al. 2021, theorems 3.6 and 4.3.
+    References
+    ----------
+    .. [1] Z. Xiong, Z. Huang, X. Mao, J. Wang, S. Ying, "Compressive privatization: sparse
+       distribution estimation under locally differential privacy", 2021. arXiv:2012.02081v1.
 
     Examples
     --------
@@ -152,13 +162,14 @@ def recommended_outputs(symbols: int, sparsity: int, epsilon: Fraction | float) 
 
 
 def best_weight(outputs: int, epsilon: Fraction | float) -> int:
-    """Return the size of balanced near sets that gives the least variance.
+    """Return the size of balanced high-probability output sets that gives the least variance.
 
     Notes
     -----
-    With density a, the variance of a share near 0 is ``(1 + a E)^2 / (a (1 - a) E^2 n)`` with
-    ``E = e^epsilon - 1``, least at ``a = 1 / (e^epsilon + 1)``. The paper's 1/2 costs 6 % at
-    epsilon 0.5 and 27 % at 1; its ``e^-epsilon`` for medium privacy 5 % at 1.
+    With density a and ``E = e^epsilon - 1``, a share near 0 has variance
+    ``(1 + a E)^2 / (a (1 - a) E^2 n)``. It is least at ``a = 1 / (e^epsilon + 1)``. The paper's
+    density of 1/2 costs 6 % at epsilon 0.5 and 27 % at 1. Its ``e^-epsilon`` for medium privacy
+    costs 5 % at 1.
     """
     gap = math.expm1(epsilon)
 
@@ -176,7 +187,10 @@ Thresholds = dict[int, int]
 
 
 def published(sizes: Iterable[int], outputs: int, odds: Fraction) -> Thresholds:
-    """Return equation 2: a near output is `odds` times as likely as a far one of the same value."""
+    """Return the thresholds of equation 2.
+
+    An output in the high-probability set of a value is `odds` times as likely as one outside.
+    """
     return {
         size: int(WORD * odds * size / (odds * size + outputs - size))
         for size in sorted(set(sizes))
@@ -184,13 +198,13 @@ def published(sizes: Iterable[int], outputs: int, odds: Fraction) -> Thresholds:
 
 
 def scaled_odds(sizes: Iterable[int], outputs: int, bound: Fraction) -> Fraction:
-    """Return the largest odds with which equation 2 keeps the promise.
+    """Return the largest odds with which equation 2 keeps the privacy guarantee.
 
     Notes
     -----
-    With n and N the smallest and the largest size, the worst ratio of equation 2 is at most
-    ``r (N r + m - N) / (n r + m - n)``, which grows with r. It equals the bound at the positive
-    root of ``N r^2 + (m - N - bound n) r - bound (m - n) = 0``, taken from below.
+    Let n and N be the smallest and the largest size. The worst-case ratio of equation 2 is then at
+    most ``r (N r + m - N) / (n r + m - n)``, which grows with r. It equals the bound at the
+    positive root of ``N r^2 + (m - N - bound n) r - bound (m - n) = 0``, taken from below.
     """
     smallest, largest = min(sizes), max(sizes)
     middle = outputs - largest - bound * smallest
@@ -199,21 +213,23 @@ def scaled_odds(sizes: Iterable[int], outputs: int, bound: Fraction) -> Fraction
 
 
 def banded(sizes: NDArray[np.int64], outputs: int, bound: Fraction) -> Thresholds:
-    """Return thresholds with which all probabilities lie in one band from L to ``bound L``.
+    """Return thresholds with which all probabilities lie between L and ``bound L`` for one L.
 
     Parameters
     ----------
     sizes : numpy.ndarray
-        int64 [values]: the size of every near set.
+        Size of the high-probability output set of every value, int64 [values].
     outputs : int
+        Number of outputs.
     bound : Fraction
+        Largest ratio of two probabilities.
 
     Notes
     -----
-    L is what a near set of the mean size would give. A value with a smaller set has its near
-    outputs at the top of the band and spreads the rest over the far ones; a value with a larger set
-    has its far outputs at the bottom. Rounding goes inwards, so the ratio of any two probabilities
-    is at most the bound.
+    L is what a set of the mean size would give. A value with a smaller set has its likely outputs
+    at the top of the range, and spreads the rest over the others. A value with a larger set has its
+    other outputs at the bottom. Rounding goes inwards, so the ratio of any two probabilities is at
+    most the bound.
     """
     mean = Fraction(int(sizes.sum()), sizes.size)
     low = 1 / (mean * bound + outputs - mean)
@@ -228,10 +244,10 @@ def banded(sizes: NDArray[np.int64], outputs: int, bound: Fraction) -> Threshold
 
 
 def probabilities(thresholds: Thresholds, outputs: int) -> dict[int, tuple[Fraction, Fraction]]:
-    """Return the probability of one near and of one far output, for each size of near sets.
+    """Return the probability of one output inside and of one outside, for each size of sets.
 
-    A set that is empty, or holds every output, leaves one of them without meaning; it is then the
-    other one.
+    A set that is empty, or holds every output, leaves one of them undefined. It is then the other
+    one.
     """
     found = {}
     for size, threshold in thresholds.items():
@@ -247,15 +263,16 @@ def worst_ratio(packed: NDArray[np.uint8], outputs: int, thresholds: Thresholds)
     Parameters
     ----------
     packed : numpy.ndarray
-        uint8 [values, ceil(outputs / 8)]: the near set of every value as bits.
+        High-probability output set of every value as bits, uint8 [values, ceil(outputs / 8)].
     outputs : int
+        Number of outputs.
     thresholds : dict
-        By the size of near sets.
+        Threshold T for each size of sets.
 
     Notes
     -----
-    For every output the likeliest and the least likely value are found among the sizes for which
-    it is near to some value, and far from some: O(values outputs / 8).
+    For every output the likeliest value is found among the sizes whose sets hold it. The least
+    likely value is found among those whose sets do not. This takes O(values outputs / 8).
     """
     sizes = np.bitwise_count(packed).sum(axis=1, dtype=np.int64)
     chances = probabilities(thresholds, outputs)
@@ -289,72 +306,96 @@ _AT_ONCE = 2**22
 
 @dataclass(frozen=True)
 class CompressivePrivatization(TwoLevel):
-    """Report one of few outputs; every symbol has a public random set of them that is near.
+    """Compressive privatization (Xiong et al., 2021).
 
-    Several symbols share every output, and :class:`lapwing.decoders.SparseRecovery` finds the few
-    frequent ones. What is gained is the server's memory and the length of a report, not accuracy:
-    given the same knowledge, subset selection is as good or better (`benchmarks/accuracy`).
+    A report is one of m outputs, far fewer than there are categories. Every category has a public
+    random set of outputs, which it reports with higher probability. Several categories share every
+    output, and :class:`lapwing.decoders.SparseRecovery` finds the few frequent ones. The gain is
+    the server's memory and the length of a report, not accuracy. Given the same knowledge, subset
+    selection is as good or better (`benchmarks/accuracy`).
 
     Parameters
     ----------
     domain : Domain
-        Any; symbols times outputs at most 2^30.
+        Domain of the values, of any kind, with k bins or categories and ``k * outputs`` at most
+        2^30.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats. The promise; with `accept_epsilon` only what equation 2 is built on, which
-        is then kept as :attr:`design_epsilon`.
+        Privacy parameter of one report, in (0, 24], in nats. With `accept_epsilon` it is only what
+        equation 2 is built on, and is kept as :attr:`design_epsilon`.
     outputs : int
-        Number m of outputs, in 2..k for a drawn matrix. Default (0): by rule from `sparsity`,
-        :func:`recommended_outputs`, or the rows
-        of a given matrix.
+        Number m of outputs, in 2..k for a drawn matrix. Default (0): chosen from `sparsity`, or the
+        rows of a given matrix.
     sparsity : int, optional
-        Number s of symbols that hold nearly all of the mass, in 1..m.
-    matrix : "balanced", "rademacher", "medium", or the matrix
-        Which outputs are near a symbol. "balanced": a uniformly random set of `weight` outputs.
-        "rademacher": each output with probability 1/2, as published for epsilon <= 1. "medium":
-        with probability ``e^-epsilon``, as published for larger ones. Or the paper's A, array_like
-        [m, k] of +1 and -1 (or 1 and 0), any.
+        Number s of categories that hold nearly all of the mass, in 1..m. Default: none.
+    matrix : {"balanced", "rademacher", "medium"} or array_like [m, k]
+        Which outputs have high probability for a category. With "balanced" they are a uniformly
+        random set of `weight` outputs. With "rademacher" each output is one with probability 1/2,
+        as published for epsilon <= 1. With "medium" the probability is ``e^-epsilon``, as published
+        for larger ones. An array is the paper's matrix A, of +1 and -1 (or 1 and 0). Default:
+        "balanced".
     weight : int, optional
-        Outputs in a balanced near set, in 1..m-1. Default:
-        :func:`lapwing.randomizers.categorical.compressive_privatization.best_weight`.
+        Outputs in a balanced set, in 1..m-1. Default: the number of least variance, about
+        ``m / (e^epsilon + 1)``.
     uneven : {"refuse", "banded", "scaled"}
-        What to do when near sets differ in size, so that equation 2 breaks its promise. "banded":
-        all probabilities are put into one band. "scaled": equation 2 with a smaller epsilon.
+        Repair for sets of different sizes, with which equation 2 exceeds epsilon. With "banded" all
+        probabilities are put between two bounds. With "scaled" equation 2 is used with a smaller
+        epsilon. Default: "refuse", which raises a PrivacyError.
     accept_epsilon : int, float, str or Fraction, optional
-        Use equation 2 as published and promise this epsilon, which must not be less than the true
-        one; a refusal states that. It becomes the attribute `epsilon`.
+        Use equation 2 as published, and guarantee this epsilon. It must not be less than the true
+        one, which a refusal states. It becomes the attribute `epsilon`. Default: none.
     seed : int
-        Of a drawn matrix, in 0..2^53-1. Public: it stands in the survey document.
+        Seed of a drawn matrix, in 0..2^53-1. It is public and part of the survey document. Default:
+        0.
+
+    See Also
+    --------
+    lapwing.decoders.CompressiveEstimate : The estimator of the paper.
 
     Notes
     -----
-    **Privacy.** With near sets of one size this is the two-level design, exactly epsilon-LDP for
-    every matrix. With sizes that differ, the published form has worst ratio ``e^epsilon max Z / min
-    Z`` with ``Z = n e^epsilon + m - n``: up to 1.3 more than epsilon at epsilon 4. It is refused
-    unless accepted by the number; the repairs are exact. All thresholds are integers over 2^64 and
-    :meth:`certificate` finds the worst ratio over all pairs of symbols and all outputs in
-    fractions. The matrix is public and drawn independently of all values.
+    **Privacy.** With sets of one size the report satisfies epsilon-local differential privacy
+    exactly, for every matrix. With sizes n that differ, the published form has the worst-case
+    likelihood ratio ``e^epsilon max Z / min Z`` with ``Z = n e^epsilon + m - n``. That is up to 1.3
+    more than epsilon at epsilon 4. It is refused unless you accept it by the number, and the two
+    repairs are exact. All thresholds are integers over 2^64. :meth:`certificate` finds the worst
+    ratio over all pairs of categories and all outputs in fractions. The matrix is public and drawn
+    independently of all values.
 
-    **Accuracy.** A share near 0 has variance ``4 e^epsilon / ((e^epsilon - 1)^2 n)`` as in the best
-    randomizers, plus cross-talk: ``sum of squared other shares / (m - 1)``, which does not fall
-    with n. Sparse recovery removes it for the symbols that it finds.
+    **Accuracy.** A share near 0 has variance ``4 e^epsilon / ((e^epsilon - 1)^2 n)``, as in the
+    best randomizers. To this comes the cross-talk ``sum of squared other shares / (m - 1)``, which
+    does not fall with n. Sparse recovery removes it for the categories that it finds.
 
-    **Cost.** ceil(log2(m) / 8) bytes per report. A device computes one column, O(m log m). The
-    server keeps m counters; a product with the channel costs O(m k).
+    **Cost.** A report takes ``ceil(log2(m) / 8)`` bytes. A device computes one column, in O(m log
+    m). The server keeps m counters, and a product with the channel takes O(m k).
 
-    Source: Xiong et al. 2021, equation 2 and sections 2 to 4. Differs: balanced columns and their
-    density, and the repairs, are our own; see `docs/papers/compressive.md`.
+    The method is that of equation 2 and sections 2 to 4 of [1]_. Balanced columns, their density
+    and the repairs are this library's own (`docs/papers/compressive.md`).
+
+    References
+    ----------
+    .. [1] Z. Xiong, Z. Huang, X. Mao, J. Wang, S. Ying, "Compressive privatization: sparse
+       distribution estimation under locally differential privacy", 2021. arXiv:2012.02081v1.
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.categories import Categories
-    >>> compressed = CompressivePrivatization(Categories(10_000), "0.5", outputs=500)
+    >>> import lapwing as lw
+    >>> compressed = lw.CompressivePrivatization(lw.Categories(10_000), "0.5", outputs=500)
     >>> compressed.report_width, compressed.certificate().holds
     (2, True)
-    >>> CompressivePrivatization(Categories(1000), 1, outputs=100, matrix="rademacher")
-    Traceback (most recent call last):
-    lapwing.errors.PrivacyError: high-probability output sets must be of one size to keep \
-epsilon = 1, these have 33 to 66 outputs and a true epsilon of 1.308846; take \
-matrix="balanced" or uneven="banded", or accept it by name with accept_epsilon="1.308846"
+    >>> people = [0] * 10_000
+    >>> people[7], people[8] = 120_000, 80_000
+    >>> tally = lw.simulate(compressed, people, rng=1)
+    >>> result = lw.decoders.SparseRecovery(sparsity=2).decode(compressed.channel, tally)
+    >>> result.mass[[7, 8]].round(1).tolist()
+    [0.6, 0.4]
+
+    A matrix as published exceeds epsilon unless it is repaired:
+
+    >>> repaired = lw.CompressivePrivatization(
+    ...     lw.Categories(1000), 1, outputs=100, matrix="rademacher", uneven="banded"
+    ... )
+    >>> repaired.certificate().holds
+    True
     """
 
     _: KW_ONLY
@@ -541,7 +582,7 @@ matrix="balanced" or uneven="banded", or accept it by name with accept_epsilon="
 
     @cached_property
     def balance(self) -> tuple[int, int]:
-        """Outputs in the smallest and in the largest near set."""
+        """Sizes of the smallest and of the largest high-probability output set."""
         if self.matrix == "balanced":
             return self._near, self._near
         sizes = ones_per_column(self._packed)
@@ -549,13 +590,13 @@ matrix="balanced" or uneven="banded", or accept it by name with accept_epsilon="
 
     @property
     def true_epsilon(self) -> Fraction:
-        """The least epsilon, in millionths, that the worst ratio is proved to keep."""
+        """Least epsilon, in millionths, that the worst-case likelihood ratio is proved to keep."""
         return least_epsilon(self.certificate().ratio)
 
     def coherence(self) -> float:
-        """Return the largest correlation of two near sets, in [0, 1]; O(m k^2).
+        """Return the largest correlation of the output sets of two categories, in O(m k^2).
 
-        Near 1 two symbols cannot be told apart, however many people report.
+        Near 1 two categories cannot be distinguished, however many people report.
 
         Returns
         -------
@@ -627,7 +668,7 @@ matrix="balanced" or uneven="banded", or accept it by name with accept_epsilon="
     # The promise.
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form; its epsilon is the one that was given.
+        """Return the JSON form, with epsilon as it was given.
 
         Returns
         -------
@@ -657,7 +698,7 @@ matrix="balanced" or uneven="banded", or accept it by name with accept_epsilon="
 
     @cached_property
     def channel(self) -> Channel:
-        """One multinomial block."""
+        """Distribution of a report for each value: one multinomial block."""
         block = Block(self._operator(*self._chances_of_symbols), Multinomial(self._draw))
         return Channel(self.domain, [block], self.fingerprint, self.guarantee)
 
@@ -729,15 +770,15 @@ matrix="balanced" or uneven="banded", or accept it by name with accept_epsilon="
         return self._layout.make(points, encode)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the report that these random 64-bit words make of one symbol.
+        """Return the report that these random 64-bit words make of one category.
 
-        One word decides near (below the T of its size) or far; the next draws the offset. The
-        column is computed from the seed and the symbol alone.
+        The first word is near when it is below the T of the set's size, else far. The next word
+        draws the offset. The column is computed from the seed and the category alone.
 
         Parameters
         ----------
         value : int
-            Number of the bin or category, in 0..size-1.
+            Number of the bin or category, from 0.
         words : iterator of int
             Uniform random words, each in 0..2^64-1.
 

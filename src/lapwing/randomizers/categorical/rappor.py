@@ -1,4 +1,4 @@
-"""RAPPOR: a permanent round that is drawn once, and a fresh one on top of it for every report."""
+"""RAPPOR: a permanent round that is drawn once, and a fresh round on top of it for every report."""
 
 from __future__ import annotations
 
@@ -54,61 +54,67 @@ class Rappor(Randomizer[CountTally]):
     """RAPPOR: repeated reports with a bounded total privacy cost (Erlingsson et al., 2014).
 
     A device flips every bit of its value's unary code once (the permanent round). It flips the bits
-    of that round again for every report (the instantaneous round). One report promises `epsilon`.
-    All reports from one permanent round, however many, promise `lifetime`.
+    of that round again for every report (the instantaneous round). One report has privacy parameter
+    `epsilon`. All reports from one permanent round together, however many, have `lifetime`.
 
     Parameters
     ----------
     domain : Domain
-        Any, of 2..2^24 symbols.
+        Domain of the values, of any kind, with k = 2 to 2^24 bins or categories.
     epsilon : int, float, str or Fraction
-        Of one report, in (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     lifetime : int, float, str or Fraction, optional
-        Of any number of reports from one permanent round; larger than epsilon, at most 24.
-        Default: twice epsilon. The nearer it is to epsilon, the more two reports of a device look
-        alike.
+        Privacy parameter of any number of reports from one permanent round, in nats. It is larger
+        than epsilon and at most 24. The nearer it is to epsilon, the more two reports of a device
+        look alike. Default: ``2 * epsilon``.
 
     Notes
     -----
-    **Privacy.** Given two values, only their two bits differ in law. The permanent round keeps a
-    bit with probability K / 2^64, the instantaneous one with Q / 2^64. So one report keeps it with
-    probability ``s = (K Q + (2^64 - K) (2^64 - Q)) / 2^128`` and has worst ratio ``(s / (1 -
-    s))^2``; Q is the largest integer for which that is at most a rational lower bound of
-    ``e^epsilon``. Any number of reports are post-processing of the permanent round, whose worst
-    ratio is ``(K / (2^64 - K))^2``, at most ``e^lifetime``. For n reports see
+    **Privacy.** Two values differ in two bits only. The permanent round keeps a bit with
+    probability ``K / 2^64``, the instantaneous round with ``Q / 2^64``. So one report keeps it with
+    probability ``s = (K Q + (2^64 - K) (2^64 - Q)) / 2^128``, and its worst-case likelihood ratio
+    is ``(s / (1 - s))^2``. Q is the largest integer for which this is at most a rational lower
+    bound of ``e^epsilon``. Any number of reports are post-processing of the permanent round. Its
+    worst-case ratio is ``(K / (2^64 - K))^2``, at most ``e^lifetime``. For n reports see
     :meth:`certificate_of`.
 
-    The claims for several reports are about one permanent round, so about one value. A device draws
-    one round for each survey, from its first value, and keeps it when the value changes
-    (:class:`lapwing.client.Device`). Then nothing that it sends depends on a later value, and the
-    lifetime covers all its reports of this survey. A second round, of another value, would show
-    that the value changed, and when it came back; no lifetime bounds that. For changes, use an
-    ordinary randomizer, whose reports compose. Each survey costs a lifetime of its own.
+    The guarantees for several reports are about one permanent round, so about one value. A device
+    draws one round for each survey, from its first value, and keeps it when the value changes
+    (:class:`lapwing.client.Device`). Then no report depends on a later value, and the lifetime
+    covers all reports of this survey. A second round, of another value, would show that the value
+    changed, and when it came back. No lifetime bounds that. For values that change, use an ordinary
+    randomizer, whose reports compose. Each survey costs a lifetime of its own.
 
-    `randomize`, which knows no devices, makes the first reports of new people; used again for the
-    same people it costs epsilon again, like any other randomizer.
+    The method `randomize` knows no devices, so it makes the first reports of new people. Used again
+    for the same people it costs epsilon again, like any other randomizer.
 
-    Checked by the contract tests on the law of one report, by the tests on that of several,
-    enumerated, and by the adversary's tests on all histories of a device.
+    The contract tests check the distribution of one report. Further tests enumerate that of
+    several, and all histories of a device.
 
-    **Accuracy.** Of one report, as unary encoding of the same epsilon: an unbiased share near 0 has
-    variance ``e^(epsilon/2) / ((e^(epsilon/2) - 1)^2 n)``. Further reports of the same people
-    average out the instantaneous noise only.
+    **Accuracy.** One report is as accurate as unary encoding with the same epsilon. An unbiased
+    share near 0 has variance ``e^(epsilon/2) / ((e^(epsilon/2) - 1)^2 n)``. Further reports of the
+    same people average out the noise of the instantaneous round only.
 
-    **Cost.** ceil(k / 8) bytes per report; O(k) to randomize and tally one.
+    **Cost.** A report takes ``ceil(k / 8)`` bytes. Randomizing or tallying one takes O(k) time.
 
-    Source: Erlingsson et al. 2014, sections 2 and 3.1, without Bloom filter (one bit per symbol,
-    "basic RAPPOR"). Differs: the flips are symmetric and found from the two promises; there
-    ``f = 2 (1 - K / 2^64)``, ``q = Q / 2^64`` and ``p = 1 - q``.
+    The method is the basic RAPPOR of sections 2 and 3.1 of [1]_, with one bit for each category and
+    no Bloom filter. It differs in that the flips are symmetric and follow from the two privacy
+    parameters. In the paper's notation ``f = 2 (1 - K / 2^64)``, ``q = Q / 2^64`` and
+    ``p = 1 - q``.
+
+    References
+    ----------
+    .. [1] U. Erlingsson, V. Pihur, A. Korolova, "RAPPOR: randomized aggregatable privacy-preserving
+       ordinal response", ACM CCS, 2014. doi:10.1145/2660267.2660348
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.categories import Categories
-    >>> habits = Rappor(Categories(5), 1, lifetime=2)
+    >>> import lapwing as lw
+    >>> habits = lw.Rappor(lw.Categories(["never", "weekly", "daily"]), epsilon=1, lifetime=2)
     >>> habits.certificate().holds, [round(float(habits.epsilon_of(n)), 2) for n in (1, 2, 10)]
     (True, [1.0, 1.61, 2.0])
-    >>> kept = habits.permanent_round(3)  # once; store it, and forget the value
-    >>> [len(habits.report(kept)) for epoch in range(2)]
+    >>> kept = habits.permanent_round("daily")  # once; store it, and forget the value
+    >>> [len(habits.report(kept)) for month in range(2)]
     [1, 1]
     """
 
@@ -183,7 +189,7 @@ class Rappor(Randomizer[CountTally]):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """Of one report: pure epsilon, in the local model; and beside it that of a lifetime."""
+        """Privacy guarantee of one report, pure epsilon in the local model, and of a lifetime."""
         return replace(local_guarantee(self.epsilon), lifetime=self._total)
 
     @cached_property
@@ -203,12 +209,13 @@ class Rappor(Randomizer[CountTally]):
         return Certificate(self.epsilon, (self._bit_kept / (1 - self._bit_kept)) ** 2)
 
     def certificate_of(self, reports: int | None = None) -> Certificate:
-        """Return the exact worst ratio of several reports of one permanent round, in any order.
+        """Return the exact worst-case likelihood ratio of several reports of one permanent round.
 
         Parameters
         ----------
         reports : int, optional
-            In 1..256. Default: any number, which is the permanent round itself.
+            Number of reports, in 1..256, in any order. Default: any number, which is the permanent
+            round itself.
 
         Returns
         -------
@@ -217,10 +224,10 @@ class Rappor(Randomizer[CountTally]):
 
         Notes
         -----
-        Given the permanent bit, the reports of a bit are independent; their likelihood depends on
-        how many are ones and its ratio grows with that. So the worst case is n ones of the one
-        value's bit and n zeros of the other's, and both have the ratio ``(K Q^n + L R^n) / (L Q^n +
-        K R^n)`` with L and R the rest to 2^64 of K and Q.
+        Given the permanent bit, the reports of a bit are independent. Their likelihood depends on
+        how many are ones, and its ratio grows with that number. So the worst case is n ones of the
+        first value's bit and n zeros of the second value's bit. Both have the ratio
+        ``(K Q^n + L R^n) / (L Q^n + K R^n)`` with ``L = 2^64 - K`` and ``R = 2^64 - Q``.
         """
         keep, again = self._keep_and_repeat
         lost, changed = WORD - keep, WORD - again
@@ -234,8 +241,9 @@ class Rappor(Randomizer[CountTally]):
     def epsilon_of(self, reports: int | None = None) -> Fraction:
         """Return an epsilon that so many reports are proved to keep.
 
-        The least in whole millionths; where the promise itself lies between two of them, and is
-        proved, that. So it never exceeds the lifetime, nor falls with the number of reports.
+        It is the least one in whole millionths. Where the stated privacy parameter lies between two
+        of them and is proved, it is that parameter. So it never exceeds the lifetime, nor falls
+        with the number of reports.
 
         Parameters
         ----------
@@ -254,20 +262,20 @@ class Rappor(Randomizer[CountTally]):
         return min(least, certificate.epsilon) if certificate.holds else least
 
     def charge(self, reports: int = 1, *, after: int = 0) -> Guarantee | None:
-        """Return what a ledger is to be charged for further reports of one permanent round.
+        """Return the privacy cost to charge for further reports of one permanent round.
 
         Parameters
         ----------
         reports : int
-            How many more, at least 1.
+            Number of further reports, at least 1. Default: 1.
         after : int
-            How many the device has already sent and been charged for.
+            Number of reports that the device has already sent and been charged for. Default: 0.
 
         Returns
         -------
         Guarantee or None
-            What the promise of all of them exceeds that of the earlier ones by. None when it is
-            nothing any more. The charges of a device sum to at most its lifetime.
+            Amount by which the guarantee of all reports exceeds that of the earlier ones. None when
+            nothing is left to charge. The charges of a device sum to at most its lifetime.
         """
         if reports < 1 or after < 0:
             raise ArgumentError(
@@ -283,7 +291,7 @@ class Rappor(Randomizer[CountTally]):
 
     @cached_property
     def channel(self) -> Channel:
-        """One block of bits: the law of one instantaneous round."""
+        """Distribution of a report for each value: one block of independent bits, for one round."""
         kept = float(self._bit_kept)
         operator = CompoundSymmetric(self.domain.size, diagonal=kept, off_diagonal=1 - kept)
         block = Block(operator, ProductOfBits())
@@ -296,21 +304,21 @@ class Rappor(Randomizer[CountTally]):
 
         Parameters
         ----------
-        value : Any
-            Of the domain.
+        value : object
+            Value of the domain.
         rng : RandomSource, optional
-            Default: :func:`lapwing.privacy.sampling.randomness.secure`.
+            Source of random numbers. Default: the secure source of the operating system.
 
         Returns
         -------
         bytes
-            A bit for each symbol. Store it on the device and keep it when the value changes. It
+            One bit for each category. Store it on the device and keep it when the value changes. It
             protects the value with the lifetime, so it must not leave the device.
 
         Raises
         ------
         DomainError
-            When the domain refuses the value.
+            When the value is not in the domain.
         """
         rows = np.empty((1, self.report_width), dtype=np.uint8)
         self._draw_permanent(self.domain.index([value]), rows, source_of(rng))
@@ -339,11 +347,12 @@ class Rappor(Randomizer[CountTally]):
         Parameters
         ----------
         permanent_round : bytes
-            Of :meth:`permanent_round`. Two surveys must never share one.
+            Result of :meth:`permanent_round`. Two surveys must never share one.
         survey : str, optional
-            Fingerprint of the survey that asks, :attr:`lapwing.Survey.fingerprint`.
+            Fingerprint of the survey that asks, :attr:`lapwing.Survey.fingerprint`. Default: none.
         rng : RandomSource, optional
-            Of the instantaneous round. Default: :func:`lapwing.privacy.sampling.randomness.secure`.
+            Source of random numbers of the instantaneous round. Default: the secure source of the
+            operating system.
 
         Returns
         -------
@@ -353,7 +362,7 @@ class Rappor(Randomizer[CountTally]):
         Raises
         ------
         ArgumentError
-            When it is no permanent round of this randomizer.
+            When the bytes are not a permanent round of this randomizer.
         """
         whole = isinstance(permanent_round, bytes) and len(permanent_round) == self.report_width
         if not whole or permanent_round[-1] > self._layout.last:
@@ -377,10 +386,11 @@ class Rappor(Randomizer[CountTally]):
         )
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the first report that these random 64-bit words make of one symbol.
+        """Return the first report that these random 64-bit words make of one category.
 
-        A word for each symbol in order decides whether the permanent round keeps its bit (below
-        the first threshold), then a word for each whether the instantaneous round keeps that.
+        One word for each category, in order, decides whether the permanent round keeps its bit. It
+        does when the word is below the first threshold. Then one word for each decides whether the
+        instantaneous round keeps that bit.
 
         Parameters
         ----------
@@ -398,17 +408,18 @@ class Rappor(Randomizer[CountTally]):
         return self._instantaneous(self._permanent(value, words), words)
 
     def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
-        """Return the first report of as many new people, who keep nothing.
+        """Return the first report of as many new people, who store nothing.
 
-        For simulation, and for surveys that ask once. A device that will be asked again keeps a
-        :meth:`permanent_round`.
+        It is for simulation, and for surveys that ask once. A device that will be asked again keeps
+        a :meth:`permanent_round`.
 
         Parameters
         ----------
         values : array_like [n]
             Values of the domain.
         rng : RandomSource, optional
-            Default: the secure source. A seeded source is for tests only.
+            Source of random numbers. A seeded source is for tests only. Default: the secure source
+            of the operating system.
 
         Returns
         -------
