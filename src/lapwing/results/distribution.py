@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, replace
 from math import isnan
 from typing import Any, ClassVar, Literal, Self
@@ -10,8 +9,8 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.documents import Stored, html_of, lines_of, require, require_format, require_spelling
-from lapwing.errors import ArgumentError, DomainError, FormatError, LimitedWarning
+from lapwing.documents import Stored, require, require_format, require_spelling
+from lapwing.errors import ArgumentError, DomainError, FormatError
 from lapwing.linear.arrays import Values, Vector, as_numbers
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
@@ -25,25 +24,21 @@ from lapwing.protocol.domains.domain_answers import (
     to_values,
 )
 from lapwing.protocol.domains.ranges import Closed, to_spans
-from lapwing.protocol.domains.units import to_text
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of
 from lapwing.results.answers import result_answer, table_columns
 from lapwing.results.atoms import Atom, atoms_at, found_bins
 from lapwing.results.band import Among, Kind, Target, table_kind
 from lapwing.results.circle import circle_from
-from lapwing.results.counted import counted_word
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference, People, people_of
 from lapwing.results.distribution_intervals import DistributionIntervals
 from lapwing.results.intervals import (
     answering,
-    functional,
 )
 from lapwing.results.picture import Picture, pictures_of
 from lapwing.results.plotting import show
-from lapwing.results.readable import Columns, equal_results, frame_of, hash_of_result
-from lapwing.results.rounding import estimate_text
+from lapwing.results.readable import Columns, TabularResult, equal_results, hash_of_result
 from lapwing.results.signed_estimate import (
     DOCUMENT_KEYS,
     VERSION,
@@ -62,15 +57,15 @@ from lapwing.results.uncertainty import Uncertainty
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distribution(DistributionIntervals, Stored):
+class Distribution(DistributionIntervals, TabularResult, Stored):
     """Probability distribution over the bins or categories of a domain.
 
     Its masses are not negative and sum to one.
 
-    On an interval the CDF is linear within bins and steps at atoms; on whole numbers it steps;
-    categories have shares only. With a declared missing symbol, all of `cdf`, `quantile`, `mean`
-    and `variance` are among those whose value is present, and ``share(None)`` is the rest;
-    `mass`, and :meth:`share` unless it is told otherwise, are of all people.
+    On an interval the CDF is linear within bins and steps at atoms. On whole numbers it steps.
+    Categories have shares only. If the domain has a missing category, `cdf`, `quantile`, `mean` and
+    `variance` are among those whose value is present, and ``share(None)`` is the rest. The field
+    `mass` is of all people. So is :meth:`share`, unless you pass ``among="present"``.
 
     Parameters
     ----------
@@ -79,21 +74,32 @@ class Distribution(DistributionIntervals, Stored):
     mass : numpy.ndarray
         Shares of the bins or categories, float64 [domain.size].
     reports : int
-        People behind it; 0 for a distribution that was not estimated.
+        Number of people behind it. Default: 0, for a distribution that was not estimated.
     guarantee : Guarantee, optional
         The privacy guarantee under which the reports were collected.
     uncertainty : Uncertainty, optional
-        Its error law, computed when it was decoded. Without one there is no band.
+        Error distribution, computed when it was decoded. Without one there are no intervals.
     provenance : dict
         How it was made: decoder, iterations, whether it converged. JSON values only.
     signed : SignedEstimate, optional
         The estimate before it became a distribution, which may be negative. A decoder keeps it
         on request: ``LeastSquares(signed=True)``.
 
+    See Also
+    --------
+    lapwing.results.Cumulative : The CDF in plain numbers, with all moments.
+
+    Notes
+    -----
+    **Accuracy.** Every answer has an interval: `probability_interval`, `quantile_interval` and so
+    on. Inside a bin the values are taken to be spread evenly, and intervals allow for any places.
+
+    **Cost.** The CDF is summed once, O(bins). An answer is then a search in it, O(log bins).
+
     Examples
     --------
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> thirds = Distribution(Interval(0, 3, bins=3), np.array([0.5, 0.25, 0.25]))
+    >>> import lapwing as lw
+    >>> thirds = lw.Distribution(lw.Interval(0, 3, bins=3), np.array([0.5, 0.25, 0.25]))
     >>> float(thirds.cdf(1)), float(thirds.quantile(0.75)), thirds.probability(0, 2), thirds.mean()
     (0.5, 2.0, 0.75, 1.25)
     """
@@ -116,7 +122,7 @@ class Distribution(DistributionIntervals, Stored):
         mass = one_for_each_symbol(self.mass, self.domain)
         if not np.isfinite(mass).all() or mass.min() < 0 or abs(float(mass.sum()) - 1) > 1e-6:
             raise ArgumentError(
-                "masses must be finite, not negative and sum to 1; project a signed estimate first"
+                "masses must be finite, not negative and sum to 1. Project a signed estimate first"
             )
         # A sum that is one but for rounding is left alone, so that storing changes no bit.
         if abs(float(mass.sum()) - 1) > 1e-12:
@@ -138,15 +144,62 @@ class Distribution(DistributionIntervals, Stored):
 
     @classmethod
     def of_values(cls, values: Values, domain: Domain) -> Distribution:
-        """Return the empirical distribution of raw values in the bins of a domain."""
+        """Return the empirical distribution of raw values in the bins of a domain.
+
+        Parameters
+        ----------
+        values : array_like
+            Values of the people, one for each, in the unit of the domain.
+        domain : Domain
+            Domain of the values.
+
+        Returns
+        -------
+        Distribution
+            Exact distribution, without a privacy guarantee and without intervals.
+
+        Raises
+        ------
+        DomainError
+            When a value is not in the domain, and the domain does not count such values.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> dice = lw.Distribution.of_values([1, 2, 2, 6], lw.Integers(1, 6))
+        >>> dice.mass.tolist()
+        [0.25, 0.5, 0.0, 0.0, 0.0, 0.25]
+        """
         require_domain(domain)
         return cls.of_counts(np.bincount(domain.index(values), minlength=domain.size), domain)
 
     @classmethod
     def of_counts(cls, counts: ArrayLike, domain: Domain) -> Distribution:
-        """Return the empirical distribution with these counts of the symbols.
+        """Return the empirical distribution with these counts of the bins or categories.
 
-        Without counts of the symbols below and above the range, nobody is there.
+        Parameters
+        ----------
+        counts : array_like
+            Number of people of each bin or category, [domain.size]. They must not be negative. You
+            may leave out the counts below and above the range: they are then zero.
+        domain : Domain
+            Domain of the values.
+
+        Returns
+        -------
+        Distribution
+            Exact distribution, without a privacy guarantee and without intervals.
+
+        Raises
+        ------
+        ArgumentError
+            When the counts are no list of this length with a positive sum, or one is negative.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> lw.Distribution.of_counts([3, 1], lw.Categories(["no", "yes"])).share("yes")
+        0.25
         """
         require_domain(domain)
         numbers = as_numbers(counts, name="counts")
@@ -157,24 +210,37 @@ class Distribution(DistributionIntervals, Stored):
 
     @cached_property
     def cumulative(self) -> Cumulative:
-        """The CDF among those whose value is present; DomainError for categories."""
+        """CDF among those whose value is present, in plain numbers. DomainError for categories."""
         if self.mass[: self.domain.left.size].sum() <= 0:
             raise ArgumentError("all mass is on the missing symbol, so there is no CDF")
         curve = Cumulative.on(self.domain, self.mass)
         return replace(curve, warn=self._warn_when_limited) if curve.outside else curve
 
     def pdf(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Return the density, per unit of the values; infinite at an atom that holds mass."""
+        """Return the density, per unit of the values.
+
+        Parameters
+        ----------
+        points : array_like
+            Points in the unit of the values.
+
+        Returns
+        -------
+        numpy.ndarray
+            Densities, float64, in the shape of `points`. Infinite at an atom that holds mass.
+
+        Raises
+        ------
+        DomainError
+            When the domain has categories, or a point cannot be read in its unit.
+        """
         return self.cumulative.density(to_points(points, unit=self.domain.unit))
 
     def cdf(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return P(value <= x) for each point, among those whose value is present.
 
-        Points, and the ends of ranges, are dates or times where the domain's values are. A date is
-        a whole day, which counts: ``cdf("2026-06-30")`` holds those whose date is just that.
-
-        Where the domain counts values outside its range, a point above `high` is answered with the
-        share up to `high`, and a point below `low` with the share below `low`.
+        Points are dates or times where the values are. A date is a whole day, and this day counts:
+        ``cdf("2026-06-30")`` is the share of the dates up to the end of that day.
 
         Parameters
         ----------
@@ -185,18 +251,33 @@ class Distribution(DistributionIntervals, Stored):
         -------
         numpy.ndarray
             Probabilities in [0, 1], float64, in the shape of `points`.
+
+        Raises
+        ------
+        DomainError
+            When the domain has categories, or a point cannot be read in its unit.
+
+        Notes
+        -----
+        **Accuracy.** At an edge of a bin it is a sum of whole bins. Inside a bin it is
+        interpolated, as if the values were spread evenly there. If the domain counts values outside
+        its range, a point above `high` has the share up to `high`. A point below `low` has the
+        share below `low`.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> hours = lw.Distribution.of_counts([10, 40, 40, 10], lw.Interval(0, 24, bins=4))
+        >>> hours.cdf([6, 9, 12]).round(3).tolist()
+        [0.1, 0.3, 0.5]
         """
         return np.minimum(self.cumulative.up_to(to_places(points, self.domain)), 1.0)
 
     def quantile(self, probabilities: ArrayLike, *, start: Any = None) -> NDArray[Any]:
         """Return the smallest x with P(value <= x) >= p, for each p in [0, 1].
 
-        On a circle values are counted from `start` on, once round: ``start="12:00"`` for times
-        around midnight. Elsewhere there is no start.
-
-        Values are floats, datetime64 for dates and moments, texts ("09:30:00") for times of day:
-        see `lapwing.protocol.domains.domain_answers`. :attr:`cumulative` has plain numbers of all.
-        A quantile above the range is ``inf`` and one below it ``-inf``: nobody knows how far.
+        On a circle, values are counted from `start` on, once round: ``start="12:00"`` for times
+        around midnight.
 
         Parameters
         ----------
@@ -208,12 +289,29 @@ class Distribution(DistributionIntervals, Stored):
         Returns
         -------
         numpy.ndarray
-            Quantiles in the shape of `probabilities`.
+            Quantiles in the shape of `probabilities`: float64 for numbers, datetime64 for dates and
+            timestamps, strings such as "09:30:00" for times of day. A quantile above the range is
+            ``inf`` and one below it ``-inf``, if the domain counts values outside.
 
         Raises
         ------
         ArgumentError
-            When a probability is not in [0, 1]; on a circle without a start.
+            When a probability is not in [0, 1]. Also on a circle without a start, and on a line
+            with one.
+        DomainError
+            When the domain has categories.
+
+        Notes
+        -----
+        **Accuracy.** Inside a bin it is interpolated, as :meth:`cdf`. The method
+        :meth:`quantile_interval` has the interval.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> hours = lw.Distribution.of_counts([10, 40, 40, 10], lw.Interval(0, 24, bins=4))
+        >>> hours.quantile([0.1, 0.5, 0.9]).tolist()
+        [6.0, 12.0, 18.0]
         """
         places = self._quantile_places(probabilities, start)
         found: NDArray[Any] = to_values(places, self.domain)
@@ -234,33 +332,66 @@ class Distribution(DistributionIntervals, Stored):
         Parameters
         ----------
         low, high : float, or a date or time
-            With ``low <= high``; both may be infinite. On a circle a range may go round the end:
-            ``probability("22:00", "02:00")``.
+            Ends of the range, with ``low <= high``. Both may be infinite. On a circle a range may
+            go round the end: ``probability("22:00", "02:00")``.
         closed : {"left", "right", "both", "neither"}, optional
-            Which ends belong to the range. Default: the end that belongs to the bins, so that
-            edges of bins are exact: ``low < value <= high`` for numbers, ``low <= value < high``
-            for dates, times and circles.
+            Ends that belong to the range. Default: the end that belongs to the bins, so that a
+            range between edges is exact. It is ``low < value <= high`` for numbers and
+            ``low <= value < high`` for dates, times and circles.
 
         Returns
         -------
         float
             Probability in [0, 1].
+
+        Raises
+        ------
+        ArgumentError
+            When `low` is above `high` on a line, or `closed` is another word.
+        DomainError
+            When the domain has categories, or an end cannot be read in its unit.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> hours = lw.Distribution.of_counts([10, 40, 40, 10], lw.Interval(0, 24, bins=4))
+        >>> round(hours.probability(6, 12), 3)
+        0.4
         """
         return min(self.cumulative.between(to_spans(low, high, self.domain, closed)), 1.0)
 
     def mean(self) -> Any:
-        """Return the expected value, as :meth:`quantile` does; a float for numbers.
+        """Return the expected value.
 
-        It is the mean of values limited to the range of the domain: who is outside counts at the
-        nearest end. A LimitedWarning comes once where somebody is outside, beyond chance.
-
-        On a circle it is the direction of the mean resultant vector. It is None, "no clear middle",
-        where the mean resultant length may be zero: where its 95 % interval holds that.
+        On a circle it is the direction of the mean resultant vector.
 
         Returns
         -------
         object
-            Mean, or None where a circle has no clear middle.
+            Mean, a float for numbers and otherwise as :meth:`quantile`. None where a circle has no
+            clear middle: the 95 % interval of the mean resultant length contains zero.
+
+        Raises
+        ------
+        DomainError
+            When the domain has categories.
+
+        Warns
+        -----
+        LimitedWarning
+            Once, when a share of people outside the range is beyond chance.
+
+        Notes
+        -----
+        **Accuracy.** It is the mean of values limited to the range of the domain: a person outside
+        counts at the nearest end. The method :meth:`mean_interval` has the interval.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> hours = lw.Distribution.of_counts([10, 40, 40, 10], lw.Interval(0, 24, bins=4))
+        >>> round(hours.mean(), 3)
+        12.0
         """
         self._warn_when_limited()
         mean = self.cumulative.mean
@@ -269,72 +400,71 @@ class Distribution(DistributionIntervals, Stored):
         return mean if self.domain.unit == "number" else to_values(mean, self.domain)
 
     def variance(self) -> float:
-        """Return the variance, in the squared unit of the domain; its root is the deviation.
+        """Return the variance of values limited to the range of the domain.
 
-        ``cumulative.moment(k)`` is the mean of value ** k. Both are of values limited to the range
-        of the domain, as :meth:`mean`. ArgumentError on a circle, which has neither.
+        Returns
+        -------
+        float
+            Variance, in the squared unit of the domain. Its root is :meth:`std`.
+
+        Raises
+        ------
+        ArgumentError
+            On a circle, which has no variance.
+
+        See Also
+        --------
+        lapwing.results.Cumulative.moment : Mean of any power of the values.
         """
         self._warn_when_limited()
         return self.cumulative.variance
 
     def std(self) -> float:
-        """Return the standard deviation, in the unit of the domain: of times in seconds.
+        """Return the standard deviation of values limited to the range of the domain.
 
-        On a circle it is ``sqrt(-2 ln R)`` radians, with the mean resultant length R, which is
-        ``cumulative.resultant_length``. It is infinite where R is zero.
+        Returns
+        -------
+        float
+            Standard deviation, in the unit of the domain: of times in seconds. On a circle it is
+            ``sqrt(-2 ln R)`` radians, converted to this unit. R is the mean resultant length,
+            ``cumulative.resultant_length``. For R = 0 it is infinite.
         """
         self._warn_when_limited()
         return self.cumulative.std
 
-    def _warn_when_limited(self) -> None:
-        """Warn, once, where a mean is not that of all values: somebody is outside the range."""
-        if self._limited is None or "_warned" in self.__dict__:
-            return
-        self.__dict__["_warned"] = True
-        share, low, high = self._limited
-        outside = estimate_text(100 * share)
-        warnings.warn(
-            f"{outside} % of the {counted_word(self.guarantee)} are outside the range {low} to "
-            f"{high}, so means "
-            "and deviations are those of values limited to it; declare a wider range to include "
-            "theirs",
-            LimitedWarning,
-            stacklevel=3,
-        )
-
-    @cached_property
-    def _limited(self) -> tuple[float, str, str] | None:
-        """The share outside and the range, where the interval of that share lies above zero."""
-        outside = self.domain.outside_indices
-        if not outside:
-            return None
-        share = float(self.cumulative.mass[outside].sum())
-        law = answering(self._present_uncertainty, "empirical")
-        if law is None:
-            least = share
-        else:
-            weights = np.zeros(law.center.size)
-            weights[outside] = 1.0
-            reading = functional(law, weights)
-            least = reading.value - reading.reach(0.95)
-        ends = (self.domain.left[0], self.domain.right[-1])
-        low, high = (to_text(float(end), unit=self.domain.unit) for end in ends)
-        return (share, low, high) if min(least, share) > 0 else None
-
     def sample(self, size: int, *, rng: np.random.Generator | int) -> NDArray[Any]:
-        """Return synthetic values [size]: as those of :meth:`quantile`, or labels of categories.
+        """Return synthetic values, drawn from the distribution.
 
         Parameters
         ----------
         size : int
-            At least 0.
+            Number of values, at least 0.
         rng : numpy.random.Generator or int
-            A generator, or a seed. No privacy hangs on it: the distribution is published.
+            Generator, or a seed. It needs no secure randomness, because the distribution is
+            published.
+
+        Returns
+        -------
+        numpy.ndarray
+            Values [size], in the type of :meth:`quantile`, or labels. Missing values are NaN or
+            NaT, and None for categories and times of day.
+
+        Raises
+        ------
+        ArgumentError
+            When the size is no whole number of at least 0.
 
         Notes
         -----
-        Missing values are NaN or NaT, for categories and times of day None. People below or above
-        the range are drawn at its ends, because nobody knows how far beyond they are.
+        **Accuracy.** Values are spread evenly inside their bins. People below or above the range
+        are drawn at its ends, because their values are not known.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> hours = lw.Distribution.of_counts([10, 40, 40, 10], lw.Interval(0, 24, bins=4))
+        >>> hours.sample(3, rng=1).round(1).tolist()
+        [17.7, 19.9, 8.5]
         """
         check_whole("the size of a sample", size, low=0, high=2**40, error=ArgumentError)
         return drawn_values(self.domain, self.mass, size, generator_of(rng))
@@ -350,11 +480,12 @@ class Distribution(DistributionIntervals, Stored):
 
     @cached_property
     def atoms(self) -> tuple[Atom, ...]:
-        """Values that many people hold exactly, from left to right; empty for categories.
+        """Values that many people hold exactly, from left to right. It is empty for categories.
 
-        Those that the domain declares, and bins that stand out of those around them by more
-        than the reports' noise: in a column without atoms none is found with a probability of 99
-        %. Inside the bin of a found one the CDF stays linear, because no report says where.
+        They are the atoms that the domain declares, and the detected ones. A detected atom is a bin
+        that stands out of the bins around it by more than the noise. In a column without atoms none
+        is detected with a probability of 99 %. The CDF stays linear inside the bin of a detected
+        atom, because no report says where in the bin it is.
         """
         return atoms_at(self, 0.95)
 
@@ -367,17 +498,17 @@ class Distribution(DistributionIntervals, Stored):
         return 0.0 if self.domain.missing_index is None else float(self.mass[-1])
 
     def share(self, label: Any, *, among: Among = "all") -> float:
-        """Return the share of one category, or of the symbol that holds a value.
+        """Return the share of one category, or of the bin that holds a value.
 
         Parameters
         ----------
         label : object
-            A label of the domain, a value in it, or None for the missing symbol. What is none of
-            these is refused, also where a person's value of that kind is counted elsewhere. On a
-            circle every finite value is in the domain, because values wrap.
+            Label of the domain, a value in it, or None for the missing category. Any other value is
+            refused, even if the domain counts it elsewhere. On a circle every finite value is in
+            the domain, because values wrap.
         among : {"all", "present"}
-            Of all people, or of those whose value is present, as all answers of the CDF are. The
-            two differ only where the domain has a missing symbol.
+            Share of all people (default), or of those whose value is present, as all answers of the
+            CDF are. The two differ only where the domain has a missing category.
 
         Returns
         -------
@@ -386,9 +517,17 @@ class Distribution(DistributionIntervals, Stored):
 
         Raises
         ------
+        DomainError
+            When there is no such label, or the value is not in the domain.
         ArgumentError
             When the missing share is asked of a release by matching pursuit, polynomial projection
-            or adaptive quantiles: they count missing values at the upper end, so it is not known.
+            or adaptive quantiles. They count missing values at the upper end, so it is not known.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> lw.Distribution.of_counts([3, 1], lw.Categories(["no", "yes"])).share("yes")
+        0.25
         """
         symbol, present = share_symbol(self, label, among), 1.0
         if among == "present" and self.domain.missing_index is not None:
@@ -407,18 +546,34 @@ class Distribution(DistributionIntervals, Stored):
         Parameters
         ----------
         other : Distribution
+            Distribution to subtract.
         people : {"same", "different"}, optional
-            Whether somebody may stand in both (two periods), the cautious default, or nobody does
-            (two groups, the default for two segments of one release). It decides the guarantee of
-            both together.
+            "same" if a person may have contributed to both, as in two periods. "different" if
+            nobody did, as in two groups. It decides the guarantee of both together. Default:
+            "different" for two segments of one release or survey, otherwise the cautious "same".
         target : {"population", "empirical"}
-            Whether the intervals are about the people from whom both were drawn, or about these
-            very people.
+            Whether the intervals are about the people from whom both were drawn (default), or about
+            the people who reported.
+
+        Returns
+        -------
+        Difference
+            Difference, with its intervals.
 
         Raises
         ------
         MismatchError
-            When the domains differ.
+            When the domains differ. Also when both are from one survey with memoized reports and
+            the same people may be in both.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> day = lw.Interval(0, 24, bins=4)
+        >>> winter = lw.Distribution.of_counts([10, 40, 40, 10], day)
+        >>> summer = lw.Distribution.of_counts([10, 30, 40, 20], day)
+        >>> round(float(summer.difference(winter).quantile(0.5)), 3)
+        1.5
         """
         return Difference(self, other, people=people or people_of(self, other), target=target)
 
@@ -462,79 +617,107 @@ class Distribution(DistributionIntervals, Stored):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where the CDF alone, or the shares, are drawn; a new figure of pyplot without it.
+            Axes for the CDF alone, or for the shares. Default: a new figure of pyplot.
         level : float
-            Of the pointwise band of the CDF, and of the simultaneous one of the density.
+            Level of the pointwise band of the CDF and of the simultaneous band of the density, in
+            (0, 1). Default: 0.95.
         truth : Distribution or array_like, optional
-            Drawn beside it, where it is known, in the same steps: a distribution, or the values
-            themselves (a list, an array or a pandas Series), one for each person.
+            Known distribution, or the values themselves, one for each person. It is drawn in the
+            same steps.
         detail : {"resolved", "all"}
-            Density in steps that so many reports can distinguish, or every bin. How many depends on
-            channel, people and domain alone (:mod:`lapwing.decoders.resolution`).
+            "resolved" (default): density in the steps that so many reports can distinguish. Their
+            number depends on the channel, the number of people and the domain alone. "all": every
+            bin.
         xlim : (low, high), optional
-            Ends of the axis of the values, in their unit; None for an end of the domain. Default:
-            the whole domain. An end is moved to the 0.5 % or 99.5 % quantile where that halves the
-            axis or more. The picture then says which share it does not show.
-        title, label : str, optional
-            Of the picture, and of the values: what they are, and their unit.
+            Ends of the axis of the values, in their unit. None is an end of the domain. Default:
+            the whole domain, with one exception. An end is moved to the 0.5 % or 99.5 % quantile
+            where that halves the axis or more. The picture says which share it leaves out.
+        title : str, optional
+            Title of the picture.
+        label : str, optional
+            Name of the values, and their unit.
 
         Returns
         -------
         matplotlib.axes.Axes
-            Those of the CDF, or of the shares.
+            Axes of the CDF, or of the shares.
+
+        Raises
+        ------
+        MissingExtraError
+            When matplotlib is not installed.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> hours = lw.Distribution.of_counts([10, 40, 40, 10], lw.Interval(0, 24, bins=4))
+        >>> axes = hours.plot(title="Half of the visits are before noon", label="hour of the day")
+        >>> axes.get_xlabel()
+        'hour of the day'
         """
         pictures = self._pictures(level=level, truth=truth, detail=detail, xlim=xlim)
         return show(*pictures, ax=ax, title=title, label=label)
 
     def median(self, *, start: Any = None) -> NDArray[np.float64]:
-        """Return the quantile of 1/2; `quantile_interval(0.5)` is its interval.
+        """Return the median: the quantile of 1/2.
 
-        On a circle it needs a `start`, as :meth:`quantile`.
+        Parameters
+        ----------
+        start : object, optional
+            Place on a circle from which values are counted. Required there only.
+
+        Returns
+        -------
+        numpy.ndarray
+            Median, in the type of :meth:`quantile`. Its interval is ``quantile_interval(0.5)``.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> hours = lw.Distribution.of_counts([10, 40, 40, 10], lw.Interval(0, 24, bins=4))
+        >>> float(hours.median())
+        12.0
         """
         middle: NDArray[np.float64] = self.quantile(0.5, start=start)
         return middle
 
     def to_dict(self, *, level: float = 0.95, kind: Kind | None = None) -> Columns:
-        """Return a table as a dict of columns, one row for each symbol of the domain.
+        """Return a table as a dict of columns, one row for each bin or category.
 
         Parameters
         ----------
         level : float
-            Of the intervals, in (0, 1).
+            Level of the intervals, in (0, 1). Default: 0.95.
         kind : {"pointwise", "simultaneous"}, optional
             Whether the level holds for each row alone, or for all rows at once. Default:
-            simultaneous for labels, so that intervals hold after sorting by size; pointwise for
-            the CDF of numbers.
+            "simultaneous" for labels, so that intervals hold after sorting by size, and "pointwise"
+            for the CDF of numbers.
 
         Returns
         -------
         dict of str to list
-            For numbers `left`, `right` (texts of dates and times), `share`, and the CDF at the
-            right end (P(date < right) of dates) with its interval: `cdf`, `low`, `high`, which
-            never fall (:meth:`Band.monotone`) and hold it. A row that counts what lies outside
-            the range ends at ``-inf`` or ``inf``. For labels `label` and `share` with
-            its interval: `low`, `high`. The column `interval` says of which kind these are. None
-            where there is none, as for the missing symbol.
-            `share` is of all people, a CDF of those whose value is present; where the domain has
-            a missing symbol, `share_of_present` is the share among those. :meth:`to_document`
-            returns everything, for a file.
+            Columns, see Notes. A cell is None where there is no number.
+
+        Notes
+        -----
+        Labels have `label` and `share` with its interval `low` and `high`. Numbers have `left`,
+        `right` and `share`, and the CDF at the right end with its interval: `cdf`, `low` and
+        `high`. For dates this is P(date < right), and the ends are strings. The interval curves
+        never fall (:meth:`Band.monotone`), and they contain the CDF.
+
+        A row that counts values outside the range ends at ``-inf`` or ``inf``. The column
+        `interval` has the kind. The column `share` is of all people, and `cdf` of those whose value
+        is present. If the domain has a missing category, `share_of_present` is the share among
+        those present. :meth:`to_document` returns everything, for a file.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> table = lw.Distribution.of_counts([3, 1], lw.Categories(["no", "yes"])).to_dict()
+        >>> table["label"], table["share"]
+        (['no', 'yes'], [0.75, 0.25])
         """
         return table_columns(self, level, kind or table_kind(ordered=self.domain.ordered))
-
-    def to_pandas(self, *, level: float = 0.95, kind: Kind | None = None) -> Any:
-        """Return :meth:`to_dict` as a pandas DataFrame; MissingExtraError without pandas."""
-        return frame_of(self.to_dict(level=level, kind=kind))
-
-    def summary(self, *, level: float = 0.95) -> str:
-        """Return a few lines for people: the privacy guarantee, and the first answers.
-
-        Of more than 20 labels the largest are listed. Intervals of labels are simultaneous.
-        """
-        return lines_of(self._facts(level))
-
-    def _repr_html_(self) -> str:
-        """Return the summary as a notebook shows it."""
-        return html_of(self._facts(0.95))
 
     def _facts(self, level: float) -> dict[str, str]:
         request = AnswerRequest(
@@ -543,7 +726,14 @@ class Distribution(DistributionIntervals, Stored):
         return summary_of(result_answer(self, request))
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form; the key "signed" is absent without a signed estimate."""
+        """Return the JSON form.
+
+        Returns
+        -------
+        dict
+            JSON object that :meth:`from_document` reads. The key "signed" is absent without a
+            signed estimate.
+        """
         signed = {} if self.signed is None else {"signed": self.signed.to_document()}
         return estimate_document(self) | signed
 
@@ -551,10 +741,20 @@ class Distribution(DistributionIntervals, Stored):
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the distribution that :meth:`to_document` wrote.
 
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
+
+        Returns
+        -------
+        Distribution
+            Distribution that equals the one that was written.
+
         Raises
         ------
         FormatError
-            When it is not a distribution, of an unknown version or damaged.
+            When it is no distribution, is damaged or has an unknown version.
         """
         require_format(document, name="lapwing-distribution", version=VERSION)
         require(document, DOCUMENT_KEYS, name="a distribution", optional={"signed"})

@@ -6,24 +6,29 @@ always contains the estimate.
 
 from __future__ import annotations
 
+import warnings
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, LimitedWarning
 from lapwing.linear.memoized import cached_property
+from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_days, to_interval
 from lapwing.protocol.domains.ranges import Closed, to_spans
+from lapwing.protocol.domains.units import to_text
 from lapwing.results.band import Among, Band, Kind, Target, table_kind
 from lapwing.results.circle import Circle, circle_from, refuse_on_circle
+from lapwing.results.counted import counted_word
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.directions import MeanDirection, mean_direction, quantile_arc
 from lapwing.results.intervals import (
     Ends,
     answering,
+    functional,
     mean_ends,
     probability_ends,
     quantile_ends,
@@ -31,6 +36,7 @@ from lapwing.results.intervals import (
     share_ends,
     variance_interval,
 )
+from lapwing.results.rounding import estimate_text
 from lapwing.results.signed_estimate import band_on, present_uncertainty
 from lapwing.results.symbols import share_symbol
 from lapwing.results.uncertainty import Uncertainty
@@ -42,6 +48,7 @@ class DistributionIntervals:
     if TYPE_CHECKING:  # fields, properties and methods of a Distribution
         domain: Domain
         mass: NDArray[np.float64]
+        guarantee: Guarantee | None
         uncertainty: Uncertainty | None
 
         @property
@@ -437,6 +444,41 @@ class DistributionIntervals:
             return None
         interval = ends.interval(level, least=0.0, most=1.0)
         return reaching(interval, self.share(label, among=among))
+
+    def _warn_when_limited(self) -> None:
+        """Warn, once, where a mean is not that of all values: somebody is outside the range."""
+        if self._limited is None or "_warned" in self.__dict__:
+            return
+        self.__dict__["_warned"] = True
+        share, low, high = self._limited
+        outside = estimate_text(100 * share)
+        warnings.warn(
+            f"{outside} % of the {counted_word(self.guarantee)} are outside the range {low} to "
+            f"{high}, so means "
+            "and deviations are those of values limited to it; declare a wider range to include "
+            "theirs",
+            LimitedWarning,
+            stacklevel=3,
+        )
+
+    @cached_property
+    def _limited(self) -> tuple[float, str, str] | None:
+        """The share outside and the range, where the interval of that share lies above zero."""
+        outside = self.domain.outside_indices
+        if not outside:
+            return None
+        share = float(self.cumulative.mass[outside].sum())
+        law = answering(self._present_uncertainty, "empirical")
+        if law is None:
+            least = share
+        else:
+            weights = np.zeros(law.center.size)
+            weights[outside] = 1.0
+            reading = functional(law, weights)
+            least = reading.value - reading.reach(0.95)
+        ends = (self.domain.left[0], self.domain.right[-1])
+        low, high = (to_text(float(end), unit=self.domain.unit) for end in ends)
+        return (share, low, high) if min(least, share) > 0 else None
 
     def _share_ends(self, label: Any, target: Target, among: Among) -> Ends | None:
         """Return the ends of a share; None without an error law.

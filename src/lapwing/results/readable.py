@@ -1,4 +1,4 @@
-"""What results share: tables as data frames and CSV, and equality."""
+"""Parts that results share: tables as data frames and CSV, summaries, and equality."""
 
 from __future__ import annotations
 
@@ -11,19 +11,102 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from lapwing.documents import html_of, lines_of
 from lapwing.errors import MissingExtraError
+from lapwing.results.band import Kind
 
 Columns = dict[str, list[Any]]
 """Names to columns of one length, of plain Python values."""
 
 
 def frame_of(columns: Columns) -> Any:
-    """Return a table as a pandas DataFrame; MissingExtraError without pandas."""
+    """Return a table as a pandas DataFrame. MissingExtraError without pandas."""
     try:
         import pandas
     except ImportError:
         raise MissingExtraError("pandas", extra="pandas") from None
     return pandas.DataFrame(columns)
+
+
+class TabularResult:
+    """Result with a table and a summary: a :class:`Distribution` or a :class:`Difference`."""
+
+    def to_dict(self, *, level: float = 0.95, kind: Kind | None = None) -> Columns:
+        """Return a table as a dict of columns, one row for each bin or category.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals, in (0, 1). Default: 0.95.
+        kind : {"pointwise", "simultaneous"}, optional
+            Whether the level holds for each row alone, or for all rows at once. Default:
+            "simultaneous" for labels and "pointwise" for numbers.
+
+        Returns
+        -------
+        dict of str to list
+            Columns.
+        """
+        raise NotImplementedError
+
+    def to_pandas(self, *, level: float = 0.95, kind: Kind | None = None) -> Any:
+        """Return the table of :meth:`to_dict` as a pandas DataFrame.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals, in (0, 1). Default: 0.95.
+        kind : {"pointwise", "simultaneous"}, optional
+            Whether the level holds for each row alone, or for all rows at once. Default:
+            "simultaneous" for labels and "pointwise" for numbers.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each bin or category.
+
+        Raises
+        ------
+        MissingExtraError
+            When pandas is not installed.
+        """
+        return frame_of(self.to_dict(level=level, kind=kind))
+
+    def summary(self, *, level: float = 0.95) -> str:
+        """Return a few lines for people: the privacy guarantee, and the first answers.
+
+        Of more than 20 labels the largest are listed. The intervals of labels are simultaneous.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals, in (0, 1). Default: 0.95.
+
+        Returns
+        -------
+        str
+            Lines, each with a name and a value.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> answers, rng = ["no"] * 400 + ["yes"] * 600, lw.seeded(1)  # for this example only
+        >>> labels = lw.Categories(["no", "yes"])
+        >>> published = lw.release(answers, labels, epsilon=1, neighbors="replace-one", rng=rng)
+        >>> for line in published.distribution.summary().splitlines()[3:5]:
+        ...     print(line)
+        share of yes        59.8 % (59.1 % to 60.5 %)
+        share of no         40.1 % (39.4 % to 40.8 %)
+        """
+        return lines_of(self._facts(level))
+
+    def _repr_html_(self) -> str:
+        """Return the summary as a notebook shows it."""
+        return html_of(self._facts(0.95))
+
+    def _facts(self, level: float) -> dict[str, str]:
+        """Return the lines of the summary, by their names."""
+        raise NotImplementedError
 
 
 def rows_of(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
@@ -59,14 +142,14 @@ def spreadsheet_cell(cell: Any) -> str:
 
 
 def write_rows(stream: TextIO, rows: Iterable[Iterable[Any]]) -> None:
-    """Write rows as CSV whose cells no spreadsheet runs; lines end in a line feed."""
+    """Write rows as CSV whose cells no spreadsheet runs. Lines end in a line feed."""
     for row in rows:
         # Readers skip an empty line.
         stream.write((",".join(map(spreadsheet_cell, row)) or '""') + "\n")
 
 
 def csv_of(rows: Sequence[dict[str, Any]]) -> str:
-    """Return rows as CSV; their keys are the names of the columns, None is an empty field.
+    """Return rows as CSV. Their keys are the names of the columns, and None is an empty field.
 
     Its fields are those of :func:`spreadsheet_cell`.
     """
@@ -86,7 +169,7 @@ def interval_columns(band: Any, rows: int) -> Columns:
     band : Band or DifferenceBand or None
         None: there are no intervals.
     rows : int
-        Of the table; the last are without an interval where the band has fewer.
+        Rows of the table. The last are without an interval where the band has fewer.
     """
     known = 0 if band is None else band.low.size
     rest = [None] * (rows - known)
