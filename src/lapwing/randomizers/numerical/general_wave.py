@@ -1,4 +1,4 @@
-"""Waves of any shape: report a point near the value with a probability that falls as it likes."""
+"""Waves of any shape: a report is likely a point near the value."""
 
 from __future__ import annotations
 
@@ -46,61 +46,77 @@ _PEOPLE_AT_ONCE = 2**22
 
 @dataclass(frozen=True)
 class GeneralWave(Randomizer[CountTally]):
-    """Put the value on a grid, then report a point of a longer grid by a public table.
+    """General wave mechanism, for example a trapezoid or a triangle (Li et al., 2020).
 
-    The table holds an integer for every offset from the value, from the left to the right end of
-    a window: the report lies at offset o with probability ``table[o] / 2^64``, and with the rest
-    uniformly outside the window. The output grid is longer by half a window at both ends. On a
-    circular interval the window wraps and there are no ends.
+    The value is put on a grid. A report is a point of a longer grid, drawn by a public table. The
+    table holds an integer for every offset in a window about the value. The report lies at offset o
+    with probability ``table[o] / 2^64``, and otherwise uniformly outside the window. The output
+    grid is longer by half a window at both ends. On a circular interval the window wraps and there
+    are no ends.
 
     Parameters
     ----------
     domain : Interval or Integers
-        At least 2 symbols.
+        Domain of the values, with at least 2 bins.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     shape : "trapezoid" or sequence of float
-        A trapezoid; or the heights of the wave at every offset of the window, an odd number of
-        them in [0, 1], the largest 1. Height 0 is as likely as a point outside, height 1 is
-        ``e^epsilon`` times as likely.
+        Shape of the wave. A sequence holds the heights at every offset of the window: an odd number
+        of them in [0, 1], the largest 1. Height 0 is as likely as a point outside, and height 1 is
+        ``e^epsilon`` times as likely. Default: "trapezoid".
     ratio : float, optional
-        Top side of the trapezoid over its bottom side, in [0, 1]: 0 is a triangle, 1 the square
-        wave. Must be given for a trapezoid, and for nothing else.
+        Top side of the trapezoid divided by its bottom side, in [0, 1]. 0 is a triangle, and 1 is
+        the square wave. Give it for a trapezoid, and for nothing else.
     width : float, optional
-        Half of the bottom side as a part of the domain's length, in [0, 1]. Default: the square
-        wave's mutual-information rule. For a trapezoid only.
+        Half of the trapezoid's bottom side as a part of the domain's length, in [0, 1]. Default:
+        the width of the square wave. For a trapezoid only.
+
+    See Also
+    --------
+    lapwing.SquareWave : The shape that separates values best.
 
     Notes
     -----
-    **Privacy.** Every probability is an integer over 2^64 (over the number of outside points), so
-    the worst ratio is a fraction. The table is computed from a rational lower bound of
-    ``e^epsilon`` and rounded down; then its largest entries are lowered until none exceeds that
-    bound times the smallest entry or the probability of an outside point. Checked by
-    :meth:`certificate`, by the tests on the table of all ratios, and with an entry one above its
-    limit, which must fail.
+    **Privacy.** Every probability is an integer over 2^64, so the worst-case likelihood ratio is a
+    fraction. The table is computed from a rational lower bound of ``e^epsilon`` and rounded down.
+    Then its largest entries are lowered until none exceeds a limit. The limit is that bound times
+    the smallest entry, or times the probability of an outside point. :meth:`certificate` states the
+    ratio. The tests check it on the table of all ratios, and an entry one above its limit fails
+    them.
 
-    **Accuracy.** Two values at distance D give reports at Wasserstein distance :attr:`separation`
-    times D. It is ``1 - (2 b + 1) q`` in the limit of a fine grid, with ``q = 1 / (1 + 2 b +
-    (e^epsilon - 1) b (1 + ratio))``, so it grows with the ratio: the square wave is the best, and
-    the only reason to use another is to compare with it.
+    **Accuracy.** The reports of two values at distance D have Wasserstein distance
+    :attr:`separation` times D. On a fine grid it is ``1 - (2 b + 1) q`` with
+    ``q = 1 / (1 + 2 b + (e^epsilon - 1) b (1 + ratio))``. It grows with the ratio, so the square
+    wave is the best shape. Use another one only to compare with it.
 
-    **Cost.** ceil(log2(outputs) / 8) bytes per report; one search in the table to randomize one;
-    O(outputs log outputs) per product with the channel; simulation in O(points * window) or
-    O(people), whichever is less.
+    **Cost.** A report takes ``ceil(log2(outputs) / 8)`` bytes. Randomizing one takes a search in
+    the table. A product with the channel takes O(outputs log outputs). Simulation takes O(points *
+    window) or O(people), whichever is less.
 
-    With h = ``floor(b points)`` the window has 2 h + 1 points and the trapezoid's bottom side
-    spans their cells; its height is taken at their centers, so the peak of a triangle is 1. With
-    ratio 1 this is :class:`lapwing.randomizers.numerical.square_wave.SquareWave` of the same width,
-    on a circle too.
+    With ``h = floor(b points)`` the window has ``2 h + 1`` points, and the trapezoid's bottom side
+    spans their cells. Its height is taken at their centers, so the peak of a triangle is 1. With
+    ratio 1 this is :class:`lapwing.SquareWave` of the same width, also on a circle.
 
-    Source: Li et al. 2020, definition 5.1, theorem 5.2, section 6.4. Differs: lemma 5.5 prints the
-    total as ``1 + 2 b e^epsilon q``; it is ``q + 2 b e^epsilon q``, as definition 5.1 has it.
+    The method is that of [1]_, definition 5.1, theorem 5.2 and section 6.4. Lemma 5.5 there prints
+    the total as ``1 + 2 b e^epsilon q``. It is ``q + 2 b e^epsilon q``, as definition 5.1 has it.
+
+    References
+    ----------
+    .. [1] Z. Li, T. Wang, M. Lopuhaä-Zwakenberg, N. Li, B. Škorić, "Estimating numerical
+       distributions under local differential privacy", SIGMOD, 2020. doi:10.1145/3318464.3389700
 
     Examples
     --------
-    >>> triangle = GeneralWave(Interval(0, 1, bins=10), 1, ratio=0)
+    >>> import lapwing as lw
+    >>> domain = lw.Interval(0, 100, bins=50, outside="clip")
+    >>> triangle = lw.randomizers.GeneralWave(domain, epsilon=2, ratio=0)
     >>> triangle.report_width, triangle.certificate().holds
     (1, True)
+    >>> ages = list(range(20, 60)) * 500  # half of them below 40
+    >>> reports = triangle.randomize(ages, rng=lw.seeded(1))
+    >>> result = lw.SpectralPrior().decode(triangle.channel, triangle.tally(reports))
+    >>> round(float(result.cdf(40)), 1)
+    0.5
     """
 
     domain: Interval | Integers
@@ -277,16 +293,16 @@ class GeneralWave(Randomizer[CountTally]):
 
     @property
     def separation(self) -> float:
-        """Wasserstein distance of the reports of two values, per distance of the values.
+        """Wasserstein distance of the reports of two values, per unit distance of the values.
 
-        What the wave holds above its floor: all of it moves with the value. On a circle this is
-        its mass only, because mass may move either way round.
+        It is the mass of the wave above its floor, which moves with the value. On a circle it is
+        that mass only, because mass may move either way round.
         """
         return float(1 - Fraction(self._outputs * (WORD - sum(self._table)), WORD * self._far))
 
     @cached_property
     def channel(self) -> Channel:
-        """One multinomial block."""
+        """Distribution of a report for each value: one multinomial block."""
         inside, outside = self._probabilities
         operator: LinearOperator
         if self.domain.circular:
@@ -335,16 +351,16 @@ class GeneralWave(Randomizer[CountTally]):
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one input.
 
-        The first limit above the first word gives the offset in the window; a word that is below
-        none means outside, and :func:`lapwing.privacy.sampling.randomness.scalar_below` draws from
-        the next which point.
+        The first limit above the first word gives the offset in the window. A word above all limits
+        means a point outside. Then :func:`lapwing.privacy.sampling.randomness.scalar_below` draws
+        the point from the next word.
 
         Parameters
         ----------
         value : int
-            Input, in 0..points-1.
+            Number of the grid point, in 0..points-1.
         words : iterator of int
-            Each in 0..2^64-1.
+            Uniform random words, each in 0..2^64-1.
 
         Returns
         -------

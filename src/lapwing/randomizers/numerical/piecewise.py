@@ -1,7 +1,7 @@
-"""The piecewise mechanism: a report near the value, or anywhere; for the mean of an attribute.
+"""The piecewise mechanism: a report near the value, or anywhere, for the mean of an attribute.
 
-A square wave or a mixture estimates the mean about as well together with the whole distribution;
-this is here to be compared with. For the variance see
+A square wave or a mixture estimates the mean about as well, together with the whole distribution.
+Use this one to compare with it. For the variance see
 :mod:`lapwing.randomizers.numerical.two_rounds`.
 """
 
@@ -35,37 +35,56 @@ from lapwing.randomizers.window_counts import spread_in_windows
 
 @dataclass(frozen=True)
 class Piecewise(TwoLevel):
-    """Report a point of a longer grid: one near an image of the value, or any other.
+    """Piecewise mechanism for the mean of a number (Wang et al., 2019).
 
-    The near set of symbol x is ``x .. x + near - 1`` of ``points + near - 1`` outputs: a square
-    wave, but narrower (about ``e^(-epsilon/2)`` of the domain), because what is asked of it is
-    that the plain mean of the reports, shifted and stretched, has little variance.
+    A report is a point of a longer grid. It lies with higher probability in a window at the value:
+    the outputs ``x .. x + near - 1`` of ``points + near - 1``. This is a square wave, but narrower
+    (about ``e^(-epsilon/2)`` of the domain). So the mean of the reports, shifted and scaled, has
+    little variance.
 
     Parameters
     ----------
     domain : Interval or Integers
-        Evenly spaced symbols, at least 2; an interval's stand for the middles of its bins.
+        Domain of the values, evenly spaced, with at least 2 bins. An interval's bins stand for
+        their middles.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
+
+    See Also
+    --------
+    lapwing.recommend : Recommends a randomizer that also estimates the distribution.
 
     Notes
     -----
-    **Accuracy.** Unbiased. On a fine grid and with values on [-1, 1] a report of v has variance
-    ``v^2 / (c - 1) + (c + 3) / (3 (c - 1)^2)`` with ``c = e^(epsilon/2)``: less than stochastic
-    rounding's for large epsilon, more for small.
+    **Privacy.** A report satisfies pure epsilon-local differential privacy. :meth:`certificate`
+    states the exact worst-case likelihood ratio.
 
-    **Cost.** ceil(log2(outputs) / 8) bytes per report; O(1) to randomize and tally one.
+    **Accuracy.** The mean is unbiased. On a fine grid, with values v in [-1, 1] and
+    ``c = e^(epsilon/2)``, one report has variance ``v^2 / (c - 1) + (c + 3) / (3 (c - 1)^2)``. This
+    is less than that of stochastic rounding for large epsilon, and more for small.
 
-    Source: Wang et al. 2019 (piecewise mechanism); Li et al. 2020, section 2.2. Differs: on a
-    grid, with the window rounded to whole points; unbiased for any window, because the rescaling
-    uses the true probabilities.
+    **Cost.** A report takes ``ceil(log2(outputs) / 8)`` bytes. Randomizing or tallying one takes
+    O(1) time.
+
+    The method is that of [1]_, as section 2.2 of [2]_ describes it. It differs in that it works on
+    a grid, with the window rounded to whole points. The rescaling uses the true probabilities, so
+    it is unbiased for any window.
+
+    References
+    ----------
+    .. [1] N. Wang, X. Xiao, Y. Yang, J. Zhao, S. C. Hui, H. Shin, J. Shin, G. Yu, "Collecting and
+       analyzing multidimensional data with local differential privacy", ICDE, 2019.
+       doi:10.1109/ICDE.2019.00063
+    .. [2] Z. Li, T. Wang, M. Lopuhaä-Zwakenberg, N. Li, B. Škorić, "Estimating numerical
+       distributions under local differential privacy", SIGMOD, 2020. doi:10.1145/3318464.3389700
 
     Examples
     --------
-    >>> from lapwing.privacy.sampling.randomness import seeded
-    >>> age = Piecewise(Integers(0, 100), 2)
-    >>> mean = age.mean(age.tally(age.randomize([20] * 50_000 + [60] * 50_000, rng=seeded(1))))
-    >>> round(mean.value, 2), round(mean.deviation, 2)
+    >>> import lapwing as lw
+    >>> age = lw.randomizers.Piecewise(lw.Integers(0, 100), epsilon=2)
+    >>> reports = age.randomize([20] * 50_000 + [60] * 50_000, rng=lw.seeded(1))
+    >>> mean = age.mean(age.tally(reports))
+    >>> round(mean.value, 1), round(mean.deviation, 2)
     (40.1, 0.15)
     """
 
@@ -111,30 +130,30 @@ class Piecewise(TwoLevel):
         return SlidingWindow(self._points, width=self._near, inside=inside, outside=outside)
 
     def mean(self, tally: CountTally) -> MeanEstimate:
-        """Return the unbiased mean of the values behind a tally.
+        """Return the unbiased mean of the reported values.
 
         Parameters
         ----------
         tally : CountTally
-            Tally of this randomizer's reports, at least 2.
+            Tally of at least 2 reports of this randomizer.
 
         Returns
         -------
         MeanEstimate
-            Unbiased estimate of the mean.
+            Unbiased estimate of the mean, with its standard deviation.
 
         Raises
         ------
         MismatchError
-            When another randomizer made it.
+            When another randomizer made the tally.
         TallyError
-            When it holds fewer than 2 reports.
+            When the tally holds fewer than 2 reports.
 
         Notes
         -----
-        Counted from the middles of both grids, a report of symbol x is ``near (p - q) x`` on
-        average: the outputs together average to zero, so those outside the window to minus what
-        the window has.
+        Counted from the middles of both grids, the report of a value x is ``near (p - q) x`` on
+        average. All outputs together average to zero, so those outside the window average to minus
+        what the window has.
         """
         first, step = grid_points(self.domain)
         inside, outside = self._probabilities

@@ -1,4 +1,4 @@
-"""The square wave: report a point near the value, more likely than any point far from it."""
+"""The square wave: a report is a point near the value, more likely than any point far from it."""
 
 from __future__ import annotations
 
@@ -32,27 +32,30 @@ def mutual_information_width(epsilon: Fraction | float, *, circular: bool = Fals
     Parameters
     ----------
     epsilon : Fraction or float
-        In (0, 24].
+        Privacy parameter of one report, in (0, 24], in nats.
     circular : bool
-        On a circle of length 1 instead of the interval [0, 1].
+        Whether the domain is a circle of length 1 instead of the interval [0, 1]. Default: False.
 
     Returns
     -------
     float
-        In (0, 1/2), as a part of the domain's length: on the interval it tends to 1/2 as epsilon
-        tends to 0, on the circle to 1/4.
+        Half-width in (0, 1/2), as a part of the domain's length. As epsilon tends to 0 it tends to
+        1/2 on the interval, and to 1/4 on the circle.
 
     Notes
     -----
-    On the interval ``b = (e e^e - e^e + 1) / (2 e^e (e^e - 1 - e))`` with e = epsilon. Both
-    differences cancel for small e, so their power series are summed instead: the terms
-    ``(k - 1) e^k / k!`` and ``e^k / k!`` for k >= 2 are positive and nothing cancels, for any e.
+    On the interval ``b = (e e^e - e^e + 1) / (2 e^e (e^e - 1 - e))`` with e = epsilon [1]_, section
+    5.3. Both differences cancel for small e, so their power series are summed instead. The terms
+    ``(k - 1) e^k / k!`` and ``e^k / k!`` for k >= 2 are positive, so nothing cancels for any e.
 
-    On the circle the report is uniform on the circle itself, and maximizing the same bound gives
-    ``2 b = (e e^e - e^e + 1) / (e^e - 1)^2`` (own derivation: set the derivative of
-    ``2 b e e^e / (1 + 2 b (e^e - 1)) - log(1 + 2 b (e^e - 1))`` to zero).
+    On the circle the report is uniform on the circle itself. Maximizing the same bound gives
+    ``2 b = (e e^e - e^e + 1) / (e^e - 1)^2``. This is our own derivation: set the derivative of
+    ``2 b e e^e / (1 + 2 b (e^e - 1)) - log(1 + 2 b (e^e - 1))`` to zero.
 
-    Source: Li et al. 2020, section 5.3.
+    References
+    ----------
+    .. [1] Z. Li, T. Wang, M. Lopuhaä-Zwakenberg, N. Li, B. Škorić, "Estimating numerical
+       distributions under local differential privacy", SIGMOD, 2020. doi:10.1145/3318464.3389700
 
     Examples
     --------
@@ -80,15 +83,23 @@ def half_window(
     Parameters
     ----------
     points : int
-        Of the grid of the values.
+        Points of the grid of the values.
     epsilon : Fraction
+        Privacy parameter of one report, in (0, 24], in nats.
     width : float, optional
-        Half of the window as a part of the domain. Default: :func:`mutual_information_width`.
+        Half of the window as a part of the domain's length. Default:
+        :func:`mutual_information_width`.
     circular : bool
+        Whether the domain is a circle.
     coprime : bool
-        On a circle take the next narrower window whose length shares no divisor with the
-        circle's: the spectrum of one that does has zeros, so some distributions would give the
-        same reports.
+        On a circle, whether to take the next narrower window whose length shares no divisor with
+        the circle's. The spectrum of a window that does has zeros, so some distributions would give
+        the same reports.
+
+    Returns
+    -------
+    int
+        Points on either side, at least 0.
     """
     if width is None:
         width = mutual_information_width(epsilon, circular=circular)
@@ -103,48 +114,67 @@ def half_window(
 
 @dataclass(frozen=True)
 class SquareWave(TwoLevel):
-    """Put the value on a grid, then report a point of a longer grid, more likely a near one.
+    """Square-wave mechanism for numerical values (Li et al., 2020).
 
-    The near set of point i is the window of `near` outputs centered on it; the output grid is
-    longer by half a window at both ends. On a circular interval the window wraps and there are
-    no ends.
+    The value is put on a grid. A report is a point of a longer grid. It lies with higher
+    probability in the window of outputs centered on the value. The output grid is longer by half a
+    window at both ends. On a circular interval the window wraps and there are no ends.
 
     Parameters
     ----------
     domain : Interval or Integers
-        At least 2 symbols.
+        Domain of the values, with at least 2 bins.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     width : float, optional
-        Half-width b of the wave as a part of the domain's length, in [0, 1]. Default: the
-        mutual-information rule, :func:`mutual_information_width`.
+        Half-width b of the wave as a part of the domain's length, in [0, 1]. Default: the width
+        that maximizes a bound on the mutual information of value and report.
     grid : int, optional
-        Points of the grid on which values are randomized: a multiple of the interval's bins.
-        Default: the symbols of the domain. The analyst may decode a fine grid at any divisor:
-        ``survey.decode(tally, bins=...)``.
+        Points of the grid on which values are randomized, a multiple of the interval's bins. A
+        finer grid can be decoded at any of its divisors: ``survey.decode(tally, bins=...)``.
+        Default: the bins of the domain.
+
+    See Also
+    --------
+    lapwing.MultiscaleWave : A mixture of waves, the default for numerical values.
 
     Notes
     -----
-    **Accuracy.** No closed form; see `docs/papers/square-wave.md` and the benchmarks. Separates
-    outputs of two values at distance D by ``(1 - (2 b + 1) q) D`` in Wasserstein distance, the most
-    of all wave shapes.
+    **Privacy.** A report satisfies pure epsilon-local differential privacy. The window is
+    ``e^epsilon`` times as likely as the rest, rounded down to a multiple of 2^-64.
+    :meth:`certificate` states the exact worst-case likelihood ratio. Values are put on a grid
+    before they are randomized, as the paper's "bucketize before randomize". The low bits of a float
+    would reveal the value, so no float leaves a device.
 
-    **Cost.** ceil(log2(outputs) / 8) bytes per report (2 at 1024 bins); O(1) to randomize and tally
-    one; O(outputs) per product with the channel (O(outputs log outputs) on a circle).
+    **Accuracy.** There is no closed form. See `docs/papers/square-wave.md` and the benchmarks. The
+    outputs of two values at distance D have Wasserstein distance ``(1 - (2 b + 1) q) D``, the most
+    of all wave shapes. As the grid gets finer, the distribution of a report tends to that of the
+    continuous wave.
 
-    The grid is the paper's "bucketize before randomize"; no continuous number leaves a device,
-    because the low bits of a float give away the value. As the grid gets finer, the law of the
-    report tends to the continuous wave's.
+    **Cost.** A report takes ``ceil(log2(outputs) / 8)`` bytes, 2 at 1024 bins. Randomizing or
+    tallying one takes O(1) time. A product with the channel takes O(outputs), and O(outputs log
+    outputs) on a circle.
 
-    Source: Li et al. 2020, sections 5.2 to 5.4; half-window ``floor(b d)`` points as there.
-    Differs: the width on a circle (own derivation), where a window whose length shares a divisor
-    with the number of points is made narrower until it does not: else it could not be inverted.
+    The method is that of [1]_, sections 5.2 to 5.4, with a half-window of ``floor(b d)`` points. It
+    differs on a circle, where the width is our own derivation. There a window whose length shares a
+    divisor with the number of points is made narrower. Otherwise the channel could not be inverted.
+
+    References
+    ----------
+    .. [1] Z. Li, T. Wang, M. Lopuhaä-Zwakenberg, N. Li, B. Škorić, "Estimating numerical
+       distributions under local differential privacy", SIGMOD, 2020. doi:10.1145/3318464.3389700
 
     Examples
     --------
-    >>> wave = SquareWave(Interval(0, 1, bins=10), 1)
+    >>> import lapwing as lw
+    >>> wave = lw.SquareWave(lw.Interval(0, 100, bins=50, outside="clip"), epsilon=2)
     >>> wave.report_width, wave.certificate().holds
     (1, True)
+    >>> ages = list(range(20, 60)) * 500  # half of them below 40
+    >>> reports = wave.randomize(ages, rng=lw.seeded(1))
+    >>> result = lw.SpectralPrior().decode(wave.channel, wave.tally(reports))
+    >>> round(float(result.cdf(40)), 1)
+    0.5
     """
 
     _: KW_ONLY

@@ -1,7 +1,7 @@
-"""Stochastic rounding: a report says one of two ends; for the mean of an attribute, nothing else.
+"""Stochastic rounding: a report is one of two ends, for the mean of an attribute and nothing else.
 
-A square wave or a mixture estimates the mean about as well together with the whole distribution;
-this is here to be compared with. For the variance see
+A square wave or a mixture estimates the mean about as well, together with the whole distribution.
+Use this one to compare with it. For the variance see
 :mod:`lapwing.randomizers.numerical.two_rounds`.
 """
 
@@ -42,41 +42,52 @@ LARGEST_GRID = 2**20
 
 @dataclass(frozen=True)
 class StochasticRounding(Randomizer[CountTally]):
-    """Report one of the two ends of the domain, the nearer one with the greater probability.
+    """Stochastic rounding for the mean of a number (Duchi et al., 2018).
 
-    For :meth:`mean` only: two outputs cannot be decoded to a distribution, so no survey may name
+    A report is one of the two ends of the domain, the nearer one with the greater probability. It
+    is for :meth:`mean` only. Two outputs cannot be decoded to a distribution, so no survey may name
     it.
 
     Parameters
     ----------
     domain : Interval or Integers
-        Evenly spaced symbols, 2..2^20; an interval's stand for the middles of its bins.
+        Domain of the values, evenly spaced, with 2 to 2^20 bins. An interval's bins stand for their
+        middles.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
 
     Notes
     -----
-    **Privacy.** The upper end is reported with probability ``T_x / 2^64``, with integers T_x that
-    rise evenly from ``2^64 - T`` at the first symbol to T at the last. T is the largest integer for
-    which ``T / (2^64 - T)`` is at most a rational lower bound of ``e^epsilon``; this is the worst
-    ratio of both reports. Checked by :meth:`certificate`, by the tests on the table of all ratios,
-    and with T + 1, which must fail.
+    **Privacy.** The upper end is reported with probability ``T_x / 2^64``. The integers T_x rise
+    evenly from ``2^64 - T`` at the first bin to T at the last. T is the largest integer for which
+    ``T / (2^64 - T)`` is at most a rational lower bound of ``e^epsilon``. This is the worst-case
+    likelihood ratio of both reports. :meth:`certificate` states it. The tests check it on the table
+    of all ratios, and T + 1 fails them.
 
-    **Accuracy.** Unbiased. With values on [-1, 1] a report of v has variance ``((e^epsilon + 1) /
-    (e^epsilon - 1))^2 - v^2``. An interval's values are first moved to the middle of their bin.
+    **Accuracy.** The mean is unbiased. With values v in [-1, 1] one report has variance
+    ``((e^epsilon + 1) / (e^epsilon - 1))^2 - v^2``. An interval's values are first moved to the
+    middle of their bin.
 
-    **Cost.** 1 byte per report; O(1) to randomize and tally one.
+    **Cost.** A report takes 1 byte. Randomizing or tallying one takes O(1) time.
 
-    Source: Duchi, Jordan and Wainwright 2018; Li et al. 2020, section 2.2. Differs: on a grid;
-    the text's range [-1, 1] runs from the first grid point to the last.
+    The method is that of [1]_, as section 2.2 of [2]_ describes it. It differs in that it works on
+    a grid. The range [-1, 1] runs from the first grid point to the last.
+
+    References
+    ----------
+    .. [1] J. C. Duchi, M. I. Jordan, M. J. Wainwright, "Minimax optimal procedures for locally
+       private estimation", Journal of the American Statistical Association 113(521), 2018.
+       doi:10.1080/01621459.2017.1389735
+    .. [2] Z. Li, T. Wang, M. Lopuhaä-Zwakenberg, N. Li, B. Škorić, "Estimating numerical
+       distributions under local differential privacy", SIGMOD, 2020. doi:10.1145/3318464.3389700
 
     Examples
     --------
-    >>> from lapwing.privacy.guarantee import Certificate
-    >>> from lapwing.privacy.sampling.randomness import seeded
-    >>> age = StochasticRounding(Integers(0, 100), 2)
-    >>> mean = age.mean(age.tally(age.randomize([20] * 50_000 + [60] * 50_000, rng=seeded(1))))
-    >>> round(mean.value, 2), round(mean.deviation, 2)
+    >>> import lapwing as lw
+    >>> age = lw.randomizers.StochasticRounding(lw.Integers(0, 100), epsilon=2)
+    >>> reports = age.randomize([20] * 50_000 + [60] * 50_000, rng=lw.seeded(1))
+    >>> mean = age.mean(age.tally(reports))
+    >>> round(mean.value, 1), round(mean.deviation, 2)
     (39.9, 0.21)
     """
 
@@ -147,7 +158,7 @@ class StochasticRounding(Randomizer[CountTally]):
 
     @cached_property
     def channel(self) -> Channel:
-        """One multinomial block with two outputs: it knows the mean and nothing else."""
+        """Distribution of a report for each value: one block with two outputs."""
         block = Block(_TwoRows(self._chances), Multinomial(self._draw))
         return Channel(self.domain, [block], self.fingerprint, self.guarantee)
 
@@ -169,14 +180,14 @@ class StochasticRounding(Randomizer[CountTally]):
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one input.
 
-        One word: the upper end when it is below T_x.
+        It takes one word. The report is the upper end when the word is below T_x.
 
         Parameters
         ----------
         value : int
-            Input, in 0..points-1.
+            Number of the grid point, in 0..points-1.
         words : iterator of int
-            Each in 0..2^64-1.
+            Uniform random words, each in 0..2^64-1.
 
         Returns
         -------
@@ -187,24 +198,24 @@ class StochasticRounding(Randomizer[CountTally]):
         return self._layout.report(int(next(words) < self._upper_threshold(value)))
 
     def mean(self, tally: CountTally) -> MeanEstimate:
-        """Return the unbiased mean of the values behind a tally.
+        """Return the unbiased mean of the reported values.
 
         Parameters
         ----------
         tally : CountTally
-            Tally of this randomizer's reports, at least 2.
+            Tally of at least 2 reports of this randomizer.
 
         Returns
         -------
         MeanEstimate
-            Unbiased estimate of the mean.
+            Unbiased estimate of the mean, with its standard deviation.
 
         Raises
         ------
         MismatchError
-            When another randomizer made it.
+            When another randomizer made the tally.
         TallyError
-            When it holds fewer than 2 reports.
+            When the tally holds fewer than 2 reports.
         """
         first, step = grid_points(self.domain)
         center = first + step * (self._points - 1) / 2
