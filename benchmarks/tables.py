@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import results
+from benchmarks import headlines, results
 from benchmarks.accuracy.papers.index import Entry, index
 from benchmarks.accuracy.papers.judged import Judged, in_text, judged, overview
 from benchmarks.accuracy.papers.paper_pages import with_sentences
@@ -15,7 +15,7 @@ from benchmarks.runner import BENCHMARKS
 
 FOLDER = Path(__file__).resolve().parent
 DOCS = FOLDER.parent / "docs"
-"""Its pages are written by hand, but for the verdicts between marks."""
+"""Its pages are written by hand, but for verdicts and headline tables between marks."""
 
 _OPENINGS = {
     "accuracy": (
@@ -71,11 +71,11 @@ def pages() -> dict[Path, str]:
     made = {FOLDER / folder / "README.md": page(folder, every) for folder in _TITLES}
     by_hand = {
         path: path.read_text(encoding="utf-8")
-        for folder in ("papers", "benchmarks")
+        for folder in ("papers", "benchmarks", "guides/central")
         for path in sorted((DOCS / folder).glob("*.md"))
     }
     return made | {
-        path: with_sentences(in_text(text, every), every)
+        path: headlines.in_page(with_sentences(in_text(text, every), every))
         for path, text in by_hand.items()
         if "<!-- " in text
     }
@@ -174,6 +174,6 @@ def stale() -> list[Path]:
 
 
 def write() -> None:
-    """Write every page anew."""
+    """Write every page again."""
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")

@@ -1,0 +1,78 @@
+"""The headline tables say what the kept results have, and every page with one is checked."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from scipy import stats
+
+from benchmarks import headlines, results, tables
+
+PAGES = [
+    path.read_text(encoding="utf-8")
+    for folder in ("benchmarks", "guides/central")
+    for path in sorted((tables.DOCS / folder).glob("*.md"))
+]
+
+
+def test_every_headline_is_on_a_page() -> None:
+    assert headlines.unused(PAGES) == []
+    assert headlines.unused(PAGES[:1]) != []
+
+
+def test_a_stale_headline_makes_its_page_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A typed number, and a result that was measured again, are both noticed."""
+    page = "<!-- headline: streaming -->\nabout 300 MB\n<!-- end of headline -->\nand more\n"
+    written = headlines.in_page(page)
+    assert "about 300 MB" not in written
+    assert written.endswith("<!-- end of headline -->\nand more\n")
+    assert headlines.in_page(written) == written
+    other = copy.deepcopy(headlines.kept("speed/streaming"))
+    other["measured"]["library"]["peak"] *= 2
+    monkeypatch.setattr(results, "read", lambda name: other)
+    assert headlines.in_page(written) != written
+
+
+def test_the_pages_with_headlines_are_those_that_are_checked_for_staleness() -> None:
+    checked = tables.pages()
+    with_marks = [
+        path
+        for path in tables.DOCS.rglob("*.md")
+        if "<!-- headline: " in path.read_text(encoding="utf-8")
+    ]
+    assert len(with_marks) >= 5
+    assert set(with_marks) <= set(checked)
+
+
+def test_without_a_result_the_headline_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "read", lambda name: None)
+    assert headlines.headline("bands") == (
+        "Not measured yet: `python -m benchmarks accuracy/posterior_coverage`."
+    )
+
+
+def test_a_misspelled_or_doubled_mark_is_refused() -> None:
+    with pytest.raises(ValueError, match="no headline is named 'speeds'"):
+        headlines.in_page("<!-- headline: speeds -->\n<!-- end of headline -->")
+    once = "<!-- headline: bands -->\n<!-- end of headline -->\n"
+    with pytest.raises(ValueError, match="headline 'bands' twice"):
+        headlines.in_page(once + once)
+
+
+def test_a_cell_is_the_mean_with_its_interval() -> None:
+    cells = headlines.kept("accuracy/best_of_papers")["measured"]["cells"]
+    (cell,) = (one for one in cells if (one["column"], one["epsilon"]) == ("taxi", 1))
+    ours = cell["methods"][headlines.OURS.name]["w1"]
+    half = stats.t.ppf(0.975, 11) * ours["standard_error"]
+    low, high = 100 * (ours["mean"] - half), 100 * (ours["mean"] + half)
+    shown = f"{100 * ours['mean']:.3f} [{low:.3f}, {high:.3f}]"
+    assert shown in headlines.headline("local-by-column")
+
+
+def test_the_line_below_a_table_names_program_commit_and_machine() -> None:
+    document = headlines.kept("service/uploads")
+    line = headlines.measured_by(document)
+    assert document["commit"][:10] in line
+    assert document["machine"]["processor"] in line
+    assert "benchmarks/service/uploads.py" in line
