@@ -41,26 +41,26 @@ Fill = Callable[[NDArray[np.int64], NDArray[np.uint8]], None]
 
 @dataclass(frozen=True)
 class Randomizer(ABC, Generic[Collected]):
-    """A local randomizer: the algorithm that a person's device runs.
+    """Local randomizer: the algorithm that a person's device runs.
 
-    A frozen dataclass: domain, epsilon and at most a few parameters. Everything else derives from
-    these fields, so client and decoder cannot disagree. Inheriting is a convenience: any frozen
-    dataclass with these public names is a randomizer.
+    It is a frozen dataclass with a domain, epsilon and at most a few parameters. Everything else
+    derives from these fields, so client and decoder cannot disagree. Inheriting is a convenience:
+    any frozen dataclass with these public names is a randomizer.
 
     Parameters
     ----------
     domain : Domain
-        The legal values.
+        Legal values.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats. The field holds an exact Fraction. Each class says so to type checkers in
-        an ``__init__`` under ``TYPE_CHECKING``.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
+        Each class says so to type checkers in an ``__init__`` under ``TYPE_CHECKING``.
 
     Notes
     -----
-    A subclass says its `name` and its `decoder`, and writes :attr:`channel`, :meth:`certificate`,
+    A subclass states its `name` and its `decoder`, and writes :attr:`channel`, :meth:`certificate`,
     :meth:`from_words`, ``_thresholds``, ``_layout`` and ``_reports_of``. Names with an underscore
-    are for subclasses and for the rest of this package. What derives from the fields is computed
-    once for each instance. Neither :mod:`pickle` nor :func:`dataclasses.replace` carries it on.
+    are for subclasses and for the rest of this package. Derived values are computed once for each
+    instance. Neither :mod:`pickle` nor :func:`dataclasses.replace` carries them on.
     """
 
     domain: Domain
@@ -107,9 +107,19 @@ class Randomizer(ABC, Generic[Collected]):
         Parameters
         ----------
         value : int
-            Symbol, or point of a finer grid; DomainError when there is no such.
+            Number of the bin or category, or of a point of a finer grid, from 0.
         words : iterator of int
-            Each in 0..2^64-1.
+            Uniform random words, each in 0..2^64-1.
+
+        Returns
+        -------
+        bytes
+            One report in its wire format.
+
+        Raises
+        ------
+        DomainError
+            When there is no such input.
         """
 
     @property
@@ -153,7 +163,7 @@ class Randomizer(ABC, Generic[Collected]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the canonical document, thresholds included."""
+        """SHA-256 of the canonical document, thresholds included, in hexadecimal."""
         return fingerprint({"randomizer": self.to_document(), "derived": self._derived})
 
     @cached_property
@@ -163,7 +173,7 @@ class Randomizer(ABC, Generic[Collected]):
 
     @cached_property
     def report_width(self) -> int:
-        """Bytes per report."""
+        """Bytes of one report."""
         return self._layout.width
 
     def to_document(self) -> dict[str, Any]:
@@ -177,15 +187,15 @@ class Randomizer(ABC, Generic[Collected]):
         return randomizer_document(self)
 
     def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
-        """Return one report per value.
+        """Return one private report for each value.
 
         Parameters
         ----------
         values : array_like [n]
             Values of the domain.
         rng : RandomSource, optional
-            Default: :func:`lapwing.privacy.sampling.randomness.secure`. A seeded source is for
-            tests only.
+            Source of random numbers. A seeded source is for tests only. Default: the secure source
+            of the operating system, :func:`lapwing.privacy.sampling.randomness.secure`.
 
         Returns
         -------
@@ -195,13 +205,14 @@ class Randomizer(ABC, Generic[Collected]):
         Raises
         ------
         DomainError
-            With the position of the first value that the domain refuses. Nothing is randomized.
+            When the domain refuses a value, with the position of the first one. Nothing is
+            randomized then.
         """
         source = source_of(rng)
         return Reports(self._reports_of(self._points_of(values), source), self.fingerprint)
 
     def tally(self, reports: Reports) -> Collected:
-        """Return the exact tally of a batch, entirely or not at all.
+        """Return the exact tally of a batch of reports, entirely or not at all.
 
         Parameters
         ----------
@@ -211,14 +222,14 @@ class Randomizer(ABC, Generic[Collected]):
         Returns
         -------
         CountTally or TallyLog
-            As :attr:`collects` says.
+            Counts, or the stored reports where there are too many values to count.
 
         Raises
         ------
         MismatchError
             When another randomizer made the reports.
         ReportError
-            With the position of the first report that cannot occur.
+            When a report cannot occur, with the position of the first one.
         """
         data = check_batch(reports, width=self.report_width, fingerprint=self.fingerprint)
         blocks = self._count(data)
@@ -237,20 +248,20 @@ class Randomizer(ABC, Generic[Collected]):
 
 
 class Layout(Protocol):
-    """How a report is laid out, checked and counted."""
+    """Wire format of a report: how it is laid out, checked and counted."""
 
     @property
     def width(self) -> int:
-        """Bytes per report."""
+        """Bytes of one report."""
         ...
 
     def count(self, data: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Return the exact counts of a batch; ReportError as of `Randomizer.tally`."""
+        """Return the exact counts of a batch, with the errors of `Randomizer.tally`."""
         ...
 
 
 class HasChannel(Protocol):
-    """A randomizer, to a function that needs its channel."""
+    """Interface of a randomizer for a function that needs its channel."""
 
     @property
     def name(self) -> str:
@@ -271,23 +282,29 @@ class HasChannel(Protocol):
 def channel_for(
     randomizer: HasChannel, observation: Observation, *, bins: int | None = None
 ) -> ObservedChannel:
-    """Return what a decoder of an observation is given: the channel, or that of a log.
+    """Return the channel that a decoder of an observation needs, or that of stored reports.
 
     Parameters
     ----------
     randomizer : Randomizer
-        One that collects a log has a `log_channel`.
+        Randomizer of the reports. One that stores reports has a `log_channel`.
     observation : CountTally or TallyLog
-        Of this randomizer.
+        Tally of this randomizer's reports.
     bins : int, optional
-        Other bins than those of the domain, where the randomizer has such channels.
+        Other bins than those of the domain, where the randomizer has such channels. Default: those
+        of the domain.
+
+    Returns
+    -------
+    Channel or LinearChannel
+        Distribution of a report for each value.
 
     Raises
     ------
     MismatchError
-        When the observation is a log, and the reports are counted.
+        When the observation holds stored reports, and the randomizer counts its reports.
     ArgumentError
-        When bins are given, and it cannot be decoded at other bins than its domain's.
+        When bins are given, and the tally cannot be decoded at other bins than its domain's.
     """
     log = observation.kind == "log"
     if bins is not None:

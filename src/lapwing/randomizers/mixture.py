@@ -1,6 +1,6 @@
-"""Mixtures: a public coin draws one of several randomizers, which then randomizes the value.
+"""Mixtures: public randomness draws one of several randomizers, which then randomizes the value.
 
-The coin does not depend on the value, and each component is epsilon-private on its own, so the
+The draw does not depend on the value, and each component is epsilon-private on its own, so the
 whole is. A report is the number of the group, then the component's report, padded to the widest.
 """
 
@@ -43,9 +43,9 @@ class Component:
     Parameters
     ----------
     randomizer : Randomizer
-        Over the numbers ``0..cells-1``; `cells` is the size of its domain.
+        Randomizer of the numbers ``0..cells-1``. The size of its domain is `cells`.
     share : int
-        In 1..2^32: the group is drawn with probability share / 2^32.
+        Probability of the group times 2^32, in 1..2^32.
     """
 
     randomizer: Randomizer
@@ -58,7 +58,7 @@ def whole_shares(shares: list[float]) -> list[int]:
     Raises
     ------
     ArgumentError
-        When a share is not positive, or they do not sum to one.
+        When a share is not positive, or the shares do not sum to one.
     """
     if not shares or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-9:
         raise ArgumentError(
@@ -71,19 +71,21 @@ def whole_shares(shares: list[float]) -> list[int]:
 
 @dataclass(frozen=True)
 class Mixture(Randomizer[Collected]):
-    """What the mixtures share; not used by itself. A concrete one says what its components are.
+    """Base class of the mixtures. A concrete one defines its components.
 
     Parameters
     ----------
     domain : Domain
+        Domain of the values.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
 
     Notes
     -----
-    **Privacy.** ``P(g, y | x) = share_g P_g(y | x)`` with shares that do not depend on x, so the
-    ratio is that of the component, and the worst ratio is the worst component's. Checked by
-    :meth:`certificate` and by the contract tests on the dense channel of the whole mixture.
+    **Privacy.** The report of group g has ``P(g, y | x) = share_g P_g(y | x)``, with shares that do
+    not depend on x. So the likelihood ratio is that of the component, and the worst ratio is that
+    of the worst component. :meth:`certificate` states it. The contract tests check it on the dense
+    channel of the whole mixture.
     """
 
     def __post_init__(self) -> None:
@@ -103,7 +105,7 @@ class Mixture(Randomizer[Collected]):
     @property
     @abstractmethod
     def groups(self) -> tuple[Component, ...]:
-        """The component of each group of people, in the order of their numbers."""
+        """Component of each group of people, in the order of the group numbers."""
 
     @property
     def _derived(self) -> dict[str, Any]:
@@ -142,12 +144,12 @@ class Mixture(Randomizer[Collected]):
 
     @cached_property
     def report_width(self) -> int:
-        """Bytes per report: one for the group, then the widest component's."""
+        """Bytes of one report: one for the group, then those of the widest component."""
         return 1 + max(component.randomizer.report_width for component in self.groups)
 
     @cached_property
     def channel(self) -> Channel:
-        """The blocks of all components, on the symbols of the domain."""
+        """Distribution of a report for each value: the blocks of all components."""
         blocks = []
         for component in self.groups:
             for block in component.randomizer.channel.blocks:
@@ -186,17 +188,17 @@ class Mixture(Randomizer[Collected]):
         return data
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the report that these random 64-bit words make of one symbol.
+        """Return the report that these random 64-bit words make of one bin or category.
 
-        The high 32 bits of the first word choose the group: the first whose cumulated shares
-        exceed them. The component then takes its own words, for the cell ``value * cells // size``.
+        The high 32 bits of the first word choose the group: the first whose cumulated shares exceed
+        them. The component then takes its own words, for the cell ``value * cells // size``.
 
         Parameters
         ----------
         value : int
-            Symbol, in 0..size-1.
+            Number of the bin or category, from 0.
         words : iterator of int
-            Each in 0..2^64-1.
+            Uniform random words, each in 0..2^64-1.
 
         Returns
         -------

@@ -1,9 +1,10 @@
 """The two-level design under many randomizers, and reports that are one code.
 
-Every value has a *near set* of outputs; all near sets have the same size, and an output is
-``e^epsilon`` times as likely inside the set of a value as outside. So a report is made by two
-exact draws: "near" with probability ``T / 2^64``, then uniform inside or outside. A concrete
-randomizer says where its near sets are and nothing about probabilities.
+Every value has a high-probability output set. All these sets have the same size, and an output is
+``e^epsilon`` times as likely inside the set of a value as outside. In the code an output is "near"
+a value when it is in the value's set, else "far". So a report takes two exact draws: near with
+probability ``T / 2^64``, then uniform inside or outside. A concrete randomizer defines the sets,
+and nothing about probabilities.
 """
 
 from __future__ import annotations
@@ -80,14 +81,14 @@ class CodeReports:
         return data
 
     def count(self, data: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Return how often every code was reported; ReportError as of `Randomizer.tally`."""
+        """Return how often every code was reported, with the errors of `Randomizer.tally`."""
         counts = np.zeros(self.outputs, dtype=np.int64)
         for codes in self._chunks(data):
             counts += np.bincount(codes, minlength=self.outputs)
         return counts
 
     def read(self, data: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Return the codes of a batch, int64 [n]; ReportError as of `Randomizer.tally`."""
+        """Return the codes of a batch, int64 [n], with the errors of `Randomizer.tally`."""
         chunks = list(self._chunks(data))
         return np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int64)
 
@@ -103,12 +104,12 @@ class CodeReports:
 
 
 def near_threshold(randomizer: Any) -> int:
-    """T: a report is near its value with probability T / 2^64.
+    """Return T: a report is in the set of its value with probability T / 2^64.
 
     Notes
     -----
-    The largest integer for which ``(T / near) / ((2^64 - T) / far)`` is at most a rational lower
-    bound of ``e^epsilon``.
+    It is the largest integer for which ``(T / near) / ((2^64 - T) / far)`` is at most a rational
+    lower bound of ``e^epsilon``.
     """
     odds = exponential_bounds(randomizer.epsilon)[0] * randomizer._near
     return int(WORD * odds / (odds + randomizer._far))
@@ -122,11 +123,12 @@ def near_certificate(randomizer: Any) -> Certificate:
 
 
 def check_near(randomizer: Any) -> None:
-    """Refuse a threshold with which near outputs are no more likely than far ones.
+    """Refuse a threshold with which outputs inside a set are no more likely than others.
 
     Raises
     ------
     PrivacyError
+        When epsilon is too small for 64-bit thresholds.
     """
     threshold = randomizer._threshold
     if threshold * randomizer._far <= (WORD - threshold) * randomizer._near:
@@ -138,22 +140,23 @@ def check_near(randomizer: Any) -> None:
 
 @dataclass(frozen=True)
 class TwoLevel(Randomizer[CountTally]):
-    """What the two-level randomizers share; not used by itself.
+    """Base class of the two-level randomizers.
 
     Parameters
     ----------
     domain : Domain
+        Domain of the values.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
 
     Notes
     -----
-    **Privacy.** For outputs y and values x, x' the ratio P(y | x) / P(y | x') is 1 when y is near
-    both or neither, and otherwise ``(T / near) / ((2^64 - T) / far)`` or its inverse, with near and
-    far the sizes of a near set and of the rest. Both draws are exact, so this is the true ratio,
-    not a rounded one. T is the largest integer for which it is at most a rational lower bound of
-    ``e^epsilon``. Checked by :meth:`certificate`, by the contract tests on the table of all ratios,
-    and with T + 1, which must fail.
+    **Privacy.** Take an output y and values x and x'. The ratio P(y | x) / P(y | x') is 1 when y is
+    in the high-probability sets of both or of neither. Otherwise it is
+    ``(T / near) / ((2^64 - T) / far)`` or its inverse, with near and far the sizes of a set and of
+    the rest. Both draws are exact, so this is the true ratio. T is the largest integer for which it
+    is at most a rational lower bound of ``e^epsilon``. :meth:`certificate` states it. The contract
+    tests check it on the table of all ratios, and T + 1 fails them.
     """
 
     def __post_init__(self) -> None:
@@ -246,7 +249,7 @@ class TwoLevel(Randomizer[CountTally]):
 
     @cached_property
     def channel(self) -> Channel:
-        """One multinomial block."""
+        """Distribution of a report for each value: one multinomial block."""
         inside, outside = self._probabilities
         block = Block(self._operator(inside, outside), Multinomial(self._draw))
         return Channel(self.domain, [block], self.fingerprint, self.guarantee)
@@ -276,15 +279,16 @@ class TwoLevel(Randomizer[CountTally]):
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one input.
 
-        One word decides near (below T) or far;
-        :func:`lapwing.privacy.sampling.randomness.scalar_below` draws the offset from the next.
+        The first word is near when it is below T, else far.
+        :func:`lapwing.privacy.sampling.randomness.scalar_below` draws the offset from the next
+        word.
 
         Parameters
         ----------
         value : int
-            Input, in 0..points-1.
+            Number of the bin, category or grid point, from 0.
         words : iterator of int
-            Each in 0..2^64-1.
+            Uniform random words, each in 0..2^64-1.
 
         Returns
         -------

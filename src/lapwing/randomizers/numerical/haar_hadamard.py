@@ -1,4 +1,4 @@
-"""One Haar coefficient level per person, the signed index sent as one bit of a Hadamard row."""
+"""One Haar coefficient level per person, its signed index sent as one bit of a Hadamard row."""
 
 from __future__ import annotations
 
@@ -21,27 +21,28 @@ from lapwing.randomizers.two_level import LARGEST_TABLE, TwoLevel
 
 
 def spread_over_rows(people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return how often each (row, sign) comes up when everybody draws a row uniformly.
+    """Return how often each (row, sign) is drawn, if everybody draws a row uniformly.
 
     Parameters
     ----------
     people : numpy.ndarray
         int64 [2 rows]: how many hold index ``c // 2`` with sign + (c even) or - (c odd).
     rng : numpy.random.Generator
+        Source of random numbers. It is for simulation only.
 
     Returns
     -------
     numpy.ndarray
-        int64 [2 rows]: output ``2 row + b``, with b = 0 where the Hadamard entry of row and index
-        times the sign is +1.
+        Number of draws of each output ``2 row + b``, int64 [2 rows]. Here b = 0 where the Hadamard
+        entry of row and index, times the sign, is +1.
 
     Notes
     -----
-    A fast Walsh-Hadamard transform on people instead of numbers. The rows' bits are drawn from
-    the top: a fair binomial of each cell has a 0 there. Indices that differ in the same bit are
-    then alike for those people, and differ by their sign for the others, so the cells halve as
-    the rows double. The joint law is exactly that of every person drawing a row, in
-    O(rows log rows) draws for any number of people.
+    It is a fast Walsh-Hadamard transform on people instead of numbers. The rows' bits are drawn
+    from the highest down: a fair binomial of each cell has a 0 there. Indices that differ in the
+    same bit then agree for those people, and differ by their sign for the others. So the cells
+    halve as the rows double. The joint distribution is exactly that of every person drawing a row.
+    It takes O(rows log rows) draws for any number of people.
     """
     # [rows so far, indices still told apart, sign]
     state = people.reshape(1, -1, 2)
@@ -57,31 +58,37 @@ def spread_over_rows(people: NDArray[np.int64], rng: np.random.Generator) -> NDA
 
 @dataclass(frozen=True)
 class SignedHadamard(TwoLevel):
-    """Hadamard response of a signed index: a uniformly random row, and one bit.
+    """One-bit Hadamard response of a signed index (Cormode et al., 2019).
 
-    Cell c, in 0..2K-1, stands for index ``c // 2`` with sign + or - (c odd). The near set of a
-    cell is every row, each with the sign that the Hadamard matrix gives the signed index there:
-    half of all outputs. A part of :class:`HaarHadamard`.
+    A report is a uniformly random row of a Hadamard matrix and one bit. Cell c, in 0..2K-1, stands
+    for index ``c // 2`` with sign + or - (c odd). The high-probability outputs of a cell are every
+    row, each with the sign that the matrix gives the signed index there: half of all outputs. It is
+    a part of :class:`HaarHadamard`.
 
     Parameters
     ----------
     domain : Categories
-        The cells, 2..2^26. When they are no power of two, cell s stands for cell
-        ``s * 2 K // cells`` of the next power, 2 K.
+        Domain of the cells, with 2 to 2^26 of them. When they are no power of two, cell s stands
+        for cell ``s * 2 K // cells`` of the next power, 2 K.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
 
     Notes
     -----
-    **Accuracy.** With s the sum over reports of bit times Hadamard entry, the difference of the two
-    cells' shares is estimated by ``s (e^epsilon + 1) / ((e^epsilon - 1) n)`` without bias, with
-    variance ``(((e^epsilon + 1) / (e^epsilon - 1))^2 - difference^2) / n``, whatever the number of
-    cells.
+    **Accuracy.** Let s be the sum over reports of bit times Hadamard entry. The difference of the
+    two cells' shares is estimated by ``s (e^epsilon + 1) / ((e^epsilon - 1) n)``, without bias. Its
+    variance is ``(((e^epsilon + 1) / (e^epsilon - 1))^2 - difference^2) / n``, whatever the number
+    of cells.
 
-    **Cost.** ceil(log2(2 K) / 8) bytes per report; O(1) to randomize and to tally one; O(K log K)
-    to simulate any number of people.
+    **Cost.** A report takes ``ceil(log2(2 K) / 8)`` bytes. Randomizing or tallying one takes O(1)
+    time, and simulating any number of people O(K log K).
 
-    Source: Kulkarni et al. 2019 (HRR); Li et al. 2020, section 4.2.
+    The method is the HRR of [1]_.
+
+    References
+    ----------
+    .. [1] G. Cormode, T. Kulkarni, D. Srivastava, "Answering range queries under local differential
+       privacy", Proceedings of the VLDB Endowment 12(10), 2019. doi:10.14778/3339490.3339496
     """
 
     name: ClassVar[str] = "signed-hadamard"
@@ -123,45 +130,60 @@ class SignedHadamard(TwoLevel):
 
 @dataclass(frozen=True)
 class HaarHadamard(Mixture[CountTally]):
-    """Report the own Haar coefficient at one level, drawn uniformly by a public coin, in one bit.
+    """HaarHRR: Haar coefficients by Hadamard randomized response (Cormode et al., 2019).
 
-    At level j the domain is cut into ``2^j`` cells, and a person's coefficient is that of their
-    cell: + in its left half, - in its right. A random row of a Hadamard matrix turns the signed
-    index into one bit, which is flipped with probability ``1 / (e^epsilon + 1)``.
+    A report is one bit about the person's Haar coefficient at one level. Public randomness draws
+    the level, each with the same probability. At level j the domain is cut into ``2^j`` cells. A
+    person's coefficient is that of their cell: + in its left half, - in its right. A random row of
+    a Hadamard matrix turns the signed index into one bit, which is flipped with probability
+    ``1 / (e^epsilon + 1)``.
 
     Parameters
     ----------
     domain : Interval or Integers
-        Of 2..2^26 symbols. When the size is no power of two, symbol s lies in half-cell
-        ``s * 2^(j+1) // size`` of level j; the empty leaves of the padded tree lie spread evenly.
+        Domain of the values, with 2 to 2^26 bins. When the size is no power of two, bin s lies in
+        half-cell ``s * 2^(j+1) // size`` of level j. The empty leaves of the padded tree lie spread
+        evenly.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
 
     Notes
     -----
-    **Privacy.** Two-level: given the level, a report is a row and a sign, and each value has one
-    sign in each row. So the worst ratio is ``T / (2^64 - T)`` exactly, the same at every level; T
-    is the largest integer for which it is at most a rational lower bound of ``e^epsilon``. The
-    level does not depend on the value. Checked by :meth:`certificate` and in
-    `tests/randomizers/numerical/test_haar_hadamard.py` by enumeration.
+    **Privacy.** The level does not depend on the value. Given the level, a report is a row and a
+    sign, and each value has one sign in each row. So the worst-case likelihood ratio is
+    ``T / (2^64 - T)`` exactly, the same at every level. T is the largest integer for which it is at
+    most a rational lower bound of ``e^epsilon``. The tests check it by enumeration.
 
     **Accuracy.** The coefficient a_jk, divided by ``2^(j/2)``, is the difference of the shares of
-    two halves; its unbiased estimate has variance ``(((e^epsilon + 1) / (e^epsilon - 1))^2 -
-    difference^2) / n_j`` with n_j the people of the level, about n / log2(size).
+    two halves. Its unbiased estimate has variance
+    ``(((e^epsilon + 1) / (e^epsilon - 1))^2 - difference^2) / n_j``. Here n_j is the number of
+    people of the level, about n / log2(size).
 
-    **Cost.** One byte for the level and ceil(log2(size) / 8) for the row and the bit; O(1) to
-    randomize and to tally one report; O(size log size) to simulate any number of people and per
-    product of the channel.
+    **Cost.** A report takes one byte for the level and ``ceil(log2(size) / 8)`` for the row and the
+    bit. Randomizing or tallying one takes O(1) time. Simulating any number of people, or a product
+    with the channel, takes O(size log size).
 
-    Source: Kulkarni et al. 2019; Li et al. 2020, section 4.2 (HaarHRR). Differs: branching is
-    two (the paper's experiments speak of four, which a Haar tree cannot have); any size.
+    The method is that of [1]_, as section 4.2 of [2]_ describes it. It differs in two points. The
+    branching is two, because a Haar tree cannot have four, as the experiments of [2]_ say. The size
+    may be any.
+
+    References
+    ----------
+    .. [1] G. Cormode, T. Kulkarni, D. Srivastava, "Answering range queries under local differential
+       privacy", Proceedings of the VLDB Endowment 12(10), 2019. doi:10.14778/3339490.3339496
+    .. [2] Z. Li, T. Wang, M. Lopuhaä-Zwakenberg, N. Li, B. Škorić, "Estimating numerical
+       distributions under local differential privacy", SIGMOD, 2020. doi:10.1145/3318464.3389700
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> haar = HaarHadamard(Interval(0, 1, bins=1024, outside="clip"), 1)
+    >>> import lapwing as lw
+    >>> haar = lw.randomizers.HaarHadamard(lw.Interval(0, 64, bins=64, outside="clip"), epsilon=1)
     >>> len(haar.groups), haar.report_width, haar.certificate().holds
-    (10, 3, True)
+    (6, 2, True)
+    >>> ages = list(range(20, 60)) * 500  # half of them below 40
+    >>> tally = haar.tally(haar.randomize(ages, rng=lw.seeded(1)))
+    >>> round(float(lw.decoders.TreeConsistency().decode(haar.channel, tally).cdf(40)), 1)
+    0.5
     """
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
@@ -182,7 +204,7 @@ class HaarHadamard(Mixture[CountTally]):
 
     @cached_property
     def groups(self) -> tuple[Component, ...]:
-        """The levels 0, 1, ...: part j has the ``2^(j + 1)`` half-cells of level j."""
+        """Randomizer of each level 0, 1, ..., of which level j has ``2^(j + 1)`` half-cells."""
         levels = (self.domain.size - 1).bit_length()
         shares = whole_shares([1 / levels] * levels)
         return tuple(

@@ -23,11 +23,30 @@ SIZES = (8, 16, 32, 64)
 def least_variance_randomizer(
     domain: Domain, epsilon: Any
 ) -> RandomizedResponse | OptimizedUnaryEncoding:
-    """Return the randomizer of less variance for a rare one of the domain's k symbols.
+    """Return the randomizer of less variance for a rare one of the domain's k bins or categories.
 
-    That of randomized response grows with the symbols, ``(e^epsilon + k - 2) / (e^epsilon - 1)^2``
-    per report; that of optimized unary encoding is ``4 e^epsilon / (e^epsilon - 1)^2``. They
-    cross at ``k = 3 e^epsilon + 2``. Source: Wang et al. 2017; Li et al. 2020, section 2.1.
+    Parameters
+    ----------
+    domain : Domain
+        Domain of the values, with k bins or categories.
+    epsilon : int, float, str or Fraction
+        Privacy parameter of one report, in (0, 24], in nats.
+
+    Returns
+    -------
+    RandomizedResponse or OptimizedUnaryEncoding
+        The better one of the two.
+
+    Notes
+    -----
+    The variance of randomized response is ``(e^epsilon + k - 2) / (e^epsilon - 1)^2`` for one
+    report. That of optimized unary encoding is ``4 e^epsilon / (e^epsilon - 1)^2``. They are equal
+    at ``k = 3 e^epsilon + 2`` [1]_.
+
+    References
+    ----------
+    .. [1] T. Wang, J. Blocki, N. Li, S. Jha, "Locally differentially private protocols for
+       frequency estimation", USENIX Security, 2017.
     """
     response = RandomizedResponse(domain, epsilon)
     if domain.size < 3 * exponential_bounds(response.epsilon)[0] + 2:
@@ -38,33 +57,40 @@ def least_variance_randomizer(
 def binned(
     domain: Interval, epsilon: Any, *, bins: int
 ) -> RandomizedResponse | OptimizedUnaryEncoding:
-    """Return the randomizer of the papers' binning: few bins, and the one with less variance.
+    """Return the randomizer of the papers' binning: few bins, and the one of less variance.
 
-    Decode it with ``LeastSquares()``, which for both is Norm-Sub; the answer's CDF is
-    linear inside a bin.
+    Decode it with ``LeastSquares()``, which for both is Norm-Sub. The CDF is then linear inside a
+    bin.
 
     Parameters
     ----------
     domain : Interval
-        Its own number of bins does not matter; atoms and a missing bin stay symbols.
+        Domain of the values. Its own number of bins does not matter. Atoms and a missing bin stay.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats.
     bins : int
-        At least 2; 8, 16, 32 and 64 in the papers.
+        Number of bins, at least 2. The papers take 8, 16, 32 and 64.
 
     Returns
     -------
     RandomizedResponse or OptimizedUnaryEncoding
-        See :func:`least_variance_randomizer`.
+        The better one of the two, see :func:`least_variance_randomizer`.
 
     Notes
     -----
-    **Accuracy.** Noise grows and the bias of wide bins falls with their number, and no number is
-    good for all columns; here to be compared with. It is best by far where the bins happen to meet
-    the edges of the data.
+    **Accuracy.** With more bins the noise grows and the bias of wide bins falls, so no number is
+    good for all columns. It is here to be compared with. It is best by far where the bins happen to
+    meet the edges of the data.
 
-    Source: Li et al. 2020, section 4.1; Wang et al. 2017. Differs: unary encoding stands for
-    local hashing, which has the same variance.
+    The method is that of section 4.1 of [1]_. It differs in that unary encoding replaces local
+    hashing, which has the same variance [2]_.
+
+    References
+    ----------
+    .. [1] Z. Li, T. Wang, M. Lopuhaä-Zwakenberg, N. Li, B. Škorić, "Estimating numerical
+       distributions under local differential privacy", SIGMOD, 2020. doi:10.1145/3318464.3389700
+    .. [2] T. Wang, J. Blocki, N. Li, S. Jha, "Locally differentially private protocols for
+       frequency estimation", USENIX Security, 2017.
 
     Examples
     --------
@@ -81,7 +107,19 @@ def binned(
 
 
 def level_sizes(size: int, branching: int) -> tuple[int, ...]:
-    """Return the nodes of every level below the root of a balanced tree; the last are the leaves.
+    """Return the nodes of every level below the root of a balanced tree. The last are the leaves.
+
+    Parameters
+    ----------
+    size : int
+        Number of leaves, at least 2.
+    branching : int
+        Most children of a node, at least 2.
+
+    Returns
+    -------
+    tuple of int
+        Number of nodes of each level, increasing.
 
     Examples
     --------
@@ -98,52 +136,73 @@ def level_sizes(size: int, branching: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Hierarchical(Mixture[CountTally]):
-    """Report the own node at one level of a tree, the level drawn uniformly by a public coin.
+    """Hierarchical histogram, HH (Cormode et al., 2019).
 
-    Symbol s lies in node ``s * nodes // size`` of each level. Level l below the root has
-    ``branching^l`` nodes, but for the last, which are the symbols. So when the size is no power
-    of the branching, the empty leaves of the padded tree lie spread evenly over it and are left
-    out: nodes of a level differ by at most one symbol, and none has more than `branching`
-    children. The root is no level: that everybody is in it needs no report.
+    A report is the person's node at one level of a tree over the domain. Public randomness draws
+    the level, each with the same probability.
 
     Parameters
     ----------
     domain : Interval or Integers
-        Of 2..2^24 symbols.
+        Domain of the values, with 2 to 2^24 bins.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     branching : int
-        At least 2: children of a node. From the size of the domain on, the tree is one level.
+        Most children of a node, at least 2. From the number of bins on, the tree has one level.
+        Default: 4.
+
+    See Also
+    --------
+    lapwing.decoders.TreeConsistency : The decoder that makes the levels agree.
 
     Notes
     -----
-    **Privacy.** The level does not depend on the value, and each level is randomized with the whole
-    epsilon, by randomized response or by optimized unary encoding
-    (:func:`least_variance_randomizer`); the worst ratio is that of the worst level. Checked by
-    :meth:`certificate` and in `tests/randomizers/numerical/test_hierarchical.py` on the exact laws
-    of all levels.
+    Bin s lies in node ``s * nodes // size`` of each level. Level l below the root has
+    ``branching^l`` nodes, and the last level has the bins. When the size is no power of the
+    branching, the empty leaves of the padded tree lie spread evenly over it and are left out. Then
+    nodes of a level differ by at most one bin, and none has more than `branching` children. The
+    root is no level, because everybody is in it.
 
-    **Accuracy.** A rare node has variance ``4 e^epsilon h / ((e^epsilon - 1)^2 n)`` or less, with h
-    levels: people are split, so each level has 1 / h of them. A range is the sum of at most ``2
-    (branching - 1) h`` nodes; :class:`lapwing.decoders.structured.tree_consistency.TreeConsistency`
-    takes what the levels know about each other. Giving every level all people and epsilon / h
-    instead is worse: for small epsilon by a factor of about h.
+    **Privacy.** The level does not depend on the value. Each level is randomized with the whole
+    epsilon, by randomized response or by optimized unary encoding, whichever has less variance. The
+    worst-case likelihood ratio is that of the worst level. :meth:`certificate` states it, and the
+    tests check it on the exact distributions of all levels.
 
-    **Cost.** One byte for the level, then as the widest level: ceil(size / 8) bytes where it is
-    unary.
+    **Accuracy.** With h levels, a rare node has variance ``4 e^epsilon h / ((e^epsilon - 1)^2 n)``
+    or less, because each level has 1 / h of the people. A range is the sum of at most
+    ``2 (branching - 1) h`` nodes. :class:`lapwing.decoders.TreeConsistency` combines the levels.
+    Giving all people every level with epsilon / h is worse: for small epsilon by a factor of about
+    h.
 
-    Source: Li et al. 2020, section 4.2 (HH), after Hay et al. 2010 and Kulkarni et al. 2019.
-    Differs: sizes that are no power of the branching; unary encoding in place of local
-    hashing, which has the same variance and whose reports can be counted.
+    **Cost.** A report takes one byte for the level and the bytes of the widest level. That is
+    ``ceil(size / 8)`` where the last level is unary.
+
+    The method is that of section 4.2 of [1]_, after [2]_ and [3]_. It differs in two points. Sizes
+    need not be powers of the branching. Unary encoding replaces local hashing: it has the same
+    variance, and its reports can be counted.
+
+    References
+    ----------
+    .. [1] Z. Li, T. Wang, M. Lopuhaä-Zwakenberg, N. Li, B. Škorić, "Estimating numerical
+       distributions under local differential privacy", SIGMOD, 2020. doi:10.1145/3318464.3389700
+    .. [2] G. Cormode, T. Kulkarni, D. Srivastava, "Answering range queries under local differential
+       privacy", Proceedings of the VLDB Endowment 12(10), 2019. doi:10.14778/3339490.3339496
+    .. [3] M. Hay, V. Rastogi, G. Miklau, D. Suciu, "Boosting the accuracy of differentially private
+       histograms through consistency", Proceedings of the VLDB Endowment 3(1), 2010.
+       doi:10.14778/1920841.1920970
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> tree = Hierarchical(Interval(0, 1, bins=64, outside="clip"), 1)
+    >>> import lapwing as lw
+    >>> tree = lw.randomizers.Hierarchical(lw.Interval(0, 64, bins=64, outside="clip"), epsilon=1)
     >>> [group.randomizer.name for group in tree.groups]
     ['randomized-response', 'optimized-unary-encoding', 'optimized-unary-encoding']
     >>> tree.certificate().holds
     True
+    >>> ages = list(range(20, 60)) * 500  # half of them below 40
+    >>> tally = tree.tally(tree.randomize(ages, rng=lw.seeded(1)))
+    >>> round(float(lw.decoders.TreeConsistency().decode(tree.channel, tally).cdf(40)), 1)
+    0.5
     """
 
     _: KW_ONLY
@@ -167,7 +226,7 @@ class Hierarchical(Mixture[CountTally]):
 
     @cached_property
     def groups(self) -> tuple[Component, ...]:
-        """The levels, from the one below the root to the symbols."""
+        """Randomizer of each level, from the one below the root to the bins."""
         sizes = level_sizes(self.domain.size, self.branching)
         shares = whole_shares([1 / len(sizes)] * len(sizes))
         return tuple(

@@ -19,17 +19,18 @@ from lapwing.protocol.messages.tally import CountTally
 
 @dataclass(frozen=True)
 class MeanEstimate:
-    """An unbiased mean with its standard deviation.
+    """Unbiased estimate of a mean with its standard deviation.
 
     Parameters
     ----------
     value : float
-        In the unit of the domain; noise may carry it beyond the domain.
+        Estimate in the unit of the domain. Noise may carry it beyond the domain.
     deviation : float
-        Standard deviation of `value` about the mean of all people of whom those who reported are
-        a random sample: from the spread of the reports, so it holds whatever the values are.
+        Standard deviation of `value`, in the unit of the domain. It is about the mean of all people
+        of whom those who reported are a random sample. It comes from the spread of the reports, so
+        it holds whatever the values are.
     reports : int
-        People behind it.
+        Number of people who reported.
     """
 
     value: float
@@ -37,7 +38,18 @@ class MeanEstimate:
     reports: int
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the interval that holds the mean with this probability, if its error is normal."""
+        """Return a confidence interval of the mean, if its error is Gaussian.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level, in (0, 1). Default: 0.95.
+
+        Returns
+        -------
+        tuple of float
+            Lower and upper end, in the unit of the domain.
+        """
         if not 0 < level < 1:
             raise ArgumentError(f"the level of an interval must be between 0 and 1, got {level}")
         reach = NormalDist().inv_cdf((1 + level) / 2) * self.deviation
@@ -45,14 +57,14 @@ class MeanEstimate:
 
 
 def grid_points(domain: Domain) -> tuple[float, float]:
-    """Return the first point and the step of the evenly spaced values that symbols stand for.
+    """Return the first point and the step of the evenly spaced values for which bins stand.
 
-    The middles of the bins of an interval, or the whole numbers themselves.
+    They are the middles of the bins of an interval, or the whole numbers themselves.
 
     Raises
     ------
     DomainError
-        When they are not evenly spaced on a line: labels, atoms, a missing symbol, a circle or a
+        When they are not evenly spaced on a line: labels, atoms, a missing bin, a circle or a
         logarithmic scale.
     """
     check_no_overflow(domain, name="a randomizer for means")
@@ -79,7 +91,7 @@ def mean_of(counts: NDArray[np.int64], values: Vector) -> MeanEstimate:
 
 
 def own_counts(tally: CountTally, fingerprint: str) -> NDArray[np.int64]:
-    """Return the counts of a tally; MismatchError when another randomizer made it."""
+    """Return the counts of a tally, or raise MismatchError when another randomizer made it."""
     if tally.fingerprint != fingerprint:
         raise MismatchError(
             f"the tally was made by randomizer {tally.fingerprint[:12]}, this one is "

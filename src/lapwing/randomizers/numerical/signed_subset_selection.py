@@ -1,8 +1,8 @@
-"""Signed subset selection: send a set of signed coordinates, more likely one with the own sign.
+"""Signed subset selection: a set of signed coordinates, likely one with the true sign.
 
-The value is one of the signed unit vectors +e_k and -e_k: which half of which cell, at one level
-of a wavelet expansion. It beats subset selection on the ``2 d`` symbols because a set never
-spends two places on the two signs of one coordinate.
+The value is one of the signed unit vectors +e_k and -e_k: a half of a cell, at one level of a
+wavelet expansion. It beats subset selection on the ``2 d`` categories, because a set never spends
+two places on the two signs of one coordinate.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ MOST_COORDINATES = 2**20
 
 
 class ClosedForms(NamedTuple):
-    """What the law of a report comes down to; see :func:`closed_forms`."""
+    """Probabilities to which the distribution of a report reduces, see :func:`closed_forms`."""
 
     normalizer: float
     """Omega / A: the sum of all weights over the number of sets with the own sign."""
@@ -73,21 +73,30 @@ def closed_forms(coordinates: int, members: int, epsilon: Fraction | float) -> C
     Parameters
     ----------
     coordinates : int
-        d, at least 1.
+        Number d of coordinates, at least 1.
     members : int
-        m, in 1..d.
+        Number m of coordinates in a set, in 1..d.
     epsilon : Fraction or float
-        In (0, 24].
+        Privacy parameter of one report, in (0, 24], in nats.
+
+    Returns
+    -------
+    ClosedForms
+        The three numbers.
 
     Notes
     -----
-    Of the sets, A hold the own sign, A the other one and ``A 2 (d - m) / m`` neither, with
-    ``A = C(d - 1, m - 1) 2^(m - 1)``. Dividing the paper's sums by A leaves
-    ``Omega / A = e^epsilon + 1 + 2 (d - m) / m``, ``p = e^epsilon / (Omega / A)`` and
-    ``q = ((m - 1) (e^epsilon + 1) / (2 (d - 1)) + (d - m) / (d - 1)) / (Omega / A)``, 0 for d = 1.
-    They hold for every m, also 1 and d, and cannot overflow.
+    Of the sets, A hold the true sign, A the other one, and ``A 2 (d - m) / m`` neither. Here
+    ``A = C(d - 1, m - 1) 2^(m - 1)``. Dividing the sums of [1]_, lemmas 2 and 3, by A leaves
+    ``Omega / A = e^epsilon + 1 + 2 (d - m) / m`` and ``p = e^epsilon / (Omega / A)``. Likewise
+    ``q = ((m - 1) (e^epsilon + 1) / (2 (d - 1)) + (d - m) / (d - 1)) / (Omega / A)``, which is 0
+    for d = 1. They hold for every m, also 1 and d, and cannot overflow.
 
-    Source: Zhao et al. 2026, lemmas 2 and 3.
+    References
+    ----------
+    .. [1] P. Zhao, Z. Zhang, B. Sun, L. Shen, L. Zhang, S. Wang, Z. Liu, "Consistent estimation of
+       numerical distributions under local differential privacy by wavelet expansion", 2026.
+       arXiv:2509.19661.
 
     Examples
     --------
@@ -109,17 +118,28 @@ def optimal_members(coordinates: int, epsilon: Any) -> int:
     Parameters
     ----------
     coordinates : int
-        d, at least 1.
+        Number d of coordinates, at least 1.
     epsilon : int, float, str or Fraction
-        In (0, 24].
+        Privacy parameter of one report, in (0, 24], in nats.
+
+    Returns
+    -------
+    int
+        Coordinates in a set, in 1..d.
 
     Notes
     -----
-    The variance is proportional to ``m + (2 d / (e^epsilon - 1))^2 / m``, so the best m is the
-    smallest for which ``m (m + 1)`` reaches that square, and d when it is beyond: always for
-    ``epsilon <= ln 3``. Worked out in fractions, so that all clients agree.
+    The variance is proportional to ``m + (2 d / (e^epsilon - 1))^2 / m``. So the best m is the
+    smallest for which ``m (m + 1)`` reaches that square. It is d when that is beyond d, which is
+    always so for ``epsilon <= ln 3``. It is computed in fractions, so that all clients agree.
 
-    Source: Zhao et al. 2026, equation 61. Differs: with the variance corrected to 2 q.
+    This is equation 61 of [1]_ with the variance corrected to ``2 q``.
+
+    References
+    ----------
+    .. [1] P. Zhao, Z. Zhang, B. Sun, L. Shen, L. Zhang, S. Wang, Z. Liu, "Consistent estimation of
+       numerical distributions under local differential privacy by wavelet expansion", 2026.
+       arXiv:2509.19661.
 
     Examples
     --------
@@ -134,19 +154,33 @@ def optimal_members(coordinates: int, epsilon: Any) -> int:
 
 
 def summed_variance(coordinates: int, members: int, epsilon: Fraction | float) -> float:
-    """Return the sum over k of the variances of unbiased differences, per report.
+    """Return the sum over k of the variances of unbiased differences, for one report.
 
-    Parameters are those of :func:`closed_forms`.
+    Parameters
+    ----------
+    coordinates, members, epsilon
+        As in :func:`closed_forms`.
+
+    Returns
+    -------
+    float
+        Variance, greater than 0.
 
     Notes
     -----
-    A report's entries have squares that sum to m, so with the gain ``g = p (1 - e^-epsilon)`` it
-    is ``m / g^2``, which equals ``(1 + f) / (p (1 - f)^2) + 2 q (d - 1) / (p^2 (1 - f)^2)`` with
-    ``f = e^-epsilon``. This is about the population; about the people who reported at this level
-    it is 1 less.
+    The squares of a report's entries sum to m, so with the gain ``g = p (1 - e^-epsilon)`` it is
+    ``m / g^2``. With ``f = e^-epsilon`` this equals
+    ``(1 + f) / (p (1 - f)^2) + 2 q (d - 1) / (p^2 (1 - f)^2)``. This is about the population. About
+    the people who reported at this level it is 1 less.
 
-    Source: Zhao et al. 2026, equation 60 without the factor 2^j. Differs: equation 117 prints
-    ``Var[Y(k) | v(k) = 0] = q``, but Y(k) is +1 and -1 with probability q each: it is 2 q.
+    This is equation 60 of [1]_ without the factor ``2^j``. Equation 117 there prints
+    ``Var[Y(k) | v(k) = 0] = q``. But Y(k) is +1 and -1 with probability q each, so it is ``2 q``.
+
+    References
+    ----------
+    .. [1] P. Zhao, Z. Zhang, B. Sun, L. Shen, L. Zhang, S. Wang, Z. Liu, "Consistent estimation of
+       numerical distributions under local differential privacy by wavelet expansion", 2026.
+       arXiv:2509.19661.
 
     Examples
     --------
@@ -159,42 +193,54 @@ def summed_variance(coordinates: int, members: int, epsilon: Fraction | float) -
 
 @dataclass(frozen=True)
 class SignedSubsetSelection(Randomizer[CountTally]):
-    """Send a set of `size` coordinates with signs, uniform but for the own coordinate.
+    """Signed subset selection of a signed unit vector (Zhao et al., 2026).
+
+    A report is a set of `size` coordinates with signs. It holds the true coordinate with the true
+    sign more often than any other.
 
     Parameters
     ----------
     domain : Domain
-        Any, of an even number of symbols, 2..2^21: symbol ``2k`` is +e_k and ``2k + 1`` is -e_k.
+        Domain of the values, of any kind, with an even number of 2 to 2^21 categories. Category
+        ``2k`` is +e_k and ``2k + 1`` is -e_k.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     size : int, optional
-        Coordinates in a set, in 1..d. Default: :func:`optimal_members`. Size 1 is generalized
-        randomized response on the ``2 d`` symbols.
+        Number m of coordinates in a set, in 1..d. Size 1 is generalized randomized response on the
+        ``2 d`` categories. Default: the size of least variance, :func:`optimal_members`.
 
     Notes
     -----
-    **Privacy.** Two-level. The near sets, with the own coordinate under the own sign, number ``A =
-    C(d-1, m-1) 2^(m-1)``. All others have one and the same probability, of two kinds: A with the
-    other sign and ``A 2 (d-m) / m`` without the own coordinate. A report is near with probability
-    ``T / 2^64``; otherwise an exactly uniform number below ``2d - m`` chooses the kind (m of them
-    stand for the other sign), and the rest of the set and its signs are uniform within each kind.
-    So the worst ratio is ``T (2d - m) / ((2^64 - T) m)``, and T is the largest integer for which it
-    is at most a rational lower bound of ``e^epsilon``. Checked by :meth:`certificate`, on the table
-    of all sets, and with T + 1, which must fail.
+    **Privacy.** The sets with the true coordinate under the true sign number
+    ``A = C(d-1, m-1) 2^(m-1)``. All others have one and the same probability. They are of two
+    kinds: A with the other sign, and ``A 2 (d-m) / m`` without the true coordinate. A report is of
+    the first sets with probability ``T / 2^64``. Otherwise an exactly uniform number below
+    ``2d - m`` chooses the kind, of which m stand for the other sign. The rest of the set and its
+    signs are uniform within each kind. So the worst-case likelihood ratio is
+    ``T (2d - m) / ((2^64 - T) m)``. T is the largest integer for which it is at most a rational
+    lower bound of ``e^epsilon``. :meth:`certificate` states it. The tests check it on the table of
+    all sets, and T + 1 fails them.
 
-    **Accuracy.** Unbiased differences (share at plus less share at minus) have variances that sum
+    **Accuracy.** Unbiased differences (share at plus minus share at minus) have variances that sum
     to :func:`summed_variance` over the number of reports.
 
-    **Cost.** ceil(d / 8) bytes of signs per report, and as many of presence unless all coordinates
-    are in; O(d) to randomize and tally one, 64 bits at a time, and O(sqrt(d)) single draws.
+    **Cost.** A report takes ``ceil(d / 8)`` bytes of signs, and as many of presence unless all
+    coordinates are in. Randomizing or tallying one takes O(d) bit operations, 64 at a time, and
+    O(sqrt(d)) single draws.
 
     A report is a plane of bits "present" (left out when all coordinates are in every set), then a
-    plane of bits "minus"; coordinate k is bit ``k % 8`` of byte ``k // 8``. Bits that stand for
-    nothing are 0. The tally counts symbols: ``2k`` in 2k, plus of coordinate k.
+    plane of bits "minus". Coordinate k is bit ``k % 8`` of byte ``k // 8``. Unused bits are 0. The
+    tally counts categories, with plus of coordinate k in ``2k``.
 
-    Source: Zhao et al. 2026, sections 4.4 and 4.6. Differs: algorithm 2 gives the other picked
-    coordinates the value +1 in lines 4 and 7, which gives the own coordinate away (every -1 does)
-    and is biased; here their signs are independent and fair, as the law (45) has them.
+    The method is that of sections 4.4 and 4.6 of [1]_. There algorithm 2 gives the other picked
+    coordinates the value +1 in lines 4 and 7. This is biased, and every -1 reveals the true
+    coordinate. Here their signs are independent and fair, as in equation 45.
+
+    References
+    ----------
+    .. [1] P. Zhao, Z. Zhang, B. Sun, L. Shen, L. Zhang, S. Wang, Z. Liu, "Consistent estimation of
+       numerical distributions under local differential privacy by wavelet expansion", 2026.
+       arXiv:2509.19661.
 
     Examples
     --------
@@ -285,7 +331,7 @@ class SignedSubsetSelection(Randomizer[CountTally]):
 
     @cached_property
     def report_width(self) -> int:
-        """Bytes per report: the plane of presence, unless all are present, and that of signs."""
+        """Bytes of one report: the plane of presence, unless all are present, and that of signs."""
         return self._plane if self._all_in else 2 * self._plane
 
     @cached_property
@@ -297,7 +343,7 @@ class SignedSubsetSelection(Randomizer[CountTally]):
 
     @cached_property
     def channel(self) -> Channel:
-        """One block of signed subsets."""
+        """Distribution of a report for each value: one block of signed subsets."""
         law = self._law
         operator = PairSymmetric(
             self._coordinates, own=law.own, opposite=law.opposite, other=law.other
@@ -334,20 +380,21 @@ class SignedSubsetSelection(Randomizer[CountTally]):
         np.bitwise_and(signs, present, out=rows[:, self._plane :])
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the report that these random 64-bit words make of one symbol.
+        """Return the report that these random 64-bit words make of one category.
 
-        One word decides whether the own coordinate is in with the own sign (below T). If not, a
-        uniform number below ``2d - m`` does: below m it is in with the other sign, else it is out.
-        Then every other coordinate, in order, draws a uniform number below twice the number of
-        others not yet seen: it is in when that is below twice the number of places left, and its
-        sign is minus when it is odd (:func:`lapwing.privacy.sampling.randomness.scalar_below`).
+        The first word decides whether the true coordinate is in with the true sign (below T). If
+        not, a uniform number below ``2d - m`` decides: below m it is in with the other sign, else
+        it is out. Then every other coordinate is considered in order. It draws a uniform number
+        below twice the number of others not yet seen. It is in when that number is below twice the
+        number of places left. Its sign is minus when the number is odd. Numbers are drawn by
+        :func:`lapwing.privacy.sampling.randomness.scalar_below`.
 
         Parameters
         ----------
         value : int
-            Symbol, in 0..2d-1.
+            Number of the category, in 0..2d-1.
         words : iterator of int
-            Each in 0..2^64-1.
+            Uniform random words, each in 0..2^64-1.
 
         Returns
         -------

@@ -23,19 +23,20 @@ MeanRandomizer = StochasticRounding | Piecewise
 
 @dataclass(frozen=True)
 class SquaredDeviation:
-    """What is asked in the second round: how far the own value is from the mean, squared.
+    """Question of the second round: the squared deviation of a value from the mean.
 
-    Its range is public: it follows from the domain and the mean that was sent back.
+    Its range is public, because it follows from the domain and the mean that was sent back.
 
     Parameters
     ----------
     domain : Interval or Integers
-        Of the first round.
+        Domain of the first round.
     center : float
-        The mean that was sent back; moved to the nearest point of the domain.
+        Mean that was sent back, in the unit of the domain. It is moved to the nearest point of the
+        domain.
     bins : int
-        Of the grid of squared deviations. Rounding to the middle of a bin moves the variance by
-        at most half a bin.
+        Bins of the grid of squared deviations. Rounding to the middle of a bin moves the variance
+        by at most half a bin. Default: 4096.
 
     Examples
     --------
@@ -79,7 +80,7 @@ def mean_and_variance(
 ) -> tuple[MeanEstimate, MeanEstimate]:
     """Run both rounds in one process and return the mean and the variance.
 
-    A random half of the people reports the value; their mean is sent back, and everybody else
+    A random half of the people reports the value. Their mean is sent back, and everybody else
     reports the squared deviation from it. Each person reports once, so each spends epsilon once.
 
     Parameters
@@ -87,18 +88,28 @@ def mean_and_variance(
     values : array_like [n]
         Values of the first randomizer's domain, at least 4.
     first : StochasticRounding or Piecewise
-        Of the first round; the second uses the same kind and epsilon.
+        Randomizer of the first round. The second round uses the same kind and epsilon.
     rng : RandomSource, optional
-        Default: :func:`lapwing.privacy.sampling.randomness.secure`.
+        Source of random numbers. Default: the secure source of the operating system.
+
+    Returns
+    -------
+    tuple of MeanEstimate
+        Mean and variance.
 
     Notes
     -----
-    **Accuracy.** The mean has half of the reports. The variance is unbiased but for the square of
-    the error of the mean that was sent back, which it contains, and half a bin of the second grid.
+    **Accuracy.** The mean has half of the reports. The variance is unbiased up to two terms. These
+    are the squared error of the mean that was sent back, and half a bin of the second grid.
 
-    Source: Li et al. 2020, section 6.3. Differs: the text leaves open how squared deviations are
-    brought into the range of the mechanism; here by the public bounds of
-    :class:`SquaredDeviation`.
+    The method is that of section 6.3 of [1]_. The text leaves open how squared deviations are
+    brought into the range of the mechanism. Here the public bounds of :class:`SquaredDeviation` do
+    it.
+
+    References
+    ----------
+    .. [1] Z. Li, T. Wang, M. Lopuhaä-Zwakenberg, N. Li, B. Škorić, "Estimating numerical
+       distributions under local differential privacy", SIGMOD, 2020. doi:10.1145/3318464.3389700
     """
     source = source_of(rng)
     column = np.asarray(values)

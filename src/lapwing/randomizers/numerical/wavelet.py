@@ -1,7 +1,7 @@
 """The wavelet expansion: every person reports one level of the Haar coefficients of their value.
 
-Level j cuts the domain into 2^j cells; a person of that level says in which cell the value lies
-and in which half of it, as a signed unit vector, by signed subset selection.
+Level j cuts the domain into 2^j cells. A person of that level reports the cell of the value and its
+half by signed subset selection.
 """
 
 from __future__ import annotations
@@ -34,22 +34,34 @@ MOST_LEVELS = MOST_COORDINATES.bit_length()
 
 
 def coefficient_variance(level: int, epsilon: Any) -> float:
-    """Return V_j: the variances of the coefficients of a level, summed, for one report.
+    """Return V_j: the sum of the variances of a level's coefficients, for one report.
 
     Parameters
     ----------
     level : int
-        j, from 0.
+        Level j, from 0.
     epsilon : int, float, str or Fraction
-        In (0, 24].
+        Privacy parameter of one report, in (0, 24], in nats.
+
+    Returns
+    -------
+    float
+        Variance, greater than 0.
 
     Notes
     -----
-    ``2^j`` times :func:`~lapwing.randomizers.numerical.signed_subset_selection.summed_variance` at
-    the best size of the sets. It grows as ``4^j / epsilon^2`` for small epsilon and as ``2^j`` for
+    It is ``2^j`` times
+    :func:`~lapwing.randomizers.numerical.signed_subset_selection.summed_variance` at the best size
+    of the sets. It grows as ``4^j / epsilon^2`` for small epsilon and as ``2^j`` for
     ``epsilon > j``.
 
-    Source: Zhao et al. 2026, equation 75 and lemma 7. Differs: 2 q for q, see there.
+    This is equation 75 and lemma 7 of [1]_, with ``2 q`` in place of ``q`` (see there).
+
+    References
+    ----------
+    .. [1] P. Zhao, Z. Zhang, B. Sun, L. Shen, L. Zhang, S. Wang, Z. Liu, "Consistent estimation of
+       numerical distributions under local differential privacy by wavelet expansion", 2026.
+       arXiv:2509.19661.
     """
     exact = exact_epsilon(epsilon)
     members = optimal_members(2**level, exact)
@@ -64,14 +76,27 @@ def allocation_shares(
     Parameters
     ----------
     levels : int
-        At least 1.
+        Number of levels, at least 1.
     epsilon : int, float, str or Fraction
-        In (0, 24].
+        Privacy parameter of one report, in (0, 24], in nats.
     allocation : {"optimal", "uniform"}
-        Proportional to ``2^-j sqrt(V_j)``, which minimizes :func:`error_bound`; or equal. For
-        ``epsilon <= ln 3`` the two are the same.
+        Shares proportional to ``2^-j sqrt(V_j)``, which minimizes :func:`error_bound`, or equal
+        ones. For ``epsilon <= ln 3`` the two are the same. Default: "optimal".
 
-    Source: Zhao et al. 2026, equation 83.
+    Returns
+    -------
+    numpy.ndarray
+        Shares of the levels, coarsest first.
+
+    Notes
+    -----
+    This is equation 83 of [1]_.
+
+    References
+    ----------
+    .. [1] P. Zhao, Z. Zhang, B. Sun, L. Shen, L. Zhang, S. Wang, Z. Liu, "Consistent estimation of
+       numerical distributions under local differential privacy by wavelet expansion", 2026.
+       arXiv:2509.19661.
     """
     check_whole("levels", levels, low=1, high=MOST_LEVELS)
     if allocation not in ("optimal", "uniform"):
@@ -91,13 +116,19 @@ def allocate(
     Parameters
     ----------
     users : int
-        At least `levels`.
+        Number of people, at least `levels`.
     levels, epsilon, allocation
         As in :func:`allocation_shares`.
 
+    Returns
+    -------
+    numpy.ndarray
+        People of each level, coarsest first.
+
     Notes
     -----
-    Rounded down; the people left over go one each to the levels with the largest remainders.
+    Numbers are rounded down. The people left over go one each to the levels with the largest
+    remainders.
     """
     check_whole("users", users, low=1)
     if users < levels:
@@ -117,25 +148,32 @@ def error_bound(
     Parameters
     ----------
     levels : int
-        J + 1, at least 1.
+        Number of levels J + 1, at least 1.
     users : int
-        At least 1.
+        Number of people, at least 1.
     epsilon : int, float, str or Fraction
-        In (0, 24].
+        Privacy parameter of one report, in (0, 24], in nats.
     allocation : {"optimal", "uniform"}
+        As in :func:`allocation_shares`. Default: "optimal".
 
     Returns
     -------
     float
-        As a part of the domain's length; of the estimate before clipping.
+        Bound for the estimate before clipping, as a part of the domain's length.
 
     Notes
     -----
-    ``2^-(J+1) + sqrt(sum_j 2^-(2j+2) V_j / n_j)``: a cell may hold its mass anywhere, and the
-    coefficients err. It assumes nothing about the distribution; on a smooth one the first term
-    is far too large and fewer levels do better.
+    It is ``2^-(J+1) + sqrt(sum_j 2^-(2j+2) V_j / n_j)``. A cell may hold its mass anywhere, and the
+    coefficients have errors. It assumes nothing about the distribution. On a smooth one the first
+    term is far too large and fewer levels do better.
 
-    Source: Zhao et al. 2026, lemmas 5 and 6. Differs: 2 q for q in V_j.
+    It follows from lemmas 5 and 6 of [1]_, with ``2 q`` in place of ``q`` in V_j.
+
+    References
+    ----------
+    .. [1] P. Zhao, Z. Zhang, B. Sun, L. Shen, L. Zhang, S. Wang, Z. Liu, "Consistent estimation of
+       numerical distributions under local differential privacy by wavelet expansion", 2026.
+       arXiv:2509.19661.
 
     Examples
     --------
@@ -149,10 +187,28 @@ def error_bound(
 
 
 def paper_levels(users: int) -> int:
-    """Return the levels of the paper's rule ``J = ceil(log2(users) / 2)``: J + 1.
+    """Return the levels J + 1 of the paper's rule ``J = ceil(log2(users) / 2)``.
 
-    Source: Zhao et al. 2026, section 5.4. It balances the bound's two terms up to a logarithm;
-    :func:`best_levels` minimizes the bound itself and gives fewer.
+    Parameters
+    ----------
+    users : int
+        Number of people, at least 1.
+
+    Returns
+    -------
+    int
+        Number of levels.
+
+    Notes
+    -----
+    The rule of section 5.4 of [1]_ balances the bound's two terms up to a logarithm.
+    :func:`best_levels` minimizes the bound itself and gives fewer levels.
+
+    References
+    ----------
+    .. [1] P. Zhao, Z. Zhang, B. Sun, L. Shen, L. Zhang, S. Wang, Z. Liu, "Consistent estimation of
+       numerical distributions under local differential privacy by wavelet expansion", 2026.
+       arXiv:2509.19661.
     """
     check_whole("users", users, low=1)
     return ((users - 1).bit_length() + 1) // 2 + 1
@@ -170,50 +226,70 @@ def best_levels(
 
 @dataclass(frozen=True)
 class Wavelet(Mixture[CountTally]):
-    """Signed subset selection of one level of Haar coefficients, the level drawn by a public coin.
+    """Wavelet expansion by signed subset selection (Zhao et al., 2026).
+
+    A report is a person's Haar coefficient at one level. Public randomness draws the level.
 
     Parameters
     ----------
     domain : Interval or Integers
-        At least 2 symbols. A cell of the finest level holds ``size / 2^levels`` of them, rounded
-        up or down.
+        Domain of the values, with at least 2 bins. A cell of the finest level holds
+        ``size / 2^levels`` of them, rounded up or down.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats; every level has all of it.
+        Privacy parameter of one report, in (0, 24], in nats. Every level has all of it. The field
+        holds an exact Fraction.
     levels : int, "bound" or "paper", optional
-        How many levels, the paper's J + 1: they are numbered 0..J and end in ``2^levels`` cells,
-        of which the domain must have as many symbols. "bound" minimizes :func:`error_bound`
-        within what the symbols allow; "paper" is :func:`paper_levels`, cut with a warning where
-        the symbols are too few. Default: "bound" when `users` is given, else all that the symbols
-        allow. The field holds the number.
+        Number of levels, the paper's J + 1. They are numbered 0..J and end in ``2^levels`` cells,
+        of which the domain must have as many bins. "bound" minimizes the error bound within what
+        the bins allow. "paper" is the paper's rule, cut with a warning where the bins are too few.
+        The field holds the number. Default: "bound" when `users` is given, else all that the bins
+        allow.
     users : int, optional
-        People expected, for the two rules; at least one for each level.
+        Number of people expected, for the two rules, at least one for each level.
     allocation : {"optimal", "uniform"}
-        Of the people to the levels, :func:`allocation_shares`.
+        Allocation of the people to the levels, to minimize the error bound or equal. For
+        ``epsilon <= ln 3`` the two are the same. Default: "optimal".
+
+    See Also
+    --------
+    lapwing.decoders.WaveletClip : The estimator of the paper.
 
     Notes
     -----
-    **Privacy.** The level is a public coin and each level's report is epsilon-private by itself, so
-    the whole is: see :class:`~lapwing.randomizers.mixture.Mixture` and
-    :class:`~lapwing.randomizers.numerical.signed_subset_selection.SignedSubsetSelection`.
+    **Privacy.** Public randomness draws the level, and each level's report satisfies pure
+    epsilon-local differential privacy. So the worst-case likelihood ratio is that of the worst
+    level, which :meth:`certificate` states exactly.
 
-    **Accuracy.** The expected Wasserstein-1 distance of the unclipped estimate is at most
-    :func:`error_bound`. For ``epsilon <= ln 3`` a report has the law of one-bit Hadamard response
-    at each level.
+    **Accuracy.** The expected Wasserstein-1 distance of the unclipped estimate is at most the error
+    bound of lemmas 5 and 6 of [1]_. For ``epsilon <= ln 3`` a report has the distribution of
+    one-bit Hadamard response at each level.
 
-    **Cost.** With d = 2^(levels - 1), ``1 + ceil(d / 8)`` bytes per report for ``epsilon <= ln 3``
-    and ``1 + 2 ceil(d / 8)`` above. A million people at 10 levels take 0.4 s of one core to
-    randomize and tally at epsilon 1 and 1 s above ln 3, or 0.06 s to simulate.
+    **Cost.** With ``d = 2^(levels - 1)`` a report takes ``1 + ceil(d / 8)`` bytes for
+    ``epsilon <= ln 3``, and ``1 + 2 ceil(d / 8)`` above. A million people at 10 levels take 0.4 s
+    of one core to randomize and tally at epsilon 1, and 1 s above ln 3. Simulating them takes 0.06
+    s.
 
-    Source: Zhao et al. 2026, algorithm 1, sections 4 and 5. Differs: each device draws its level,
-    so the levels' numbers of people are multinomial about n_j (:func:`allocate`); level 0 is
-    there (the loop of section 4.7 drops it); a value at the upper end is in the last cell.
+    The method is that of [1]_, algorithm 1 and sections 4 and 5. It differs in three points. Each
+    device draws its level, so the levels' numbers of people are multinomial. Level 0 is included,
+    which the loop of section 4.7 drops. A value at the upper end is in the last cell.
+
+    References
+    ----------
+    .. [1] P. Zhao, Z. Zhang, B. Sun, L. Shen, L. Zhang, S. Wang, Z. Liu, "Consistent estimation of
+       numerical distributions under local differential privacy by wavelet expansion", 2026.
+       arXiv:2509.19661.
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> wavelet = Wavelet(Interval(0, 1, bins=1024, outside="clip"), 1, users=100_000)
+    >>> import lapwing as lw
+    >>> domain = lw.Interval(0, 64, bins=64, outside="clip")
+    >>> wavelet = lw.randomizers.Wavelet(domain, epsilon=1, users=20_000)
     >>> wavelet.levels, len(wavelet.groups), wavelet.certificate().holds
-    (8, 8, True)
+    (6, 6, True)
+    >>> ages = list(range(20, 60)) * 500  # half of them below 40
+    >>> tally = wavelet.tally(wavelet.randomize(ages, rng=lw.seeded(1)))
+    >>> round(float(lw.decoders.WaveletClip().decode(wavelet.channel, tally).cdf(40)), 1)
+    0.5
     """
 
     _: KW_ONLY
@@ -298,7 +374,7 @@ class Wavelet(Mixture[CountTally]):
 
     @cached_property
     def groups(self) -> tuple[Component, ...]:
-        """The levels, coarsest first."""
+        """Randomizer of each level, coarsest first."""
         levels = self._cell_number.bit_length() - 1
         shares = allocation_shares(levels, self.epsilon, allocation=self.allocation)
         return tuple(
