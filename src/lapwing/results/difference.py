@@ -3,46 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lapwing.documents import Stored, html_of, lines_of, require, require_format, require_spelling
+from lapwing.documents import Stored, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError, MismatchError, kind_of
 from lapwing.linear.arrays import Vector
-from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_places
-from lapwing.protocol.domains.domain_text import domain_text
-from lapwing.protocol.domains.ranges import Closed, symbol_places, to_spans
+from lapwing.protocol.domains.ranges import Closed, to_spans
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of
 from lapwing.results.answers import difference_answer
-from lapwing.results.band import (
-    Among,
-    DifferenceBand,
-    Kind,
-    check_level,
-    cut_band,
-    table_kind,
-    to_zero,
-)
+from lapwing.results.band import Among, Kind, table_kind
 from lapwing.results.circle import circle_from
+from lapwing.results.comparable import Comparable, People, domain_mismatch, people_of
 from lapwing.results.counted import counted_word
-from lapwing.results.cumulative import Cumulative
-from lapwing.results.directions import (
-    MeanDirection,
-    mean_direction,
-    quantile_arc,
-    shift_interval,
-)
-from lapwing.results.intervals import Ends, mean_ends, probability_ends, reaching
+from lapwing.results.difference_intervals import DifferenceIntervals
 from lapwing.results.picture import (
     Axis,
     Bars,
@@ -55,138 +38,70 @@ from lapwing.results.picture import (
     people_and_guarantee,
 )
 from lapwing.results.plotting import show
-from lapwing.results.readable import Columns, equal_results, frame_of, interval_columns
+from lapwing.results.readable import Columns, TabularResult, equal_results, interval_columns
 from lapwing.results.rounding import count_text
-from lapwing.results.uncertainty import SIMULATED_LIMIT, Uncertainty
+from lapwing.results.uncertainty import Uncertainty
 
 if TYPE_CHECKING:  # so that completion does not stumble over the words of a property
     from lapwing.results.band import Target
 
-People = Literal["same", "different"]
+__all__ = ["Comparable", "Difference", "People", "people_of"]
 
 VERSION = 1
-
-
-def people_of(first: Comparable, second: Comparable) -> People:
-    """Return "different" for two segments of one release or one set of tallies, else "same".
-
-    Each person is in one segment only. Of two results that say nothing of it, the cautious word.
-    """
-    one, two = first.provenance, second.provenance
-    segments = "segments_of" in one and one["segments_of"] == two.get("segments_of")
-    return "different" if segments and one.get("segment") != two.get("segment") else "same"
 
 
 _KINDS = set(get_args(Kind))
 
 
-class Comparable(Protocol):
-    """What a difference asks of each of the two; a Distribution has it."""
-
-    @property
-    def domain(self) -> Domain:
-        """The legal values."""
-        ...
-
-    @property
-    def mass(self) -> Vector:
-        """Shares of the symbols among all people: float64 [domain.size]."""
-        ...
-
-    @property
-    def cumulative(self) -> Cumulative:
-        """The CDF among those whose value is present."""
-        ...
-
-    @property
-    def reports(self) -> int:
-        """People behind it."""
-        ...
-
-    @property
-    def guarantee(self) -> Guarantee | None:
-        """The promise under which the reports were collected."""
-        ...
-
-    @property
-    def provenance(self) -> Mapping[str, Any]:
-        """How it was made; of a survey whose answers are remembered, of which."""
-        ...
-
-    @property
-    def _present_uncertainty(self) -> Uncertainty | None:
-        """The error law among those whose value is present."""
-        ...
-
-    def share(self, label: Any, *, among: Among = "all") -> float:
-        """Return the share of one symbol."""
-        ...
-
-    def _warn_when_limited(self) -> None:
-        """Warn, once, where a mean is not that of all values."""
-        ...
-
-    def _share_ends(self, label: Any, target: Target, among: Among) -> Ends | None:
-        """Return the least and the most that a share can be."""
-        ...
-
-    def to_dict(self, *, level: float = 0.95, kind: Kind | None = None) -> Columns:
-        """Return a table as a dict of columns."""
-        ...
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        ...
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Difference(Stored):
+class Difference(DifferenceIntervals, TabularResult, Stored):
     """Difference of two distributions: the first minus the second.
 
     Parameters
     ----------
     first, second : Distribution
-        On the same domain.
+        Two distributions on the same domain.
     people : {"same", "different"}
-        Whether somebody may stand in both (two periods) or nobody does (two groups). It decides
-        the guarantee and nothing else. The cautious default is "same": then the privacy costs add
-        up.
+        "same" if a person may have contributed to both, as in two periods. "different" if nobody
+        did, as in two groups. It decides the guarantee. Default: "same", the cautious choice, with
+        which the privacy parameters add.
     target : {"population", "empirical"}
-        Whom all intervals are about: the people from whom those of each side were drawn, or these
-        very people. Two random halves of one table differ in the second sense, by chance, and not
-        in the first.
+        Whether all intervals are about the people from whom both sides were drawn (default), or
+        about the people who reported. Two random halves of one table differ by chance in the second
+        sense, and do not differ in the first.
     joint : mapping, optional
-        The error law of the difference for each kind of band, where the two are of one series and
-        share errors (:meth:`Series.between`). Bands come from it. Intervals of single numbers add
-        the errors of the two, and are wider than they need be.
+        Error distribution of the difference for each kind of band, where the two are of one series
+        and share errors (:meth:`Series.between`). Bands come from it. Intervals of single numbers
+        add the errors of the two, and are wider than necessary.
 
     Raises
     ------
     MismatchError
-        When the domains differ; or when the two are of one survey whose answers are remembered, and
-        somebody may stand in both: both reports of this person are about the first value, whatever
-        it has become, so the difference says only who came and who left.
+        When the domains differ. Also when both are from one survey with memoized reports and the
+        same people may be in both. Each of their reports is about their first value, so the
+        difference would show only who joined and who left.
     ArgumentError
-        When one is no Distribution, or `people` or `target` is none of its two words.
+        When one is no Distribution, or when `people` or `target` is another word.
 
     Notes
     -----
-    The randomness in the reports of the two is independent, also when the same people answered
-    twice, so their error covariances add. The people drawn are independent only when nobody
-    stands in both. With `target="population"` both samplings count as if they were independent,
-    and :attr:`caution` says so where somebody may stand in both: intervals are wider than they
-    need be where a person's two values are alike.
+    **Accuracy.** The randomness in the reports of the two is independent, even if the same people
+    answered twice. So their error covariances add. The people drawn are independent only if nobody
+    is in both. With `target="population"` both samplings count as independent, and :attr:`caution`
+    says so where a person may be in both. If the two values of a person are alike, intervals are
+    then wider than necessary.
+
+    **Cost.** That of the same question to both sides.
 
     Examples
     --------
-    >>> from lapwing.results.distribution import Distribution
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> day = Interval(0, 24, bins=4)
-    >>> before = Distribution.of_counts([1, 1, 1, 1], day)
-    >>> after = Distribution.of_counts([0, 1, 1, 2], day)
-    >>> change = before.difference(after)
+    >>> import lapwing as lw
+    >>> day = lw.Interval(0, 24, bins=4)
+    >>> before = lw.Distribution.of_counts([1, 1, 1, 1], day)
+    >>> after = lw.Distribution.of_counts([0, 1, 1, 2], day)
+    >>> change = after.difference(before)
     >>> float(change.cdf(6)), change.mean(), float(change.quantile(0.5))
-    (0.25, -4.5, -6.0)
+    (-0.25, 4.5, 6.0)
     """
 
     first: Comparable
@@ -208,19 +123,19 @@ class Difference(Stored):
         for one in (self.first, self.second):
             if not hasattr(one, "_present_uncertainty"):
                 raise ArgumentError(
-                    f"only two Distributions have a difference, got {kind_of(one)}; "
-                    "project a signed estimate first"
+                    f"only two Distributions have a difference, got {kind_of(one)}. "
+                    "Project a signed estimate first"
                 )
         if self.first.domain.to_document() != self.second.domain.to_document():
             raise MismatchError(
                 "two distributions must be on the same domain to have a difference, these are "
-                f"not; {_why(self.first.domain, self.second.domain)}"
+                f"not: {domain_mismatch(self.first.domain, self.second.domain)}"
             )
         if self._shared is not None:
             raise MismatchError(
-                f"two periods of one survey with a {self._shared} have no difference: both reports "
-                "of a person in both are about the first value, even if it changed, so it would "
-                "show only who joined and who left; if nobody is in both, pass people='different'"
+                f"two periods of one survey with a {self._shared} have no difference. Both reports "
+                "of a person in both are about the first value, even if it changed. So it would "
+                "show only who joined and who left. If nobody is in both, pass people='different'"
             )
 
     def __hash__(self) -> int:
@@ -228,7 +143,13 @@ class Difference(Stored):
         return hash((self.first, self.second, self.people, self.target))
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form: the two distributions, and how they belong together."""
+        """Return the JSON form: the two distributions, and how they belong together.
+
+        Returns
+        -------
+        dict
+            JSON object that :meth:`from_document` reads.
+        """
         first, second = self.first, self.second
         laws = self.joint
         return {
@@ -245,10 +166,20 @@ class Difference(Stored):
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the difference that :meth:`to_document` wrote.
 
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
+
+        Returns
+        -------
+        Difference
+            Difference that equals the one that was written.
+
         Raises
         ------
         FormatError
-            When it is none, of an unknown version or damaged.
+            When it is no difference, is damaged or has an unknown version.
         """
         require_format(document, name="lapwing-difference", version=VERSION)
         keys = {"format", "version", "first", "second", "people", "target", "joint"}
@@ -279,7 +210,7 @@ class Difference(Stored):
 
     @property
     def caution(self) -> str | None:
-        """What it cannot tell, in a sentence; None where there is nothing to say."""
+        """Sentence about a limit of the intervals. None where there is nothing to say."""
         if self.people == "same" and self.target == "population":
             return (
                 "the people of both sides count as drawn on their own: where somebody is in both "
@@ -295,11 +226,11 @@ class Difference(Stored):
 
     @property
     def guarantee(self) -> Guarantee | None:
-        """What one person was promised by both together.
+        """Privacy guarantee of one person by both together.
 
-        Different people: each is in one group, so the weaker of the two promises. The same
-        people: epsilons and deltas add. None when one has no guarantee, or theirs are of different
-        models or neighbors.
+        Different people: each is in one group, so it is the weaker of the two guarantees. The same
+        people: epsilons and deltas add. None when one has no guarantee, or when they are of
+        different models or neighbors.
         """
         one, two = self.first.guarantee, self.second.guarantee
         if one is None or two is None:
@@ -322,18 +253,70 @@ class Difference(Stored):
         return first + second if self.people == "same" else max(first, second)
 
     def cdf(self, points: ArrayLike) -> Vector:
-        """Return P(value <= x) in the first minus that in the second, for each point."""
+        """Return P(value <= x) in the first minus that in the second, for each point.
+
+        Parameters
+        ----------
+        points : array_like
+            Points in the unit of the values, as for :meth:`Distribution.cdf`.
+
+        Returns
+        -------
+        numpy.ndarray
+            Differences of probabilities in [-1, 1], float64, in the shape of `points`.
+
+        Raises
+        ------
+        DomainError
+            When the domain has categories, or a point cannot be read in its unit.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> day = lw.Interval(0, 24, bins=4)
+        >>> before = lw.Distribution.of_counts([1, 1, 1, 1], day)
+        >>> after = lw.Distribution.of_counts([0, 1, 1, 2], day)
+        >>> after.difference(before).cdf([6, 12, 18]).tolist()
+        [-0.25, -0.25, -0.25]
+        """
         one, two = self.first.cumulative, self.second.cumulative
         places = to_places(points, self.first.domain)
         return one.up_to(places) - two.up_to(places)
 
     def quantile(self, probabilities: ArrayLike, *, start: Any = None) -> Vector:
-        """Return how much higher a quantile of the first is, in the unit of the values.
+        """Return how much higher a quantile of the first is than that of the second.
 
-        On a circle both are counted from `start` on, as :meth:`Distribution.quantile`.
+        Parameters
+        ----------
+        probabilities : array_like
+            Probabilities in [0, 1].
+        start : object, optional
+            Place on a circle from which both are counted, as for :meth:`Distribution.quantile`.
+            Required there only.
 
-        A shift is a number: of days for dates, of seconds for moments and times of day. It is NaN
-        where one of the two is outside the range: how far, nobody knows.
+        Returns
+        -------
+        numpy.ndarray
+            Shifts in the unit of the values, float64, in the shape of `probabilities`: days for
+            dates, seconds for timestamps and times of day. NaN where one of the two quantiles is
+            outside the range, because its distance is not known.
+
+        Raises
+        ------
+        ArgumentError
+            When a probability is not in [0, 1]. Also on a circle without a start, and on a line
+            with one.
+        DomainError
+            When the domain has categories.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> day = lw.Interval(0, 24, bins=4)
+        >>> before = lw.Distribution.of_counts([1, 1, 1, 1], day)
+        >>> after = lw.Distribution.of_counts([0, 1, 1, 2], day)
+        >>> float(after.difference(before).quantile(0.5))
+        6.0
         """
         curves = [each.cumulative for each in (self.first, self.second)]
         if start is not None:
@@ -347,217 +330,85 @@ class Difference(Stored):
     def probability(self, low: Any, high: Any, *, closed: Closed | None = None) -> float:
         """Return the probability of a range in the first minus that in the second.
 
-        The range is that of :meth:`Distribution.probability`.
+        Parameters
+        ----------
+        low, high : float, or a date or time
+            Ends of the range, as for :meth:`Distribution.probability`.
+        closed : {"left", "right", "both", "neither"}, optional
+            Ends that belong to the range, as for :meth:`Distribution.probability`.
+
+        Returns
+        -------
+        float
+            Difference of the two probabilities, in [-1, 1].
+
+        Raises
+        ------
+        ArgumentError
+            When `low` is above `high` on a line, or `closed` is another word.
+        DomainError
+            When the domain has categories, or an end cannot be read in its unit.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> day = lw.Interval(0, 24, bins=4)
+        >>> before = lw.Distribution.of_counts([1, 1, 1, 1], day)
+        >>> after = lw.Distribution.of_counts([0, 1, 1, 2], day)
+        >>> after.difference(before).probability(18, 24)
+        0.25
         """
         spans = to_spans(low, high, self.first.domain, closed)
         return self.first.cumulative.between(spans) - self.second.cumulative.between(spans)
 
     def share(self, label: Any, *, among: Among = "all") -> float:
-        """Return the share of a symbol in the first minus that in the second.
+        """Return the share of a category or bin in the first minus that in the second.
 
-        Of all people or of those whose value is present, as :meth:`Distribution.share`.
+        Parameters
+        ----------
+        label : object
+            Label of the domain, a value in it, or None for the missing category.
+        among : {"all", "present"}
+            Shares of all people (default), or of those whose value is present.
+
+        Returns
+        -------
+        float
+            Difference of the two shares, in [-1, 1].
+
+        Raises
+        ------
+        DomainError
+            When there is no such label, or the value is not in the domain.
+        ArgumentError
+            When :meth:`Distribution.share` refuses the label.
         """
         return self.first.share(label, among=among) - self.second.share(label, among=among)
 
     def mean(self) -> float | None:
         """Return how much higher the mean of the first is, in the unit of the values.
 
-        Both are means of values limited to the range, as :meth:`Distribution.mean`. On a circle it
-        is the shorter way round from the mean direction of the second to that of the first:
-        positive where the first is later. None where one of them has no clear middle.
+        On a circle it is the shorter way round from the mean direction of the second to that of the
+        first. It is positive where the first is later.
 
         Returns
         -------
         float or None
-            Shift of the mean. None where a mean has no clear middle.
+            Shift of the mean. None where one of the two has no clear middle on a circle.
+
+        Raises
+        ------
+        DomainError
+            When the domain has categories.
+
+        Notes
+        -----
+        **Accuracy.** Both are means of values limited to the range, as :meth:`Distribution.mean`.
         """
         for each in (self.first, self.second):
             each._warn_when_limited()
         shift = self._mean_shift(0.95)
         return None if math.isnan(shift) else shift
-
-    def _mean_shift(self, level: float) -> float:
-        """Return the shift of the mean; NaN where at this level one side has no clear middle."""
-        shift = self.first.cumulative.mean - self.second.cumulative.mean
-        circle = self.first.cumulative.circle
-        if circle is None or math.isnan(shift):
-            return shift
-        clear = all(direction.is_clear for direction in self._directions(level))
-        return circle.shorter(shift) if clear else math.nan
-
-    def _directions(self, level: float) -> list[MeanDirection]:
-        """Return the mean directions on a circle; none without error laws."""
-        domain = self.first.domain
-        return [mean_direction(law, domain, level) for law in self._error_laws() or ()]
-
-    def probability_interval(
-        self,
-        low: Any,
-        high: Any,
-        *,
-        closed: Closed | None = None,
-        level: float = 0.95,
-    ) -> tuple[float, float] | None:
-        """Return an interval for :meth:`probability`; None when one has no error law."""
-        error_laws = self._error_laws()
-        if error_laws is None:
-            return None
-        domain = self.first.domain
-        spans = to_spans(low, high, domain, closed)
-        one, two = (probability_ends(each, domain, spans) for each in error_laws)
-        interval = one.minus(two).interval(level, least=-1.0, most=1.0)
-        return reaching(interval, self.probability(low, high, closed=closed))
-
-    def share_interval(
-        self,
-        label: Any,
-        *,
-        level: float = 0.95,
-        among: Among = "all",
-    ) -> tuple[float, float] | None:
-        """Return an interval for :meth:`share`; None when one has no error law."""
-        one, two = (
-            each._share_ends(label, self.target, among) for each in (self.first, self.second)
-        )
-        if one is None or two is None:
-            return None
-        interval = one.minus(two).interval(level, least=-1.0, most=1.0)
-        return reaching(interval, self.share(label, among=among))
-
-    def mean_interval(self, *, level: float = 0.95) -> tuple[float, float] | None:
-        """Return an interval for :meth:`mean`; None when one has no error law.
-
-        Values may lie anywhere inside their bins, in each of the two on its own. On a circle it is
-        None where one of them has no clear middle. Its ends may then be more than half the circle
-        from zero, where the two directions are nearly opposite.
-        """
-        error_laws = self._error_laws()
-        if error_laws is None:
-            return None
-        circle, shift = self.first.cumulative.circle, self._mean_shift(level)
-        if circle is not None:
-            if math.isnan(shift):
-                return None
-            return shift_interval(*self._directions(level), circle=circle, shift=shift)
-        left, right = self.first.domain.left, self.first.domain.right
-        length = float(right[-1] - left[0])
-        one, two = (mean_ends(each, left, right) for each in error_laws)
-        interval = one.minus(two).interval(level, least=-length, most=length)
-        return reaching(interval, shift)
-
-    def quantile_interval(
-        self, probability: float, *, level: float = 0.95, start: Any = None
-    ) -> tuple[float, float] | None:
-        """Return an interval for the shift of a quantile; None when one has no error law.
-
-        On a circle it needs a `start`, as :meth:`quantile`.
-
-        Each side has an interval of the level's square root; both hold with the level, because
-        their errors are independent. They end at whole bins, and are infinite where one of these
-        counts values outside the range. None where the shift is not known.
-        """
-        check_level(level)
-        if np.ndim(probability):
-            raise ArgumentError("a quantile interval is of one probability, got several")
-        one, two = self.first._present_uncertainty, self.second._present_uncertainty
-        if one is None or two is None:
-            return None
-        if start is not None:
-            return self._arc_shift(probability, start, (one, two), level)
-        shift = float(self.quantile(probability))
-        left, right = self.first.domain.left, self.first.domain.right
-        bands = (
-            each.band(
-                level=level**0.5, kind="pointwise", target=self.target, left=left, right=right
-            )
-            for each in (one, two)
-        )
-        if math.isnan(shift):
-            return None
-        starts, stops = (places.points for places in symbol_places(self.first.domain))
-        ends = [band.quantile_symbols(probability) for band in bands]
-        (low, high), (other_low, other_high) = ((starts[a], stops[b]) for a, b in ends)
-        return reaching((float(low - other_high), float(high - other_low)), shift)
-
-    def _arc_shift(
-        self, probability: float, start: Any, laws: Sequence[Uncertainty], level: float
-    ) -> tuple[float, float]:
-        """Return the interval of the shift of a quantile on a circle."""
-        domain = self.first.domain
-        _, begin = circle_from(domain, start)
-        arcs = []
-        for each, law in zip((self.first, self.second), laws, strict=True):
-            value = float(each.cumulative.turned(begin).quantile(probability))
-            arcs.append(
-                quantile_arc(
-                    law,
-                    domain,
-                    probability,
-                    value,
-                    start=begin,
-                    level=level**0.5,
-                    kind="pointwise",
-                    target=self.target,
-                )
-            )
-        (low, high), (other_low, other_high) = arcs
-        return low - other_high, high - other_low
-
-    def confidence_band(
-        self, level: float = 0.95, *, kind: Kind = "pointwise"
-    ) -> DifferenceBand | None:
-        """Return the band of the difference of the CDFs, or of shares; None when not computed.
-
-        Parameters
-        ----------
-        level : float
-            In (0, 1).
-        kind : {"pointwise", "simultaneous"}
-            Whether the level holds at each point alone, or for the whole curve at once.
-
-        Returns
-        -------
-        DifferenceBand or None
-            Confidence band. None without an error distribution.
-
-        Notes
-        -----
-        A pointwise band is cut to the simultaneous one, as :meth:`Uncertainty.band` does.
-        """
-        check_level(level)
-        error_law = self._error_law(kind)
-        if error_law is None:
-            return None
-        domain = self.first.domain
-        points = domain.right if domain.ordered else np.arange(domain.size, dtype=np.float64)
-        if kind == "simultaneous":
-            low, high = (curve.copy() for curve in self._whole_curve(level, error_law))
-        else:
-            curves = error_law.curves(level, kind, cumulative=domain.ordered, least=-1.0)
-            law = self._error_law("simultaneous")
-            if law is not None and domain.size <= SIMULATED_LIMIT:
-                curves = cut_band(*curves, *self._whole_curve(level, law))
-            low, high = to_zero(*curves)
-        return DifferenceBand(points, low, high, level, kind, self.target, error_law.method)
-
-    def _whole_curve(self, level: float, law: Uncertainty) -> tuple[Vector, Vector]:
-        """Return the simultaneous band, whose simulation is done once for each level."""
-        if level not in self._whole_curves:
-            ordered = self.first.domain.ordered
-            curves = law.curves(level, "simultaneous", cumulative=ordered, least=-1.0)
-            self._whole_curves[level] = to_zero(*curves)
-        return self._whole_curves[level]
-
-    @cached_property
-    def _whole_curves(self) -> dict[float, tuple[Vector, Vector]]:
-        """Simultaneous bands that were asked for, by level."""
-        return {}
-
-    def _shown_band(self, level: float, kind: Kind | None = None) -> DifferenceBand | None:
-        """Return the intervals of a table of labels, each with its gap inside."""
-        kind = kind or table_kind(ordered=self.first.domain.ordered)
-        band = self.confidence_band(level, kind=kind)
-        return None if band is None else band.reaching(self.first.mass - self.second.mass)
 
     def _picture(
         self,
@@ -652,41 +503,58 @@ class Difference(Stored):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where the difference alone is drawn; a new figure of pyplot without it.
+            Axes for the difference alone. Default: a new figure of pyplot.
         level : float
-            Of the bands.
+            Level of the bands, in (0, 1). Default: 0.95.
         names : (str, str), optional
-            Of the two, for the labels.
+            Names of the two, for the labels. Default: "first" and "second".
         xlim : (low, high), optional
-            Ends of the axis of the values, as those of :meth:`Distribution.plot`.
-        title, label : str, optional
-            Of the picture, and of the values: what they are, and their unit.
+            Ends of the axis of the values, as for :meth:`Distribution.plot`.
+        title : str, optional
+            Title of the picture.
+        label : str, optional
+            Name of the values, and their unit.
 
         Returns
         -------
         matplotlib.axes.Axes
-            Those of the difference.
+            Axes of the difference.
+
+        Raises
+        ------
+        MissingExtraError
+            When matplotlib is not installed.
         """
         pictures = self._pictures(level=level, names=names, xlim=xlim)
         return show(*pictures, ax=ax, title=title, label=label)
 
     def to_dict(self, *, level: float = 0.95, kind: Kind | None = None) -> Columns:
-        """Return a table as a dict of columns, one row for each symbol of the domain.
+        """Return a table as a dict of columns, one row for each bin or category.
 
         Parameters
         ----------
         level : float
-            Of the intervals, in (0, 1).
+            Level of the intervals, in (0, 1). Default: 0.95.
         kind : {"pointwise", "simultaneous"}, optional
             Whether the level holds for each row alone, or for all rows at once. Default:
-            simultaneous for labels, pointwise for numbers.
+            "simultaneous" for labels and "pointwise" for numbers.
 
         Returns
         -------
         dict of str to list
-            The columns of :meth:`Distribution.to_dict`, each the first less the second: `share`
-            of all people, and `cdf` with its interval `low` and `high` of those whose value is
-            present; of labels `share` with its interval. The column `interval` has its kind.
+            Columns of :meth:`Distribution.to_dict`, each the first minus the second. Numbers have
+            `share` of all people, and `cdf` with its interval `low` and `high` of those whose value
+            is present. Labels have `share` with its interval. The column `interval` has the kind.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> labels = lw.Categories(["no", "yes"])
+        >>> before = lw.Distribution.of_counts([3, 1], labels)
+        >>> after = lw.Distribution.of_counts([2, 2], labels)
+        >>> table = after.difference(before).to_dict()
+        >>> table["label"], table["share"]
+        (['no', 'yes'], [-0.25, 0.25])
         """
         ordered = self.first.domain.ordered
         kind = kind or table_kind(ordered=ordered)
@@ -708,91 +576,9 @@ class Difference(Stored):
             shown["high"][0] = min(shown["high"][0] + float(first), 1.0)
         return shown
 
-    def to_pandas(self, *, level: float = 0.95, kind: Kind | None = None) -> Any:
-        """Return :meth:`to_dict` as a pandas DataFrame; MissingExtraError without pandas."""
-        return frame_of(self.to_dict(level=level, kind=kind))
-
-    def summary(self, *, level: float = 0.95) -> str:
-        """Return a few lines for people: the shifts, and whether the two differ."""
-        return lines_of(self._facts(level))
-
-    def _repr_html_(self) -> str:
-        """Return the summary as a notebook shows it."""
-        return html_of(self._facts(0.95))
-
     def _facts(self, level: float) -> dict[str, str]:
         request = AnswerRequest(level=level, probabilities=(0.25, 0.5, 0.75))
         return summary_of(difference_answer(self, request))
-
-    def _error_laws(self, kind: Kind = "simultaneous") -> tuple[Uncertainty, Uncertainty] | None:
-        """Return the error laws of the two about the target; None when one of them has none.
-
-        The default kind is that from which single numbers are answered
-        (:func:`lapwing.results.intervals.answering`).
-        """
-        one, two = self.first._present_uncertainty, self.second._present_uncertainty
-        if one is None or two is None:
-            return None
-        return one.about(kind, self.target), two.about(kind, self.target)
-
-    def _error_law(self, kind: Kind) -> Uncertainty | None:
-        """Return the error law of the difference: independent errors add."""
-        if self.joint is not None:
-            return self._joint_law(self.joint[kind])
-        both = self._error_laws(kind)
-        if both is None:
-            return None
-        one, two = both
-        methods = dict.fromkeys([one.method, two.method])
-        return Uncertainty(
-            one.center - two.center,
-            one.noise + two.noise,
-            one.remainder + two.remainder,
-            one.plug_in,
-            min(one.reports, two.reports),
-            "difference of two: " + "; ".join(methods),
-            tails=max(one.tails, two.tails),
-            laplace=_laplace_of(one, two),
-        )
-
-    def _joint_law(self, law: Uncertainty) -> Uncertainty:
-        """Return the error law of two weeks about the target: each week's people are a sample."""
-        if self.target == "empirical":
-            return law
-        for each in (self.first, self.second):
-            of_week = each._present_uncertainty
-            if of_week is not None:
-                law = replace(law, noise=law.noise + of_week.sampling)
-        return law
-
-
-def _laplace_of(one: Uncertainty, two: Uncertainty) -> float | None:
-    """Return the variance of one Laplace error with the kurtosis of the two; None without any."""
-    if one.laplace is None and two.laplace is None:
-        return None
-    return math.hypot(one.laplace or 0.0, two.laplace or 0.0)
-
-
-def _why(one: Domain, two: Domain) -> str:
-    """Say what removes the difference of two domains."""
-    first, second = one.to_document(), two.to_document()
-    rest = [{**each, "missing": None} for each in (first, second)]
-    if rest[0] == rest[1]:
-        return (
-            "only one of them counts missing values, as each release of a curator does; declare "
-            f"missing={'category' if not one.ordered else 'bin'!r} in the domain of the survey, "
-            "too (--missing), before its reports are collected"
-        )
-    rest = [{**each, "missing": None, "outside": None} for each in (first, second)]
-    if rest[0] == rest[1]:
-        return (
-            "they count values outside the range differently; declare the same outside= in both "
-            "domains (--outside)"
-        )
-    if not one.ordered and not two.ordered:
-        return "their labels are others, or stand in another order"
-    both = f"the first is {domain_text(one)}, the second {domain_text(two)}"
-    return f"{both}; decode both at the same bins"
 
 
 def _less(one: Any, other: Any) -> Any:

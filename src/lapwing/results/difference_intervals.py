@@ -1,0 +1,408 @@
+"""Bands and intervals of a difference, from the error distributions of its two sides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lapwing.errors import ArgumentError
+from lapwing.linear.arrays import Vector
+from lapwing.linear.memoized import cached_property
+from lapwing.protocol.domains.ranges import Closed, symbol_places, to_spans
+from lapwing.results.band import (
+    Among,
+    DifferenceBand,
+    Kind,
+    Target,
+    check_level,
+    cut_band,
+    table_kind,
+    to_zero,
+)
+from lapwing.results.circle import circle_from
+from lapwing.results.comparable import Comparable
+from lapwing.results.directions import (
+    MeanDirection,
+    mean_direction,
+    quantile_arc,
+    shift_interval,
+)
+from lapwing.results.intervals import mean_ends, probability_ends, reaching
+from lapwing.results.uncertainty import SIMULATED_LIMIT, Uncertainty
+
+
+class DifferenceIntervals:
+    """Bands and intervals that every :class:`Difference` has."""
+
+    if TYPE_CHECKING:  # fields and methods of a Difference
+        first: Comparable
+        second: Comparable
+        target: Target
+        joint: Mapping[Kind, Uncertainty] | None
+
+        def quantile(self, probabilities: ArrayLike, *, start: Any = None) -> Vector:
+            """Return how much higher a quantile of the first is."""
+            ...
+
+        def probability(self, low: Any, high: Any, *, closed: Closed | None = None) -> float:
+            """Return the probability of a range in the first minus that in the second."""
+            ...
+
+        def share(self, label: Any, *, among: Among = "all") -> float:
+            """Return the share of a symbol in the first minus that in the second."""
+            ...
+
+    def _mean_shift(self, level: float) -> float:
+        """Return the shift of the mean; NaN where at this level one side has no clear middle."""
+        shift = self.first.cumulative.mean - self.second.cumulative.mean
+        circle = self.first.cumulative.circle
+        if circle is None or math.isnan(shift):
+            return shift
+        clear = all(direction.is_clear for direction in self._directions(level))
+        return circle.shorter(shift) if clear else math.nan
+
+    def _directions(self, level: float) -> list[MeanDirection]:
+        """Return the mean directions on a circle; none without error laws."""
+        domain = self.first.domain
+        return [mean_direction(law, domain, level) for law in self._error_laws() or ()]
+
+    def probability_interval(
+        self,
+        low: Any,
+        high: Any,
+        *,
+        closed: Closed | None = None,
+        level: float = 0.95,
+    ) -> tuple[float, float] | None:
+        """Return an interval for :meth:`probability`.
+
+        Parameters
+        ----------
+        low, high : float, or a date or time
+            Ends of the range, as for :meth:`Distribution.probability`.
+        closed : {"left", "right", "both", "neither"}, optional
+            Ends that belong to the range, as for :meth:`Distribution.probability`.
+        level : float
+            Confidence level, in (0, 1). Default: 0.95.
+
+        Returns
+        -------
+        tuple of float, or None
+            Lower and upper end of a pointwise interval, in [-1, 1]. None when one of the two has no
+            error distribution.
+
+        Raises
+        ------
+        ArgumentError
+            When the ends are no range, or the level is not in (0, 1).
+        DomainError
+            When the domain has categories, or an end cannot be read in its unit.
+
+        Notes
+        -----
+        **Accuracy.** It holds whatever the values do inside the bins in which the range ends, in
+        each of the two on its own.
+
+        **Cost.** O(bins times the rank of the covariances).
+        """
+        error_laws = self._error_laws()
+        if error_laws is None:
+            return None
+        domain = self.first.domain
+        spans = to_spans(low, high, domain, closed)
+        one, two = (probability_ends(each, domain, spans) for each in error_laws)
+        interval = one.minus(two).interval(level, least=-1.0, most=1.0)
+        return reaching(interval, self.probability(low, high, closed=closed))
+
+    def share_interval(
+        self,
+        label: Any,
+        *,
+        level: float = 0.95,
+        among: Among = "all",
+    ) -> tuple[float, float] | None:
+        """Return an interval for :meth:`share`.
+
+        It holds for this one label. The intervals of :meth:`to_dict` hold for all labels at once.
+
+        Parameters
+        ----------
+        label : object
+            Label of the domain, a value in it, or None for the missing category.
+        level : float
+            Confidence level, in (0, 1). Default: 0.95.
+        among : {"all", "present"}
+            Shares of all people (default), or of those whose value is present.
+
+        Returns
+        -------
+        tuple of float, or None
+            Lower and upper end of a pointwise interval, in [-1, 1]. None when one of the two has no
+            error distribution.
+
+        Raises
+        ------
+        ArgumentError
+            When :meth:`share` refuses the label, or the level is not in (0, 1).
+        """
+        one, two = (
+            each._share_ends(label, self.target, among) for each in (self.first, self.second)
+        )
+        if one is None or two is None:
+            return None
+        interval = one.minus(two).interval(level, least=-1.0, most=1.0)
+        return reaching(interval, self.share(label, among=among))
+
+    def mean_interval(self, *, level: float = 0.95) -> tuple[float, float] | None:
+        """Return an interval for :meth:`mean`.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level, in (0, 1). Default: 0.95.
+
+        Returns
+        -------
+        tuple of float, or None
+            Lower and upper end, in the unit of the values. None when one of the two has no error
+            distribution, and on a circle when one has no clear middle.
+
+        Raises
+        ------
+        ArgumentError
+            When the level is not in (0, 1).
+        DomainError
+            When the domain has categories.
+
+        Notes
+        -----
+        **Accuracy.** Values may be anywhere inside their bins, in each of the two on its own. On a
+        circle, an end may be more than half the circle from zero, where the two directions are
+        nearly opposite.
+        """
+        error_laws = self._error_laws()
+        if error_laws is None:
+            return None
+        circle, shift = self.first.cumulative.circle, self._mean_shift(level)
+        if circle is not None:
+            if math.isnan(shift):
+                return None
+            return shift_interval(*self._directions(level), circle=circle, shift=shift)
+        left, right = self.first.domain.left, self.first.domain.right
+        length = float(right[-1] - left[0])
+        one, two = (mean_ends(each, left, right) for each in error_laws)
+        interval = one.minus(two).interval(level, least=-length, most=length)
+        return reaching(interval, shift)
+
+    def quantile_interval(
+        self, probability: float, *, level: float = 0.95, start: Any = None
+    ) -> tuple[float, float] | None:
+        """Return an interval for the shift of a quantile.
+
+        Parameters
+        ----------
+        probability : float
+            Probability of the quantile, in [0, 1]: 0.5 for the median.
+        level : float
+            Confidence level, in (0, 1). Default: 0.95.
+        start : object, optional
+            Place on a circle from which values are counted. Required there only.
+
+        Returns
+        -------
+        tuple of float, or None
+            Lower and upper end, in the unit of :meth:`quantile`. An end is infinite where a
+            quantile may be outside the range. None when one of the two has no error distribution,
+            and where the shift is not known.
+
+        Raises
+        ------
+        ArgumentError
+            When the probability is not one number in [0, 1], or the level is not in (0, 1). Also on
+            a circle without a start, and on a line with one.
+        DomainError
+            When the domain has categories.
+
+        Notes
+        -----
+        **Accuracy.** Each side has an interval whose level is the square root of `level`. Their
+        errors are independent, so both hold together with `level`. The intervals end at whole bins.
+
+        **Cost.** That of the two confidence bands.
+        """
+        check_level(level)
+        if np.ndim(probability):
+            raise ArgumentError("a quantile interval is of one probability, got several")
+        one, two = self.first._present_uncertainty, self.second._present_uncertainty
+        if one is None or two is None:
+            return None
+        if start is not None:
+            return self._arc_shift(probability, start, (one, two), level)
+        shift = float(self.quantile(probability))
+        left, right = self.first.domain.left, self.first.domain.right
+        bands = (
+            each.band(
+                level=level**0.5, kind="pointwise", target=self.target, left=left, right=right
+            )
+            for each in (one, two)
+        )
+        if math.isnan(shift):
+            return None
+        starts, stops = (places.points for places in symbol_places(self.first.domain))
+        ends = [band.quantile_symbols(probability) for band in bands]
+        (low, high), (other_low, other_high) = ((starts[a], stops[b]) for a, b in ends)
+        return reaching((float(low - other_high), float(high - other_low)), shift)
+
+    def _arc_shift(
+        self, probability: float, start: Any, laws: Sequence[Uncertainty], level: float
+    ) -> tuple[float, float]:
+        """Return the interval of the shift of a quantile on a circle."""
+        domain = self.first.domain
+        _, begin = circle_from(domain, start)
+        arcs = []
+        for each, law in zip((self.first, self.second), laws, strict=True):
+            value = float(each.cumulative.turned(begin).quantile(probability))
+            arcs.append(
+                quantile_arc(
+                    law,
+                    domain,
+                    probability,
+                    value,
+                    start=begin,
+                    level=level**0.5,
+                    kind="pointwise",
+                    target=self.target,
+                )
+            )
+        (low, high), (other_low, other_high) = arcs
+        return low - other_high, high - other_low
+
+    def confidence_band(
+        self, level: float = 0.95, *, kind: Kind = "pointwise"
+    ) -> DifferenceBand | None:
+        """Return the confidence band of the difference of the CDFs, or of the shares.
+
+        Parameters
+        ----------
+        level : float
+            Nominal coverage, in (0, 1). Default: 0.95.
+        kind : {"pointwise", "simultaneous"}
+            Whether the level holds at each point alone (default), or for the whole curve at once.
+
+        Returns
+        -------
+        DifferenceBand or None
+            Confidence band. None when one of the two has no error distribution.
+
+        Raises
+        ------
+        ArgumentError
+            When the level is not in (0, 1), or `kind` is another word.
+
+        Notes
+        -----
+        **Accuracy.** The errors of the two are independent, so their covariances add. A pointwise
+        band is cut to the simultaneous one, as :meth:`Uncertainty.band` does. A simultaneous band
+        tests equality: see :attr:`DifferenceBand.leaves_zero`.
+
+        **Cost.** The simultaneous band of two CDFs simulates 1,000 errors of the whole curve, once
+        for each level. The pointwise band needs this simulation also, up to 32,768 bins.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> bins, rng = lw.Interval(0, 100, bins=4), lw.seeded(1)  # for this example only
+        >>> young, old = [25] * 600 + [45] * 400, [25] * 400 + [45] * 600
+        >>> how = {"epsilon": 1, "neighbors": "replace-one", "rng": rng}
+        >>> one, two = (lw.release(each, bins, **how).distribution for each in (young, old))
+        >>> change = one.difference(two, people="different")
+        >>> change.confidence_band(kind="simultaneous").leaves_zero
+        True
+        """
+        check_level(level)
+        error_law = self._error_law(kind)
+        if error_law is None:
+            return None
+        domain = self.first.domain
+        points = domain.right if domain.ordered else np.arange(domain.size, dtype=np.float64)
+        if kind == "simultaneous":
+            low, high = (curve.copy() for curve in self._whole_curve(level, error_law))
+        else:
+            curves = error_law.curves(level, kind, cumulative=domain.ordered, least=-1.0)
+            law = self._error_law("simultaneous")
+            if law is not None and domain.size <= SIMULATED_LIMIT:
+                curves = cut_band(*curves, *self._whole_curve(level, law))
+            low, high = to_zero(*curves)
+        return DifferenceBand(points, low, high, level, kind, self.target, error_law.method)
+
+    def _whole_curve(self, level: float, law: Uncertainty) -> tuple[Vector, Vector]:
+        """Return the simultaneous band, whose simulation is done once for each level."""
+        if level not in self._whole_curves:
+            ordered = self.first.domain.ordered
+            curves = law.curves(level, "simultaneous", cumulative=ordered, least=-1.0)
+            self._whole_curves[level] = to_zero(*curves)
+        return self._whole_curves[level]
+
+    @cached_property
+    def _whole_curves(self) -> dict[float, tuple[Vector, Vector]]:
+        """Simultaneous bands that were asked for, by level."""
+        return {}
+
+    def _shown_band(self, level: float, kind: Kind | None = None) -> DifferenceBand | None:
+        """Return the intervals of a table of labels, each with its gap inside."""
+        kind = kind or table_kind(ordered=self.first.domain.ordered)
+        band = self.confidence_band(level, kind=kind)
+        return None if band is None else band.reaching(self.first.mass - self.second.mass)
+
+    def _error_laws(self, kind: Kind = "simultaneous") -> tuple[Uncertainty, Uncertainty] | None:
+        """Return the error laws of the two about the target. None when one of them has none.
+
+        The default kind is that from which single numbers are answered
+        (:func:`lapwing.results.intervals.answering`).
+        """
+        one, two = self.first._present_uncertainty, self.second._present_uncertainty
+        if one is None or two is None:
+            return None
+        return one.about(kind, self.target), two.about(kind, self.target)
+
+    def _error_law(self, kind: Kind) -> Uncertainty | None:
+        """Return the error law of the difference: independent errors add."""
+        if self.joint is not None:
+            return self._joint_law(self.joint[kind])
+        both = self._error_laws(kind)
+        if both is None:
+            return None
+        one, two = both
+        methods = dict.fromkeys([one.method, two.method])
+        return Uncertainty(
+            one.center - two.center,
+            one.noise + two.noise,
+            one.remainder + two.remainder,
+            one.plug_in,
+            min(one.reports, two.reports),
+            "difference of two: " + "; ".join(methods),
+            tails=max(one.tails, two.tails),
+            laplace=_laplace_of(one, two),
+        )
+
+    def _joint_law(self, law: Uncertainty) -> Uncertainty:
+        """Return the error law of two weeks about the target: each week's people are a sample."""
+        if self.target == "empirical":
+            return law
+        for each in (self.first, self.second):
+            of_week = each._present_uncertainty
+            if of_week is not None:
+                law = replace(law, noise=law.noise + of_week.sampling)
+        return law
+
+
+def _laplace_of(one: Uncertainty, two: Uncertainty) -> float | None:
+    """Return the variance of one Laplace error with the kurtosis of the two; None without any."""
+    if one.laplace is None and two.laplace is None:
+        return None
+    return math.hypot(one.laplace or 0.0, two.laplace or 0.0)
