@@ -35,16 +35,16 @@ from lapwing.protocol.release import (
 
 
 class Site(Protocol):
-    """What a coordinator needs to know of a site, besides its answers."""
+    """Interface of a site for its coordinator, without the answers."""
 
     @property
     def mechanism(self) -> Mechanism:
-        """The mechanism; the same at all sites."""
+        """Mechanism of the site, the same at all sites."""
         ...
 
     @property
     def domain(self) -> Domain:
-        """The domain, with its missing symbol; the same at all sites."""
+        """Domain with its missing symbol, the same at all sites."""
         ...
 
     @property
@@ -159,7 +159,13 @@ def check_sites(sites: Sequence[Site], kind: type[Mechanism]) -> tuple[Domain, i
 
 
 def sum_of_answers(answers: Sequence[int]) -> int:
-    """Return the sum of the sites' answers; MismatchError where it is too large to be kept."""
+    """Return the sum of the sites' answers.
+
+    Raises
+    ------
+    MismatchError
+        When the sum is too large to be stored.
+    """
     added = sum(answers)
     if abs(added) >= LARGEST_ANSWER:
         raise MismatchError("the answers of these sites are too large to be added")
@@ -167,54 +173,61 @@ def sum_of_answers(answers: Sequence[int]) -> int:
 
 
 class QuantileSite(InteractiveSite):
-    """Interactive site of adaptive quantiles: answers prefix counts with noise.
+    """Interactive site of adaptive quantiles: noisy prefix counts (Tao and Sarwate, 2026).
 
     It holds one site's rows, and answers how many of them lie below a place with its own noise.
 
     Parameters
     ----------
     mechanism : AdaptiveQuantiles
-        As at all other sites.
+        Mechanism, the same at all sites.
     summary : ExactCounts
-        The site's exact counts; they stay here.
+        The site's exact counts, which never leave it.
     promise : Promise
-        To the people of this site, kept by this site alone.
-    ledger : path or LedgerFile, optional
-        Pays for all answers before any noise is drawn; the site's own.
+        Privacy parameters for the people of this site. The site keeps them on its own.
+    ledger : LedgerFile, Path or str, optional
+        The site's own ledger, which pays for all answers before any noise is drawn. Default: none.
     name : str
-        Of the entry in the ledger.
+        Name of the entry in the ledger. Default: "site".
     rng : RandomSource, optional
-        Default: secure randomness. A seeded one is for tests and simulation only.
+        Default: secure randomness. A seeded source is for tests and simulation only.
 
     Raises
     ------
     ArgumentError, PrivacyError
-        When the mechanism cannot be used, before anything is paid. BudgetError when the ledger
-        cannot pay.
+        When the mechanism cannot be used, before anything is paid.
+    BudgetError
+        When the ledger cannot pay.
 
     Notes
     -----
-    **Privacy.** This holds for any coordinator, whatever it asks after earlier answers. A question
-    is a place. The number of rows below it changes by at most one when a row is replaced, and it is
-    shown with noise that no other answer has. There are at most `steps` answers, so all that leaves
-    the site is an adaptive composition of `steps` mechanisms of sensitivity one:
-    ``steps / sigma^2`` for the square of mu, or ``steps / b`` for epsilon, which is what the
-    mechanism is charged for one table. Neither other sites nor the coordinator have to be trusted:
-    the coordinator only post-processes answers. The noise is drawn before the counts are looked at,
-    and a drawn number is given out once: a site cannot be copied.
+    **Privacy.** The guarantee holds for any coordinator, whatever it asks after earlier answers. A
+    question is a place. The number of rows below it changes by at most one when a row is replaced,
+    and every answer has noise of its own. There are at most `steps` answers. So all that leaves the
+    site is an adaptive composition of `steps` mechanisms of sensitivity one. Its loss is ``steps /
+    sigma^2`` for the square of mu, or ``steps / b`` for epsilon. :class:`AdaptiveQuantiles` is
+    charged the same for one table. Neither other sites nor the coordinator have to be trusted,
+    because the coordinator only post-processes answers. The noise is drawn before the counts are
+    looked at, and each drawn number is used once. A site cannot be copied.
+
+    **Cost.** One number in each direction for each question.
 
     Examples
     --------
-    >>> from lapwing.privacy.sampling.randomness import seeded
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> unit = Interval(0, 1, bins=16)
+    >>> import lapwing as lw
+    >>> import numpy as np
+    >>> domain = lw.Interval(0, 100, bins=64, outside="clip")
+    >>> draw = np.random.default_rng(1)
     >>> sites = [
-    ...     QuantileSite(
-    ...         AdaptiveQuantiles(8), ExactCounts.of_values(np.full(500, at), unit),
-    ...         Promise("replace-one", epsilon=1, delta="1e-6"), rng=seeded(number))
-    ...     for number, at in enumerate([0.2, 0.4, 0.4])]
-    >>> quantiles_of_sites(sites).people
-    1500
+    ...     lw.mechanisms.QuantileSite(
+    ...         lw.mechanisms.AdaptiveQuantiles(steps=20),
+    ...         lw.protocol.ExactCounts.of_values(draw.normal(40, 12, size=5000), domain),
+    ...         lw.privacy.Promise("replace-one", epsilon=1, delta="1e-6"),
+    ...         rng=lw.seeded(number))
+    ...     for number in (1, 2)]
+    >>> release = lw.mechanisms.quantiles_of_sites(sites)
+    >>> release.people, round(lw.survey.Publication(release).distribution.median())
+    (10000, 40)
     """
 
     def __init__(
@@ -243,12 +256,17 @@ class QuantileSite(InteractiveSite):
         self._below = np.concatenate([[0], np.cumsum(summary.counts[:held])])
 
     def below(self, place: int) -> int:
-        """Return the number of rows before a place, with fresh noise.
+        """Return the number of rows below a place, with fresh noise.
 
         Parameters
         ----------
         place : int
-            In 0..symbols, counted in present symbols.
+            Place in 0..symbols, counted in present symbols.
+
+        Returns
+        -------
+        int
+            Noisy number of rows, which may be negative.
 
         Raises
         ------
@@ -268,7 +286,7 @@ class QuantileSite(InteractiveSite):
 
 
 class QuantileAnswers(Site, Protocol):
-    """A :class:`QuantileSite`, or what speaks for one that is elsewhere."""
+    """Interface of a :class:`QuantileSite`, or of a proxy for one that is elsewhere."""
 
     def below(self, place: int) -> int:
         """Return the noisy number of rows before a place."""
@@ -276,14 +294,21 @@ class QuantileAnswers(Site, Protocol):
 
 
 def quantiles_of_sites(sites: Sequence[QuantileAnswers]) -> Release:
-    """Ask sites until the questions are used up, and return the release of all their people.
+    """Adaptive quantiles over interactive sites (Tao and Sarwate, 2026).
 
-    Nobody may be behind two of them. A message to and from every site a question.
+    The coordinator asks all sites until the questions are used up, and returns the release of all
+    their people. No person may be counted at two sites. Each question takes one message to and one
+    from every site.
 
     Parameters
     ----------
     sites : sequence of QuantileSite
-        Or of what speaks for them: with `mechanism`, `domain`, `part` and `below`.
+        Sites, or proxies with `mechanism`, `domain`, `release_part` and `below`. At least one.
+
+    Returns
+    -------
+    Release
+        Release of the people of all sites.
 
     Raises
     ------
@@ -294,10 +319,15 @@ def quantiles_of_sites(sites: Sequence[QuantileAnswers]) -> Release:
 
     Notes
     -----
-    **Accuracy.** The noise of an answer is that of all sites together: with S sites of one promise
-    its root is S times larger in variance than a trusted curator's.
+    **Accuracy.** The noise of an answer is the sum of the noise of all sites. With S sites of one
+    promise, the variance is S times that of a trusted curator.
 
-    Source: Tao et al. 2026, section VI-B (decentralized setting).
+    The setting is the decentralized one of [1]_, section VI-B.
+
+    References
+    ----------
+    .. [1] Y. Tao, A. D. Sarwate, "Functional Approximation Methods for Differentially Private
+       Distribution Estimation", 2026. arXiv:2501.06620v2.
     """
     domain, people = check_sites(sites, AdaptiveQuantiles)
     mechanism = sites[0].mechanism
@@ -318,45 +348,65 @@ def quantiles_of_sites(sites: Sequence[QuantileAnswers]) -> Release:
 
 
 class PursuitSite(InteractiveSite):
-    """Interactive site of matching pursuit: answers votes and products with noise.
+    """Interactive site of matching pursuit: noisy votes and products (Tao and Sarwate, 2026).
 
     It holds one site's rows, votes for the next function and gives its product.
 
     Parameters
     ----------
     mechanism : MatchingPursuit
-        As at all other sites.
+        Mechanism, the same at all sites.
     summary : ExactCounts
-        The site's exact counts; they stay here.
+        The site's exact counts, which never leave it.
     promise : Promise
-        To the people of this site, kept by this site alone.
-    ledger : path or LedgerFile, optional
-        Pays for all answers before anything is drawn; the site's own.
+        Privacy parameters for the people of this site. The site keeps them on its own.
+    ledger : LedgerFile, Path or str, optional
+        The site's own ledger, which pays for all answers before any noise is drawn. Default: none.
     name : str
-        Of the entry in the ledger.
+        Name of the entry in the ledger. Default: "site".
     rng : RandomSource, optional
-        Default: secure randomness. A seeded one is for tests and simulation only.
+        Default: secure randomness. A seeded source is for tests and simulation only.
 
     Raises
     ------
     ArgumentError, PrivacyError
-        When the mechanism cannot be used, before anything is paid. BudgetError when the ledger
-        cannot pay.
+        When the mechanism cannot be used, before anything is paid.
+    BudgetError
+        When the ledger cannot pay.
 
     Notes
     -----
-    **Privacy.** This holds for any coordinator, whatever it says after earlier answers. A vote is a
-    choice among ``|products - share of what is explained|``, where the second term follows from
+    **Privacy.** The guarantee holds for any coordinator, whatever it says after earlier answers. A
+    vote is a choice among ``|products - share of what is explained|``. The second term follows from
     what the coordinator said. For any whole numbers there, a replaced row moves the difference of
     two scores by at most the range sensitivity, as for one table. A product is that of one
     function, whichever the coordinator names, with noise in proportion to that function's own
-    range. There are at most `terms` votes and as many products, each drawn afresh, so all that
-    leaves the site is an adaptive composition of what :class:`MatchingPursuit` is charged for one
-    table. The tests go through the transcripts of small tables with a coordinator that asks for the
-    worst.
+    range. There are at most `terms` votes and as many products, each with fresh noise. So all that
+    leaves the site is an adaptive composition, with the loss that :class:`MatchingPursuit` is
+    charged for one table. The tests go through the transcripts of small tables with a coordinator
+    that asks for the worst.
 
     Neither other sites nor the coordinator have to be trusted. The time of a vote depends on the
     data.
+
+    **Cost.** Two messages in each direction for each term.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> import numpy as np
+    >>> domain = lw.Interval(0, 100, bins=64, outside="clip")
+    >>> draw = np.random.default_rng(1)
+    >>> sites = [
+    ...     lw.mechanisms.PursuitSite(
+    ...         lw.mechanisms.MatchingPursuit(terms=8),
+    ...         lw.protocol.ExactCounts.of_values(draw.normal(40, 12, size=5000), domain),
+    ...         lw.privacy.Promise("replace-one", epsilon=1, delta="1e-6"),
+    ...         rng=lw.seeded(number))
+    ...     for number in (1, 2)]
+    >>> release = lw.mechanisms.pursuit_of_sites(sites)
+    >>> release.people, len(release.choices["atoms"])
+    (10000, 8)
     """
 
     def __init__(
@@ -393,16 +443,21 @@ class PursuitSite(InteractiveSite):
         Parameters
         ----------
         chosen : sequence of int
-            The functions chosen so far.
+            Indices of the functions chosen so far.
         answers : sequence of int
             Their noisy products, of all sites together.
         people : int
-            Of all sites together: at least those of this one.
+            People of all sites together: at least those of this site.
+
+        Returns
+        -------
+        int
+            Index of a function, chosen privately.
 
         Raises
         ------
         ArgumentError
-            When these cannot be.
+            When the arguments are impossible.
         BudgetError
             When as many votes as were paid for have been given.
         """
@@ -438,6 +493,16 @@ class PursuitSite(InteractiveSite):
     def product(self, atom: int) -> int:
         """Return a function's product with the rows, times UNIT, with fresh noise.
 
+        Parameters
+        ----------
+        atom : int
+            Index of the function, at least 0.
+
+        Returns
+        -------
+        int
+            Noisy product, which may be negative.
+
         Raises
         ------
         ArgumentError
@@ -462,7 +527,7 @@ class PursuitSite(InteractiveSite):
 
 
 class PursuitAnswers(Site, Protocol):
-    """A :class:`PursuitSite`, or what speaks for one that is elsewhere."""
+    """Interface of a :class:`PursuitSite`, or of a proxy for one that is elsewhere."""
 
     def vote(self, chosen: Sequence[int], answers: Sequence[int], people: int) -> int:
         """Return the function that the site would choose next."""
@@ -474,16 +539,22 @@ class PursuitAnswers(Site, Protocol):
 
 
 def pursuit_of_sites(sites: Sequence[PursuitAnswers]) -> Release:
-    """Let sites choose functions together, and return the release of all their people.
+    """Matching pursuit over interactive sites (Tao and Sarwate, 2026).
 
-    In every round each site votes with the weight of its people, the function with most is
-    chosen (the first of equals), and each site gives its product with it. Nobody may be behind
-    two sites. Two messages to and from every site a term.
+    In every round each site votes with the weight of its people. The function with the most votes
+    is chosen, or the first of equals, and each site gives its product with it. No person may be
+    counted at two sites. Each term takes two messages to and two from every site.
 
     Parameters
     ----------
     sites : sequence of PursuitSite
-        Or of what speaks for them: with `mechanism`, `domain`, `part`, `vote` and `product`.
+        Sites, or proxies with `mechanism`, `domain`, `release_part`, `vote` and `product`. At least
+        one.
+
+    Returns
+    -------
+    Release
+        Release of the people of all sites.
 
     Raises
     ------
@@ -494,22 +565,30 @@ def pursuit_of_sites(sites: Sequence[PursuitAnswers]) -> Release:
 
     Notes
     -----
-    Source: Tao et al. 2026, section VI-B (decentralized setting), which does not say how sites
+    The setting is the decentralized one of [1]_, section VI-B. The paper does not say how sites
     agree on a function.
+
+    References
+    ----------
+    .. [1] Y. Tao, A. D. Sarwate, "Functional Approximation Methods for Differentially Private
+       Distribution Estimation", 2026. arXiv:2501.06620v2.
 
     Examples
     --------
-    >>> from lapwing.privacy.sampling.randomness import seeded
-    >>> from lapwing.protocol.domains.interval import Interval
+    >>> import lapwing as lw
+    >>> import numpy as np
+    >>> domain = lw.Interval(0, 100, bins=64, outside="clip")
+    >>> draw = np.random.default_rng(1)
     >>> sites = [
-    ...     PursuitSite(
-    ...         MatchingPursuit(3, atoms=8),
-    ...         ExactCounts.of_values(np.linspace(0, 1, 900), Interval(0, 1, bins=16)),
-    ...         Promise("replace-one", epsilon=1, delta="1e-6"), rng=seeded(number))
-    ...     for number in range(2)]
-    >>> release = pursuit_of_sites(sites)
-    >>> release.people, len(release.choices["atoms"])
-    (1800, 3)
+    ...     lw.mechanisms.PursuitSite(
+    ...         lw.mechanisms.MatchingPursuit(terms=8),
+    ...         lw.protocol.ExactCounts.of_values(draw.normal(40, 12, size=5000), domain),
+    ...         lw.privacy.Promise("replace-one", epsilon=1, delta="1e-6"),
+    ...         rng=lw.seeded(number))
+    ...     for number in (1, 2)]
+    >>> release = lw.mechanisms.pursuit_of_sites(sites)
+    >>> round(lw.survey.Publication(release).distribution.median())
+    40
     """
     domain, people = check_sites(sites, MatchingPursuit)
     mechanism = sites[0].mechanism

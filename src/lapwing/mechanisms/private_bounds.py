@@ -42,16 +42,26 @@ SCALES = Integers(-STEPS, STEPS).for_curator()
 
 @dataclass(frozen=True)
 class PrivateBounds:
-    """Result of :func:`private_bounds`: the bounds, if any, and their privacy loss.
+    """Private bounds of a column: the result of :func:`private_bounds`, and its privacy loss.
 
     Parameters
     ----------
     low, high : float or None
-        Powers of two, or zero; None when no step held enough rows.
+        Lower and upper bound: powers of two, or zero. None when no step held enough rows.
     threshold : int
         Noisy rows that a step needed. Values in steps of fewer rows may lie outside the bounds.
     release : Release
-        The noisy counts themselves: public.
+        The noisy counts, which are public.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> import numpy as np
+    >>> salaries = np.random.default_rng(1).lognormal(10.5, 0.5, size=5000)
+    >>> bounds = lw.private_bounds(
+    ...     salaries, neighbors="replace-one", epsilon="0.1", rng=lw.seeded(1))
+    >>> bounds.has_bounds, bounds.low, bounds.high, bounds.threshold
+    (True, 0.0, 131072.0, 227)
     """
 
     low: float | None
@@ -66,12 +76,12 @@ class PrivateBounds:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What was promised to each person, found or not."""
+        """Guarantee to each person, whether or not there are bounds."""
         return self.release.guarantee
 
     @property
     def loss(self) -> PrivacyLoss:
-        """What it cost, found or not."""
+        """Privacy loss of the noisy counts, whether or not there are bounds."""
         return self.release.parts[0].loss
 
 
@@ -151,52 +161,89 @@ def private_bounds(
     name: str = "bounds",
     rng: RandomSource | None = None,
 ) -> PrivateBounds:
-    """Return bounds that hold most of a column, from noisy counts of the powers of two.
+    """Approximate bounds: private bounds of a column (Wilson et al., 2020).
 
-    Public bounds are better: they cost nothing and cut nobody off. These cost their epsilon
-    beside the release that uses them, also when nothing is found.
+    They come from noisy counts of the powers of two. Public bounds are better, because they cost
+    nothing and exclude nobody. The epsilon of private bounds is spent in addition to that of the
+    release that uses them, also when no bounds are found.
 
     Parameters
     ----------
     values : array_like [n], or ExactCounts
-        Numbers; or what :func:`count_steps` made of them.
-    neighbors, epsilon, delta, unit, most, ledger, name, rng
-        As for :func:`lapwing.survey.publication.release`.
+        Numbers, or the exact counts that :func:`count_steps` made of them.
+    neighbors : {"replace-one", "add-or-remove-one"}
+        Neighbor relation. It must be given.
+    epsilon : int, float, str, Decimal or Fraction
+        Privacy parameter, in (0, 24].
+    delta : int, float, str, Decimal or Fraction
+        Privacy parameter, in [0, 1). Default: 0, which is pure differential privacy.
     confidence : float
-        In (0, 1): the least probability that no step without rows is taken for one with rows.
+        Least probability that no empty step is taken for one with rows, in (0, 1). Default: 0.999.
+    unit : array_like [n], optional
+        Privacy unit of each row, where a person may have several. Default: each row is of another
+        person.
+    most : int, optional
+        With `unit`: largest number of rows of one unit that are counted.
+    ledger : LedgerFile, Path or str, optional
+        Ledger that pays before the noise is drawn. Default: none.
+    name : str
+        Name of the entry in the ledger. Default: "bounds".
+    rng : RandomSource, optional
+        Default: secure randomness. A seeded source is for tests and simulation only.
+
+    Returns
+    -------
+    PrivateBounds
+        Bounds, if any, with their guarantee and privacy loss.
 
     Raises
     ------
     PrivacyError, ArgumentError
-        Before anything is drawn; BudgetError when the ledger cannot pay.
+        When an argument is out of range, before anything is drawn.
+    MismatchError
+        When exact counts are not those of steps.
+    BudgetError
+        When the ledger cannot pay.
 
     Warns
     -----
     RowsWarning
-        Of 100 values or more, before anything is paid: when more than half are missing or
-        unreadable, or more than 1 % are unreadable. It holds exact counts, for your eyes.
+        When more than half of 100 values or more are missing or unreadable, or more than 1 % are
+        unreadable. It comes before anything is paid, and holds exact counts, for your eyes only.
 
     Notes
     -----
-    **Privacy.** Which step a row is in depends on that row alone, and the steps are fixed; so it is
-    a :class:`HistogramQuery` of 165 cells, and what is done with the noisy counts costs nothing.
+    **Privacy.** The step of a row depends on that row alone, and the steps are fixed. So the counts
+    are a :class:`HistogramQuery` of 165 cells. The bounds are post-processing of its noisy answers.
     The tests compare the sensitivity with all pairs of small data sets.
 
-    **Accuracy.** A step is taken when its noisy count reaches a threshold that all empty steps stay
-    below with the confidence: 227 rows at epsilon 0.1, replace-one. Ends are powers of two, so an
-    interval is up to twice as wide as it would have to be, and steps of fewer rows are cut off; the
-    end near zero becomes zero where it is an eighth of the other or less.
+    **Accuracy.** A step is taken when its noisy count reaches a threshold. All empty steps stay
+    below the threshold with the given confidence. It is 227 rows at epsilon 0.1, replace-one. Ends
+    are powers of two, so an interval is up to twice as wide as necessary. Steps of fewer rows are
+    cut off. The end near zero becomes zero where it is an eighth of the other end or less.
 
-    Source: the exponential histogram of differential-privacy libraries ("approximate bounds",
-    Wilson et al. 2020), with whole-number noise.
+    **Cost.** 165 numbers, in linear time.
+
+    The exponential histogram is that of [1]_ ("approximate bounds"), here with noise of whole
+    numbers.
+
+    References
+    ----------
+    .. [1] R. J. Wilson, C. Y. Zhang, W. Lam, D. Desfontaines, D. Simmons-Marengo, B. Gipson,
+       "Differentially private SQL with bounded user contribution", PoPETs, 2020.
+       doi:10.2478/popets-2020-0025
 
     Examples
     --------
-    >>> from lapwing.privacy.sampling.randomness import seeded
+    >>> import lapwing as lw
+    >>> import numpy as np
     >>> salaries = np.random.default_rng(1).lognormal(10.5, 0.5, size=5000)
-    >>> bounds = private_bounds(salaries, neighbors="replace-one", epsilon="0.1", rng=seeded(1))
-    >>> bounds.low, bounds.high, str(bounds.guarantee)
-    (0.0, 131072.0, 'epsilon = 0.1, pure, neighbors replace-one, central model')
+    >>> bounds = lw.private_bounds(
+    ...     salaries, neighbors="replace-one", epsilon="0.1", rng=lw.seeded(1))
+    >>> bounds.low, bounds.high
+    (0.0, 131072.0)
+    >>> print(bounds.guarantee)
+    epsilon = 0.1, pure, neighbors replace-one, central model
     """
     counted = isinstance(values, ExactCounts)
     if counted and (unit is not None or most is not None):
