@@ -1,16 +1,16 @@
 // Types of lapwing.mjs.
 
-/** A value: of numbers a number (dates and times also as Date or ISO text), else a label. */
+/** A value: of numbers a number (dates and times also as Date or ISO string), else a label. */
 export type Value = number | string | bigint | Date | null | undefined;
 
 export interface ReadOptions {
   /** The fingerprint that the survey must have. */
   fingerprint?: string;
-  /** The largest epsilon that is accepted: a number, or a text such as "0.5" or "1/3". */
+  /** The largest epsilon that is accepted: a number, or a string such as "0.5" or "1/3". */
   epsilonCap?: number | string;
 }
 
-/** Return the survey in a JSON text; FormatError, PrivacyError or UnsupportedError refuse it. */
+/** Return the survey in a JSON string; FormatError, PrivacyError or UnsupportedError refuse it. */
 export function readSurvey(text: string, options?: ReadOptions): Survey;
 
 /** What a survey says to the people it asks, in plain text; no part of its fingerprint. */
@@ -20,22 +20,22 @@ export interface Notice {
   readonly purpose?: string;
   /** Who asks. */
   readonly owner?: string;
-  /** Where to turn to. */
+  /** Contact for questions. */
   readonly contact?: string;
 }
 
-/** An agreed document whose fingerprint, sizes and promise were checked. Made by readSurvey. */
+/** An agreed document whose fingerprint, sizes and guarantee were checked. Made by readSurvey. */
 export class Survey {
   private constructor();
   readonly document: Readonly<Record<string, unknown>>;
   readonly name: string;
   /** 64 hexadecimal digits. */
   readonly fingerprint: string;
-  /** What one report promises, as the document writes it. */
+  /** Epsilon of one report, as the document writes it. */
   readonly epsilon: string;
-  /** Labels that a report may carry in the open. */
+  /** Labels that a report may carry without protection. */
   readonly segments: readonly string[];
-  /** Whether the first report of a device stands for all epochs. */
+  /** Whether a device repeats its first report (memoized) in all epochs. */
   readonly remembered: boolean;
   readonly notice: Notice;
   readonly question: string | null;
@@ -50,7 +50,7 @@ export class Survey {
   inputOf(value: Value): number;
   /** Return a fresh report of a value. A Device does this once for each epoch; so should you. */
   randomize(value: Value): Uint8Array;
-  /** Return the reports of many values, one behind the other; for simulations and tests. */
+  /** Return the reports of many values, one after the other; for simulations and tests. */
   randomizeAll(values: Iterable<Value>): Uint8Array;
   /** Return the report that these 64-bit words make of an input: what test vectors pin. */
   fromWords(input: number, words: Iterable<bigint | string>): Uint8Array;
@@ -70,7 +70,7 @@ export interface Answer {
   /** What the survey said when it was answered. */
   readonly notice: Notice;
   readonly epoch: string;
-  /** What it cost; "0" for one that repeats a remembered report. */
+  /** What it cost; "0" for one that repeats a memoized report. */
   readonly epsilon: string;
   /** The id of the batch, 32 hexadecimal digits. */
   readonly batch: string;
@@ -111,7 +111,7 @@ export interface StoredRecord {
   readonly [name: string]: unknown;
 }
 
-/** Where a device keeps its memory: see storage.mjs for what `change` must hold. */
+/** Where a device keeps its memory: see storage.mjs for what `change` must guarantee. */
 export interface Storage {
   change<Result>(
     update: (records: ReadonlyMap<string, StoredRecord>) => {
@@ -126,7 +126,7 @@ export interface DeviceOptions {
   epsilonCap: number | string;
   /** What all answers of this device, to all surveys, may cost together; fixed by the first. */
   budget: number | string;
-  /** What becomes of a value that changed in a survey whose answers are remembered; "keep". */
+  /** What happens when a value changed in a survey with memoized reports; "keep". */
   onChange?: "keep" | "refuse";
   /** A report waits a random part of it before it is first sent; 0..86400, default 0. */
   delaySeconds?: number;
@@ -203,11 +203,11 @@ export class Batch {
 export class LapwingError extends Error {}
 /** A value that the survey's domain has no symbol for. */
 export class DomainError extends LapwingError {}
-/** A survey whose numbers break its promise, or promise less than is accepted here. */
+/** A survey whose numbers violate its guarantee, or whose guarantee is weaker than accepted. */
 export class PrivacyError extends LapwingError {}
 /** What would be spent is more than the person allows; nothing was spent. */
 export class BudgetError extends PrivacyError {}
-/** A document or a batch that is foreign, damaged, or in another spelling than it is written. */
+/** A document or a batch that is foreign, damaged, or not in its canonical spelling. */
 export class FormatError extends LapwingError {}
 /** A report that this survey's randomizer cannot have sent. */
 export class ReportError extends LapwingError {}

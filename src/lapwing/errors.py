@@ -57,7 +57,7 @@ class LapwingError(Exception):
     """Base class of all errors that this package raises on purpose."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let errors with keyword arguments travel between processes, too."""
+        """Let errors with keyword arguments also travel between processes."""
         return _again, (type(self), self.args, self.__dict__)
 
 
@@ -84,7 +84,7 @@ class DomainError(LapwingError, ValueError):
 
 
 class PrivacyError(LapwingError, ValueError):
-    """A privacy parameter is illegal, or a stated promise would not hold."""
+    """A privacy parameter is illegal, or a stated guarantee would not hold."""
 
 
 class BudgetError(PrivacyError):
@@ -190,7 +190,7 @@ class DeviceError(LapwingError, OSError):
 
 
 class CollectorError(LapwingError, OSError):
-    """A collector cannot be reached, has not what was asked for, or does not answer as one."""
+    """A collector cannot be reached, lacks what was asked for, or does not answer as one."""
 
 
 class MissingExtraError(LapwingError, ImportError):

@@ -29,7 +29,7 @@ EPOCH = SURVEY + "/epochs/{epoch}"
 
 _TERMS = json_of("Its terms.", TermsDocument)
 _EPOCH_NOW = json_of("The epoch as it is now.", EpochDocument)
-_GONE = AnswerSchema("It is forgotten, with all that was collected.")
+_GONE = AnswerSchema("Deleted, with all that was collected.")
 
 _NEITHER = (Problem.UNKNOWN_SURVEY, Problem.UNKNOWN_EPOCH)
 
@@ -44,8 +44,7 @@ _NEITHER = (Problem.UNKNOWN_SURVEY, Problem.UNKNOWN_EPOCH)
     answers={
         201: _TERMS,
         200: json_of(
-            "It was here with these terms. Where the body has a text for people, that is shown "
-            "now.",
+            "It already existed with these terms. A notice in the body replaces the earlier one.",
             TermsDocument,
         ),
     },
@@ -59,7 +58,7 @@ async def create_survey(request: Request, sent: NewSurvey) -> Response:
 @endpoint(
     "POST",
     SURVEY + "/publish",
-    "Let devices see it",
+    "Publish a draft",
     *(Problem.UNKNOWN_SURVEY, Problem.STATE),
     role="admin",
     answers={200: _TERMS},
@@ -73,13 +72,13 @@ async def publish(request: Request) -> Response:
 @endpoint(
     "POST",
     SURVEY + "/retire",
-    "Close it with all of its epochs",
+    "Retire a survey and close all of its epochs",
     Problem.UNKNOWN_SURVEY,
     role="admin",
     answers={200: _TERMS},
 )
 async def retire(request: Request) -> Response:
-    """Close a survey with all of its epochs, for ever."""
+    """Close a survey with all of its epochs, permanently."""
     await collector_of(request).life.retire(request.path_params["survey"])
     return _survey_answer(request)
 
@@ -87,7 +86,7 @@ async def retire(request: Request) -> Response:
 @endpoint(
     "DELETE",
     SURVEY,
-    "Forget a survey",
+    "Delete a survey and its reports",
     Problem.UNKNOWN_SURVEY,
     role="admin",
     answers={204: _GONE},
@@ -114,7 +113,14 @@ async def put_epoch(request: Request, plan: EpochPlan) -> Response:
     return _epoch_answer(request, status=201 if new else 200)
 
 
-@endpoint("DELETE", EPOCH, "Forget an epoch", *_NEITHER, role="admin", answers={204: _GONE})
+@endpoint(
+    "DELETE",
+    EPOCH,
+    "Delete an epoch and its reports",
+    *_NEITHER,
+    role="admin",
+    answers={204: _GONE},
+)
 async def delete_epoch(request: Request) -> Response:
     """Forget an epoch and all that was collected in it."""
     names = request.path_params["survey"], request.path_params["epoch"]
@@ -125,7 +131,7 @@ async def delete_epoch(request: Request) -> Response:
 @endpoint(
     "POST",
     EPOCH + "/open",
-    "Open it now",
+    "Open an epoch now",
     *(*_NEITHER, Problem.STATE),
     role="admin",
     answers={200: _EPOCH_NOW},
@@ -140,7 +146,7 @@ async def open_epoch(request: Request) -> Response:
 @endpoint(
     "POST",
     EPOCH + "/close",
-    "Close it now; in its grace, end that",
+    "Close an epoch now, or end its grace period",
     *_NEITHER,
     role="admin",
     answers={200: _EPOCH_NOW},
@@ -167,11 +173,11 @@ class UploadTokenList(TypedDict):
 @endpoint(
     "POST",
     SURVEY + "/upload-tokens",
-    "Invite devices",
+    "Create upload tokens",
     *(Problem.UNKNOWN_SURVEY, Problem.STATE),
     role="admin",
     body=NewUploadTokens,
-    answers={201: json_of("Shown this once.", UploadTokenList)},
+    answers={201: json_of("The tokens, shown only once.", UploadTokenList)},
 )
 async def make_upload_tokens(request: Request, sent: NewUploadTokens) -> Response:
     """Return tokens of invited devices, which are shown this once."""
@@ -201,10 +207,10 @@ class RoleToken(TypedDict):
 @endpoint(
     "POST",
     "/v1/tokens",
-    "Make a token of a role",
+    "Create a token of a role",
     role="admin",
     body=NewToken,
-    answers={201: json_of("Shown this once.", RoleToken)},
+    answers={201: json_of("The token, shown only once.", RoleToken)},
 )
 async def make_token(request: Request, sent: NewToken) -> Response:
     """Return a token of a role, which is shown this once."""
@@ -242,7 +248,7 @@ class TokenList(TypedDict):
     "/v1/tokens",
     "All tokens of roles",
     role="admin",
-    answers={200: json_of("A row each.", TokenList)},
+    answers={200: json_of("One row per token.", TokenList)},
 )
 async def list_tokens(request: Request) -> Response:
     """Return the tokens of roles, with the day of their last use."""
@@ -270,7 +276,7 @@ async def token_rows(request: Request) -> list[TokenRow]:
     *(Problem.UNKNOWN_TOKEN, Problem.TOKEN_STAYS),
     role="admin",
     parts={"token": ("Its id in the list, not the token.", TokenId)},
-    answers={204: AnswerSchema("It opens nothing any more.")},
+    answers={204: AnswerSchema("The token no longer works.")},
 )
 async def revoke_token(request: Request) -> Response:
     """Let a token open nothing any more, at once."""

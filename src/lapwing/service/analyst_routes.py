@@ -58,7 +58,7 @@ _SHOWN = (
 _DECODED = (*_SHOWN, Problem.CANNOT_BE_SAID, Problem.NO_RESULT)
 
 _Segment = Annotated[
-    str | None, Meta(description='One of the survey\'s; "other" for who has none.')
+    str | None, Meta(description='A segment of the survey, or "other" for reports without one.')
 ]
 
 
@@ -72,7 +72,7 @@ class ResultQuery(SegmentQuery):
     """What is asked of a result."""
 
     level: Annotated[
-        float, Meta(ge=LOWEST_LEVEL, le=HIGHEST_LEVEL, description="Of all intervals.")
+        float, Meta(ge=LOWEST_LEVEL, le=HIGHEST_LEVEL, description="Level of all intervals.")
     ] = 0.95
     against: Annotated[str | None, Meta(description="Another epoch, to compare with.")] = None
     against_segment: Annotated[
@@ -81,21 +81,27 @@ class ResultQuery(SegmentQuery):
     target: Annotated[
         Target,
         Meta(
-            description="Whom a comparison is about: those from whom both were drawn, or these "
-            "very people."
+            description="What a comparison is about: the population from which both groups were "
+            "drawn, or the respondents themselves (empirical)."
         ),
     ] = "population"
     low: Annotated[
         Annotated[str, Meta(max_length=100)] | None,
-        Meta(description="Where a range begins. Left out: open."),
+        Meta(description="Start of a range. Without it the range is open."),
     ] = None
     high: Annotated[
         Annotated[str, Meta(max_length=100)] | None,
-        Meta(description="Where it ends; it holds the end that bins hold. Left out: open."),
+        Meta(
+            description="End of a range, which contains the same end as the bins. Without it the "
+            "range is open."
+        ),
     ] = None
     quantiles: Annotated[
         str | None,
-        Meta(description="Probabilities with commas between; on a circle with start."),
+        Meta(
+            description="Probabilities of the quantiles, separated by commas. On a circle give "
+            "start."
+        ),
     ] = None
     start: Annotated[
         Annotated[str, Meta(max_length=100)] | None,
@@ -104,8 +110,8 @@ class ResultQuery(SegmentQuery):
     together: Annotated[
         str | None,
         Meta(
-            description="Epochs of other surveys about the same distribution, FINGERPRINT/EPOCH "
-            "with commas between: one answer of all."
+            description="Epochs of other surveys about the same distribution, as FINGERPRINT/EPOCH "
+            "separated by commas. All of them give one answer."
         ),
     ] = None
 
@@ -161,7 +167,7 @@ _CONTENT = {
     "/v1/surveys",
     "All surveys",
     role="analyst",
-    answers={200: json_of("A row each.", SurveyList)},
+    answers={200: json_of("One row per survey.", SurveyList)},
 )
 async def list_surveys(request: Request) -> Response:
     """Return all surveys, in a line each."""
@@ -171,7 +177,7 @@ async def list_surveys(request: Request) -> Response:
 @endpoint(
     "GET",
     _SURVEY + "/state",
-    "How many reports there are",
+    "Number of reports",
     Problem.UNKNOWN_SURVEY,
     role="analyst",
     answers={200: json_of("By epoch and segment.", StateDocument)},
@@ -186,7 +192,7 @@ async def show_state(request: Request) -> Response:
 @endpoint(
     "GET",
     _SURVEY + "/tallies/{epoch}",
-    "The tally, for every decoder",
+    "Tally of an epoch",
     *_SHOWN,
     Problem.NO_RESULT,
     role="analyst",
@@ -219,13 +225,13 @@ async def show_alarm(request: Request, query: SegmentQuery) -> Response:
 @endpoint(
     "GET",
     _SURVEY + "/results/{epoch}",
-    "What the reports say",
+    "Estimated distribution with its intervals",
     *_DECODED,
     role="analyst",
     query=ResultQuery,
     parts={
         "epoch": (
-            "Name of the epoch; with .csv, .svg or .png behind it a table or a picture.",
+            "Name of the epoch. Append .csv, .svg or .png for a table or a picture.",
             {"type": "string", "pattern": rf"^{EPOCH_NAME.pattern}(\.(csv|svg|png))?$"},
         )
     },
@@ -241,7 +247,7 @@ async def show_result(request: Request, query: ResultQuery) -> Response:
     content = await collector.results.content(kept, question, form)
     name = f"{kept.stored.fingerprint[:12]}-{question.epoch}.{form}"
     headers = {**NOT_KEPT, "content-disposition": f'inline; filename="{name}"'}
-    if form == "svg":  # opened by itself it is a page, in which nothing may run
+    if form == "svg":  # opened on its own it is a page, in which nothing may run
         headers["content-security-policy"] = "default-src 'none'; style-src 'unsafe-inline'"
     return Response(content, headers=headers, media_type=MEDIA_TYPES[form])
 

@@ -167,7 +167,10 @@ class Health(TypedDict):
     "Whether reports can be stored",
     tag="operations",
     query=None,
-    answers={200: json_of("They can.", Health), 503: json_of("They cannot now.", Health)},
+    answers={
+        200: json_of("Reports can be stored.", Health),
+        503: json_of("Reports cannot be stored now.", Health),
+    },
 )
 async def show_health(request: Request) -> Response:
     """Return 200 while reports can be stored, 503 while they cannot."""
@@ -203,7 +206,7 @@ async def show_counters(request: Request) -> Response:
     "This document",
     tag="operations",
     query=None,
-    answers={200: json_of("It.", {"type": "object"})},
+    answers={200: json_of("The document.", {"type": "object"})},
 )
 async def show_openapi(request: Request) -> Response:
     """Return the description of all of this."""

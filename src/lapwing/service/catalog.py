@@ -73,7 +73,7 @@ class Catalog:
         return self._kept.get(fingerprint)
 
     def load(self) -> None:
-        """Read all surveys and epochs anew.
+        """Read all surveys and epochs again.
 
         What was read before is used again: reading a survey proves its thresholds, which takes
         time. One name is bound last, so whoever looks meanwhile sees the old or the new; of two

@@ -42,7 +42,7 @@ TICK_SECONDS = 1.0
 
 
 class Collector:
-    """All that the routes need, and what goes on beside them.
+    """All that the routes need, and what goes on alongside.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class Collector:
         self._watch()
 
     async def start(self) -> None:
-        """Begin what goes on beside the requests."""
+        """Begin what goes on alongside the requests."""
         with suppress(ProblemError):  # the store cannot now; the next tick tries again
             await self.life.tick()
         self.results.start()
@@ -126,7 +126,7 @@ class Collector:
         self.log.write("started", surveys=len(list(self.catalog)))
 
     async def stop(self) -> None:
-        """Store and answer what was accepted, and end what goes on beside it."""
+        """Store and answer what was accepted, and end what goes on alongside."""
         if self._beside is not None:
             self._beside.cancel()
             await asyncio.gather(self._beside, return_exceptions=True)

@@ -47,7 +47,7 @@ class Key(NamedTuple):
     segment: str | None
     reports: int
     number: int = 0
-    """Of the epoch: one that was made anew has another, though it may have as many reports."""
+    """Of the epoch: one that was created again has another, though it may have as many reports."""
 
 
 class Material(NamedTuple):

@@ -1,8 +1,8 @@
 """A process of its own in which results are decoded: however long it takes, uploads go on.
 
 It keeps what it decoded last, so that another level, range or picture of the same result needs no
-second decode. It is given lower priority, ends when the collector does, and is ended and made anew
-when one decode takes too long.
+second decode. It is given lower priority, and ends when the collector does. It is ended and started
+again when one decode takes too long.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NICER = 10
 
 
 class DecodingFailedError(Exception):
-    """The process took too long, or died; it is made anew."""
+    """The process took too long, or died; it is started again."""
 
 
 class DecodingProcess:

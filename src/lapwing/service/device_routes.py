@@ -87,7 +87,8 @@ def _upload(method: Literal["PUT", "POST"], summary: str) -> Endpoint:
         tag="devices",
         query=None,
         description="The batch may be sent again with the same bytes until it is answered. A "
-        "device drops it at any 2xx or 4xx but 408, 425 and 429, and keeps it at all others.",
+        "device drops it at any 2xx, and at any 4xx except 408, 425 and 429. It keeps it at all "
+        "others.",
         security=[{}, {"invitation": []}],
         body={
             MEDIA_TYPE: {"type": "string", "format": "binary", "maxLength": LARGEST_BATCH},
@@ -95,7 +96,7 @@ def _upload(method: Literal["PUT", "POST"], summary: str) -> Endpoint:
         },
         answers={
             201: stored,
-            200: stored._replace(description="It was stored before; nothing is counted twice."),
+            200: stored._replace(description="It was stored before. No report is counted twice."),
         },
     )
     return declared(None)
@@ -129,8 +130,8 @@ POST_BATCH = _upload("POST", "The same, for pages that are being closed")
     *(Problem.UNKNOWN_SURVEY, Problem.MALFORMED_REQUEST),
     tag="devices",
     answers={
-        200: json_of("The document, the same bytes for ever.", {"type": "object"}),
-        304: AnswerSchema("It is what the sender has."),
+        200: json_of("The document. Its bytes never change.", {"type": "object"}),
+        304: AnswerSchema("Not modified: the sender has the current document."),
     },
 )
 async def show_survey(request: Request) -> Response:
@@ -145,7 +146,7 @@ async def show_survey(request: Request) -> Response:
 @endpoint(
     "GET",
     _EPOCHS,
-    "When the survey is answered",
+    "Epochs of the survey",
     *(Problem.UNKNOWN_SURVEY, Problem.MALFORMED_REQUEST),
     tag="devices",
     answers={200: json_of("The epochs.", EpochList)},

@@ -66,7 +66,7 @@ class Log:
             self.write_uploads()
 
     def write_uploads(self) -> None:
-        """Write the counts, and begin anew."""
+        """Write the counts, and begin again."""
         counted, self._uploads = self._uploads, Counter()
         for (survey, epoch, answer), number in sorted(counted.items()):
             self.write(
@@ -124,5 +124,5 @@ def server_lines_in(log: Log) -> Iterator[None]:
 
 
 def standard_log(clock: Callable[[], float]) -> Log:
-    """Return the log of a collector that runs by itself: on stderr."""
+    """Return the log of a collector that runs on its own: on stderr."""
     return Log(sys.stderr, clock=clock)

@@ -35,7 +35,7 @@ class RefusedReport(TypedDict):
 
 
 class ProblemDocument(TypedDict):
-    """RFC 9457. No text repeats a value that was sent."""
+    """A problem (RFC 9457). No string in it repeats a value that was sent."""
 
     type: Annotated[str, Meta(pattern="^urn:lapwing:problem:[a-z-]+$")]
     title: str

@@ -1,4 +1,4 @@
-"""An endpoint: its address, who may ask, what is sent and what is answered, beside its handler.
+"""An endpoint: its address, who may ask, what is sent and what is answered, next to its handler.
 
 The routes and the OpenAPI description are both made from it, so a new endpoint is one function.
 """

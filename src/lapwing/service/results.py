@@ -1,4 +1,4 @@
-"""Results on request: decoded beside the collector, kept, and shown only of enough reports.
+"""Results on request: decoded in another process, kept, and shown only of enough reports.
 
 :meth:`Results.document` is what the pages draw; :meth:`Results.content` the same as a table or a
 picture.
@@ -66,7 +66,7 @@ class Question:
     ----------
     epoch : str
     segment : str, optional
-        One of the survey's; "other" for who has none. None: all together.
+        A segment of the survey, or "other" for reports without one. None: all together.
     against : str, optional
         Another epoch, to compare with.
     against_segment : str, optional
@@ -420,7 +420,7 @@ class LookDocument(TypedDict):
 
 
 def look_document(look: Look, kept: KeptSurvey, epoch: str, *, now: float) -> LookDocument:
-    """Return as of when an epoch is shown, and when it is shown anew, as JSON values.
+    """Return as of when an epoch is shown, and when it is updated, as JSON values.
 
     Parameters
     ----------

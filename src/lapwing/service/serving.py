@@ -1,6 +1,6 @@
 """Running a collector as a process: its store, its server, and how it ends.
 
-The server is uvicorn with limits of our own (:class:`Connection`). Others were measured beside it
+The server is uvicorn with limits of our own (:class:`Connection`). Others were measured alongside
 in November 2026, on 2 cores that were busy with other work: CPU of one small request, and the
 memory of an application of ten lines while one client sent header lines without end for 6 s, and
 while eight pipelined requests and read no answer.

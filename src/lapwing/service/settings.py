@@ -1,6 +1,6 @@
 """What a collector is told: a TOML file, then the environment, then the command line.
 
-Unknown keys are refused with the nearest known one. A secret stands in no such file and on no
+Unknown keys are refused with the nearest known one. A secret is in no such file and on no
 command line, where other users of a machine read it: tokens and passwords come by the environment
 or from a file of their own.
 """
@@ -56,13 +56,13 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Bytes of bodies that may be on their way or being read at once; more are told to come again
         later.
     waiting_uploads : int
-        How many uploads may wait for the disk; more are told to come again later.
+        How many uploads may wait for the disk; further ones are told to retry later.
     connections : int
         How many connections are served at once.
     retry_seconds : int
         What a busy collector tells a device to wait.
     decoders : int
-        Processes that decode, beside the one that receives.
+        Processes that decode, in addition to the one that receives.
     decode_seconds : float
         How long a decode may take before its process is ended.
     kept_results : int
@@ -158,7 +158,7 @@ def _from_file(path: Path) -> dict[str, Any]:
     try:
         found = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        # Only the place: what stands there may be a secret in the wrong file.
+        # Only the place: its content may be a secret in the wrong file.
         place = re.search(r"line \d+, column \d+", str(error))
         raise FormatError(
             f"{path.name} must be a TOML file of settings, it is not"

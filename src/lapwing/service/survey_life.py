@@ -230,7 +230,7 @@ class SurveyLife:
             raise problem_of(error, retry_seconds=RETRY_SECONDS) from None
 
     async def _change(self, event: str, work: Callable[[], Found], **facts: str | int) -> Found:
-        """Do one change of the store, and read the catalog anew."""
+        """Do one change of the store, and read the catalog again."""
 
         def both() -> Found:
             found = work()
@@ -335,7 +335,7 @@ class SurveyLife:
                 )
 
     async def retire(self, fingerprint: str) -> None:
-        """Close a survey for ever, with all of its epochs; its results stay."""
+        """Close a survey and all of its epochs permanently; its results stay."""
         async with self._turn:
             kept = self.survey(fingerprint)
 

@@ -45,7 +45,7 @@ class SurveyHead(TermsDocument):
 
     name: str
     randomizer: str
-    guarantee: Annotated[dict[str, Any], Meta(description="What one report promises its sender.")]
+    guarantee: Annotated[dict[str, Any], Meta(description="Privacy guarantee of one report.")]
     guarantee_text: str
     answers: AnswersKind
     segments: list[str]

@@ -103,7 +103,7 @@ class Refusals:
         self._counted[survey, epoch, reason] += 1
 
     def store(self, store: Store) -> None:
-        """Store them, and begin anew; what cannot be stored now is kept."""
+        """Store them, and begin again; what cannot be stored now is kept."""
         counted, self._counted = self._counted, Counter()
         by_survey: dict[str, list[Refused]] = {}
         for (survey, epoch, reason), number in counted.items():

@@ -22,7 +22,7 @@ from lapwing.service.survey_life import USUAL_MINIMUM, NewSurvey
 from lapwing.service.typed_bodies import read_body
 
 FIELDS = ("epoch", "closes", "minimum", "upload", "retention_days")
-"""What the form asks beside the survey; all but the epoch may be empty."""
+"""What the form asks in addition to the survey; all but the epoch may be empty."""
 
 
 async def show(request: Request) -> Response:

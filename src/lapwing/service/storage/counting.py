@@ -1,7 +1,7 @@
 """How reports become rows: checked and counted by their survey, stored in as few bytes as do.
 
 A row holds the records themselves or their counts, whichever is shorter; of a survey whose tallies
-are logs always the records. So a commit never writes all counts of a large domain anew.
+are logs always the records. So a commit never writes all counts of a large domain again.
 
 Folding joins the rows that transactions have added: into one row of counts, or rows of a log. It
 changes no answer. A fold takes the rows that it has read and no others, within one transaction,
@@ -209,7 +209,7 @@ def _damaged() -> StoreError:
 
 
 def _reason(error: ReportError) -> str:
-    """Return what must hold for every report, without the position, which stands beside it."""
+    """Return what must hold for every report, without the position, which is stored next to it."""
     text = str(error).partition(", the one at position")[0].partition("; the batch was not")[0]
     return re.sub(r" at position \d+", "", text)
 
@@ -219,7 +219,7 @@ MOST_BYTES = 4 * 2**20
 """Of the rows that one transaction folds."""
 
 RUN_BYTES = 2**20
-"""Bytes from which on a row of a log is not written anew."""
+"""Bytes from which on a row of a log is not written again."""
 
 UPSERT = (
     "INSERT INTO folded (epoch, segment, part, reports, form, body)"

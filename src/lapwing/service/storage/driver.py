@@ -90,7 +90,7 @@ class Driver(Protocol):
 
 
 class ConflictError(StoreError):
-    """Another collector changed the same at the same moment: begin the transaction anew."""
+    """Another collector changed the same at the same time: begin the transaction again."""
 
 
 FOLDER = Path(__file__).parent / "migrations"

@@ -37,7 +37,7 @@ class Delta(NamedTuple):
     segment: int
     row: Row
     heavy: int
-    """Bytes that folding the group writes anew."""
+    """Bytes that folding the group writes again."""
 
 
 def refusal(place: Place) -> Problem | None:
@@ -166,7 +166,7 @@ class Intake:
                 raise ReportError("every report must have the width of its survey")
             tally = counting.tally(records)
         except ReportError:
-            # One of them at least is wrong: each by itself, once.
+            # One of them at least is wrong: each on its own, once.
             good = []
             for index, batch in zip(members, batches, strict=True):
                 refused = counting.refused(batch.records, batch.reports)

@@ -1,4 +1,4 @@
-"""Looks: what is shown of an epoch that still takes reports, and when it is shown anew.
+"""Looks: what is shown of an epoch that still takes reports, and when it is updated.
 
 All parts of an epoch are shown as of one look. Two looks at different times would otherwise tell
 of the few who reported between them, by subtraction.

@@ -19,7 +19,7 @@ class SqliteStore(Store):
         Made when it is not there. Beside it stand ``-wal`` and ``-shm``, which belong to it, and
         ``.lock``.
     reading : bool
-        Whether it is only read, beside the collector that may hold it.
+        Whether it is only read, alongside the collector that may hold it.
     migrations : Path
         Folder of the migrations.
 
@@ -69,7 +69,7 @@ def open_store(address: str, *, reading: bool = False) -> Store:
     address : str
         ``postgresql://...``, ``sqlite:///path`` (an absolute path has four slashes) or a path.
     reading : bool
-        Whether it is only read, beside the collector that holds it.
+        Whether it is only read, alongside the collector that holds it.
 
     Raises
     ------

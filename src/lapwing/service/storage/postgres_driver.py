@@ -243,11 +243,11 @@ class PostgresDriver:
         )
 
     def check(self) -> list[str]:
-        """Return what can be asked of the server: nothing beside what the store checks itself."""
+        """Return what can be asked of the server: nothing beyond what the store checks itself."""
         return []
 
     def rest(self) -> None:
-        """Do nothing: the server cleans up by itself."""
+        """Do nothing: the server cleans up on its own."""
 
     def discard(self) -> None:
         """Let go of all connections; the database is the server's."""

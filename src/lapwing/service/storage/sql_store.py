@@ -311,7 +311,7 @@ class Store:
     def set_epoch_state(self, survey: str, epoch: str, state: EpochState) -> None:
         """Open or close an epoch; ArgumentError when it would go back.
 
-        Closing is for ever: with the right to report goes the list of the batches that came.
+        Closing is permanent: the list of the received batches is deleted with the right to report.
         """
         with self._driver.writing() as transaction:
             place = self._place(transaction, survey, epoch, self._driver.alone)

@@ -22,7 +22,7 @@ class FileLock:
     Parameters
     ----------
     path : Path
-        Of the lock, beside what it guards; it stays there, empty.
+        Of the lock, next to what it guards; it stays there, empty.
 
     Raises
     ------
@@ -125,7 +125,7 @@ class SqliteDriver:
     path : Path
         Made when it is not there.
     reading : bool
-        Whether it is only read, beside the collector that may hold it.
+        Whether it is only read, alongside the collector that may hold it.
     folder : Path
         Of the migrations.
 
@@ -301,7 +301,7 @@ class SqliteDriver:
                 os.close(os.open(temporary, flags, 0o600))
                 target = sqlite3.connect(temporary, isolation_level=None)
                 try:
-                    # All pages at once: in several steps it would begin anew at every commit.
+                    # All pages at once: in several steps it would begin again at every commit.
                     source.backup(target, pages=-1)
                     target.execute("PRAGMA journal_mode = DELETE")
                 finally:
