@@ -25,29 +25,52 @@ from lapwing.results.distribution import Distribution
 
 @dataclass(frozen=True)
 class PenalizedLikelihood:
-    """Maximize ``log-likelihood - roughness / 2 * sum over neighbors (density' - density)^2``.
+    """Maximum penalized likelihood with a roughness penalty, by accelerated EM.
 
-    A regularizer that is stated instead of an early stop: the answer does not depend on where an
-    iteration ended, so it may be accelerated.
+    It maximizes ``log-likelihood - roughness / 2 * sum over neighbors (density' - density)^2``. The
+    regularizer is stated, instead of an early stop. So the answer does not depend on where an
+    iteration ended, and the iteration may be accelerated.
 
     Parameters
     ----------
     roughness : float
-        Greater than 0. Densities are relative to the uniform one, so the unit is that of the
-        log-likelihood (nats): a jump from 1 to 2 between two neighbors costs half of it.
+        Weight of the penalty in nats, the unit of the log-likelihood, greater than 0. Densities are
+        relative to the uniform one: a step from 1 to 2 between two neighbors costs half of it.
+        Default: 100.
     tolerance : float
-        Stop when three evaluations raise the penalized objective by less.
+        Stop when three evaluations raise the penalized objective by less, in nats. Default: 1e-4.
     limit : int
-        Most evaluations of the EM map.
+        Most evaluations of the EM map. Default: 20,000.
 
     Notes
     -----
-    **Cost.** Two products with every operator an evaluation, O(outputs) for square waves, and the
-    root of one monotone equation for the total.
+    **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
-    Each pair's penalty is bounded by a separable one that touches it at the current point (De
-    Pierro 1995), so the maximization step is a quadratic per symbol and the objective never
-    falls; SQUAREM extrapolates two such steps. Symbols must be of equal width.
+    **Accuracy.** See the tables of `benchmarks/accuracy`.
+
+    **Cost.** Two products with every operator for each evaluation, O(outputs) for square waves, and
+    the root of one monotone equation for the total.
+
+    Each pair's penalty is bounded by a separable one that touches it at the current point [1]_. So
+    the maximization step is a quadratic for each bin, and the objective never falls. SQUAREM [2]_
+    extrapolates two such steps. Densities of bins of unequal width are compared, not their masses.
+
+    References
+    ----------
+    .. [1] A. R. De Pierro, "A modified expectation maximization algorithm for penalized likelihood
+       estimation in emission tomography", IEEE Transactions on Medical Imaging 14(1), 1995.
+    .. [2] R. Varadhan, C. Roland, "Simple and globally convergent methods for accelerating the
+       convergence of any EM algorithm", Scandinavian Journal of Statistics 35(2), 2008.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> wave = lw.SquareWave(lw.Interval(0, 100, bins=50, outside="clip"), epsilon=2)
+    >>> people = [0] * 10 + [1000] * 20 + [0] * 20  # ages 20 to 60, half of them below 40
+    >>> tally = lw.simulate(wave, people, rng=1)
+    >>> result = lw.decoders.PenalizedLikelihood().decode(wave.channel, tally)
+    >>> round(float(result.cdf(40)), 2)
+    0.5
     """
 
     _: KW_ONLY
@@ -67,7 +90,29 @@ class PenalizedLikelihood:
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
-        """Return the distribution that maximizes the penalized likelihood."""
+        """Return the distribution that maximizes the penalized likelihood.
+
+        Parameters
+        ----------
+        channel : Channel
+            Distribution of a report for each value, of the randomizer that made the reports.
+        tally : CountTally
+            Counts of at least one report.
+
+        Returns
+        -------
+        Distribution
+            Estimate, with the exact linear confidence band where the channel can be inverted.
+
+        Raises
+        ------
+        UnsupportedChannelError
+            When the channel has no likelihood, or the domain has no order.
+        MismatchError
+            When the tally was made for another channel.
+        TallyError
+            When the tally holds no reports.
+        """
         check_given(channel, tally)
         rows = likelihood_rows(channel, tally)
         pairs = Neighbors.of(channel.domain)
