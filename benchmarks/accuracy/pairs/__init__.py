@@ -1,0 +1,1 @@
+"""Two attributes of each person estimated together, beside the methods of other papers."""
