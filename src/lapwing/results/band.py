@@ -91,6 +91,23 @@ class Band:
         drawn from.
     method : str
         How it was made, with what is known of its coverage.
+
+    See Also
+    --------
+    lapwing.Distribution.confidence_band : Band of a result.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> band = Band(
+    ...     points=np.array([1.0, 2.0, 3.0]), starts=np.array([0.0, 1.0, 2.0]),
+    ...     low=np.array([0.3, 0.2, 1.0]), high=np.array([0.5, 0.4, 1.0]),
+    ...     level=0.95, kind="pointwise", target="empirical", method="an example",
+    ... )
+    >>> band.monotone().low.tolist(), band.monotone().high.tolist()
+    ([0.2, 0.2, 1.0], [0.5, 0.5, 1.0])
+    >>> round(band.share_inside(np.array([0.4, 0.5, 1.0])), 3)
+    0.667
     """
 
     points: Vector
@@ -127,9 +144,11 @@ class Band:
         Examples
         --------
         >>> import lapwing as lw
-        >>> hours = lw.Distribution.of_counts([10, 40, 40, 10], lw.Interval(0, 24, bins=4))
-        >>> hours.confidence_band() is None  # counted, not estimated
-        True
+        >>> ages, bins = [25] * 400 + [45] * 600, lw.Interval(0, 100, bins=4)
+        >>> rng = lw.seeded(1)  # for this example only
+        >>> published = lw.release(ages, bins, epsilon=1, neighbors="replace-one", rng=rng)
+        >>> published.distribution.confidence_band().quantile(0.5)
+        (25.0, 50.0)
         """
         first, stop = self.quantile_symbols(probability)
         return float(self.starts[first]), float(self.points[stop])

@@ -1,7 +1,7 @@
 """A cumulative distribution function that is linear in bins and steps at atoms.
 
-One representation serves estimates, signed estimates and raw samples: masses on pieces of the
-real line, a piece being a bin (mass spread evenly) or a point (``left == right``).
+One representation serves estimates, signed estimates and raw samples. It has masses on pieces of
+the real line. A piece is a bin (mass spread evenly) or a point (``left == right``).
 """
 
 from __future__ import annotations
@@ -44,13 +44,17 @@ class Cumulative:
     mass : numpy.ndarray
         Masses, float64 [pieces], summing to 1. Negative only for unbiased estimates.
     outside : bool
-        Whether the first piece is all that lies below the line and the last all that lies above.
-        :meth:`at`, moments and distances take them at the ends of the line, as if values were
-        limited to it; answers (:meth:`up_to`, :meth:`quantile`) do not.
+        Whether the first piece is all values below the line and the last all values above it. The
+        method :meth:`at`, moments and distances take them at the ends of the line, as if values
+        were limited to it. The methods :meth:`up_to` and :meth:`quantile` do not. Default: False.
     warn : callable, optional
-        Called when a moment is asked, which is that of limited values.
+        Called when a moment is asked, which is that of limited values. Default: None.
     circle : Circle, optional
         Circle on which the line is wound, so that its ends are one point. Default: a line.
+
+    Notes
+    -----
+    **Cost.** O(pieces) to add up the masses once. A point is then looked up in O(log pieces).
 
     Examples
     --------
@@ -70,7 +74,7 @@ class Cumulative:
 
     @classmethod
     def on(cls, domain: Domain, mass: Vector) -> Cumulative:
-        """Return that of masses of the symbols of a domain, among those with a value.
+        """Return the CDF of the masses of a domain, among those whose value is present.
 
         Parameters
         ----------
@@ -83,6 +87,11 @@ class Cumulative:
         -------
         Cumulative
             CDF among those whose value is present.
+
+        Raises
+        ------
+        DomainError
+            When the domain has categories.
         """
         present = mass[: domain.left.size]
         outside = bool(domain.outside_indices)
@@ -91,7 +100,7 @@ class Cumulative:
 
     @classmethod
     def of_values(cls, values: Values) -> Cumulative:
-        """Return the empirical CDF of raw values: a step at each.
+        """Return the empirical CDF of raw values, with a step at each.
 
         Parameters
         ----------
@@ -102,6 +111,17 @@ class Cumulative:
         -------
         Cumulative
             Empirical CDF.
+
+        Raises
+        ------
+        ArgumentError
+            When there is no value, or one is not finite.
+
+        Examples
+        --------
+        >>> dice = Cumulative.of_values([1, 2, 2, 5])
+        >>> dice.at([1, 2, 3]).tolist(), dice.mean, dice.variance
+        ([0.25, 0.75, 0.75], 2.5, 2.25)
         """
         points, counts = np.unique(to_points(values, unit="number"), return_counts=True)
         if points.size == 0 or not np.isfinite(points).all():
@@ -119,9 +139,9 @@ class Cumulative:
         return np.cumsum(self.mass)
 
     def at(self, points: ArrayLike) -> Vector:
-        """Return P(value <= x) for each point; 0 below the first piece, 1 from the last on.
+        """Return P(value <= x) for each point.
 
-        NaN for a point that is NaN.
+        It is 0 below the first piece, 1 from the last piece on, and NaN for a point that is NaN.
 
         Parameters
         ----------
@@ -136,10 +156,10 @@ class Cumulative:
         return self._evaluate(points, side="right")
 
     def up_to(self, places: Places) -> Vector:
-        """Return the mass up to each place, with those who hold just it or without them.
+        """Return the mass up to each place, with or without the values of just this place.
 
-        Below the line it is all that lies there, and above all but what lies there: how far
-        beyond, nobody knows.
+        Below the line it is the mass of all values there. Above the line it is the mass of all
+        values that are not there, because their distance from the line is not known.
 
         Parameters
         ----------
@@ -192,7 +212,7 @@ class Cumulative:
         return self._evaluate(points, side="left")
 
     def probability(self, low: float, high: float) -> float:
-        """Return P(low < value <= high); ArgumentError unless low is at most high.
+        """Return P(low < value <= high).
 
         Parameters
         ----------
@@ -203,12 +223,17 @@ class Cumulative:
         -------
         float
             Mass of the range.
+
+        Raises
+        ------
+        ArgumentError
+            When `low` is above `high`.
         """
         check_range(low, high)
         return float(self.at(high) - self.at(low))
 
     def density(self, points: ArrayLike) -> Vector:
-        """Return the mass per unit at each point; infinite at a step.
+        """Return the mass per unit at each point.
 
         Parameters
         ----------
@@ -218,7 +243,7 @@ class Cumulative:
         Returns
         -------
         numpy.ndarray
-            Densities, float64, in the shape of `points`.
+            Densities, float64, in the shape of `points`. Infinite at a step.
         """
         x = np.asarray(points, dtype=np.float64)
         beside = int(self.outside)  # people outside the range are at no point of it
@@ -256,6 +281,11 @@ class Cumulative:
         -------
         Cumulative
             CDF on a line of the circle's length.
+
+        Raises
+        ------
+        ArgumentError
+            On a line.
         """
         circle = self._require_circle("start=")
         start = float(circle.wrapped(start))
@@ -273,15 +303,15 @@ class Cumulative:
 
     def _require_circle(self, what: str) -> Circle:
         if self.circle is None:
-            raise ArgumentError(f"{what} is for a circle, and this is a line; leave it out")
+            raise ArgumentError(f"{what} is for a circle, and this is a line. Leave it out")
         return self.circle
 
     def quantile(self, probabilities: ArrayLike, *, start: float | None = None) -> Vector:
         """Return the smallest x with P(value <= x) at least p, for each p in [0, 1].
 
-        Only for masses that are not negative. p = 0 gives the start of the first piece that holds
-        mass. What lies below the line is -inf, what lies above is inf. On a circle values are
-        counted from `start` on, once round.
+        Only for masses that are not negative. The quantile of 0 is the start of the first piece
+        that holds mass. A quantile below the line is -inf, one above it is inf. On a circle values
+        are counted from `start` on, once round.
 
         Parameters
         ----------
@@ -298,7 +328,8 @@ class Cumulative:
         Raises
         ------
         ArgumentError
-            When a probability is not in [0, 1]; without a start on a circle, or with one on a line.
+            When a probability is not in [0, 1]. Also on a circle without a start, and on a line
+            with one.
         """
         if start is not None:
             circle = self._require_circle("start=")
@@ -309,7 +340,7 @@ class Cumulative:
         p = to_points(probabilities, unit="number", name="a probability")
         if not np.all((p >= 0) & (p <= 1)):
             raise ArgumentError(
-                "the probability of a quantile must be at least 0 and at most 1; the median is 0.5"
+                "the probability of a quantile must be at least 0 and at most 1 (the median is 0.5)"
             )
         held = np.flatnonzero(self.mass > 0)
         first, last = (int(held[0]) if self.outside else 0), int(held[-1])
@@ -339,9 +370,9 @@ class Cumulative:
 
     @property
     def mean(self) -> float:
-        """Expected value, in the unit of the line; of values limited to it.
+        """Expected value of values limited to the line, in its unit.
 
-        On a circle the direction of the mean resultant, NaN where that is zero.
+        On a circle it is the direction of the mean resultant vector, NaN where that is zero.
         """
         if self.circle is None:
             return float(np.dot(self.mass, self.left + self.right) / 2)
@@ -351,14 +382,14 @@ class Cumulative:
 
     @property
     def std(self) -> float:
-        """Standard deviation, in the unit of the line; on a circle ``sqrt(-2 ln R)`` radians."""
+        """Standard deviation, in the unit of the line. On a circle ``sqrt(-2 ln R)`` radians."""
         if self.circle is None:
             return math.sqrt(self.variance)
         return self.circle.deviation(self.resultant_length)
 
     @property
     def variance(self) -> float:
-        """Variance, in the squared unit of the line; mass in a bin is spread evenly.
+        """Variance, in the squared unit of the line. The mass in a bin is spread evenly.
 
         Raises
         ------
@@ -372,7 +403,7 @@ class Cumulative:
         return float(np.dot(self.mass, center**2 + within))
 
     def moment(self, order: int) -> float:
-        """Return the expected `order`-th power of a value; mass in a bin is spread evenly.
+        """Return the expected `order`-th power of a value. The mass in a bin is spread evenly.
 
         Parameters
         ----------
@@ -382,12 +413,18 @@ class Cumulative:
         Returns
         -------
         float
-            Moment, in that power of the unit of the values.
+            Moment about zero, in that power of the unit of the values.
 
         Raises
         ------
         ArgumentError
-            Unless the order is a whole number of at least 0; on a circle.
+            When the order is not a whole number of at least 0. Also on a circle.
+
+        Examples
+        --------
+        >>> dice = Cumulative.of_values([1, 2, 2, 5])
+        >>> dice.moment(1), dice.moment(2)
+        (2.5, 8.5)
         """
         if self.circle is not None:
             raise refuse_on_circle("moments")

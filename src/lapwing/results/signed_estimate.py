@@ -56,6 +56,27 @@ class SignedEstimate(Stored):
         Error distribution. Default: None, which means no intervals.
     provenance : dict
         How it was made.
+
+    Raises
+    ------
+    ArgumentError
+        When there is not one finite mass for each bin or category.
+
+    Notes
+    -----
+    **Accuracy.** Its sums are right on average, so use it for ranges and for averages over many
+    surveys. A single mass may be negative. For quantiles and samples use the distribution.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> survey = lw.Survey("x", lw.recommend(lw.Interval(0, 10, bins=4), epsilon=2, users=1000))
+    >>> tally = survey.tally(survey.randomize([1.0] * 500, rng=lw.seeded(1)))
+    >>> result = survey.decode(tally, decoder=lw.LeastSquares(signed=True))
+    >>> result.signed.mass.round(2).tolist()
+    [1.01, -0.04, -0.01, 0.04]
+    >>> result.mass.round(2).tolist()
+    [1.0, 0.0, 0.0, 0.0]
     """
 
     domain: Domain
@@ -88,7 +109,7 @@ class SignedEstimate(Stored):
         return Cumulative.on(self.domain, self.mass)
 
     def cdf(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Return the estimated P(value <= x); need not be monotone or within [0, 1].
+        """Return the estimated P(value <= x), which may fall and may leave [0, 1].
 
         Parameters
         ----------
@@ -99,6 +120,11 @@ class SignedEstimate(Stored):
         -------
         numpy.ndarray
             Estimates, float64, in the shape of `points`.
+
+        Raises
+        ------
+        DomainError
+            When the domain has categories, or a point cannot be read in its unit.
         """
         return self.cumulative.up_to(to_places(points, self.domain))
 
@@ -116,6 +142,13 @@ class SignedEstimate(Stored):
         -------
         float
             Unbiased estimate, which may be negative or above 1.
+
+        Raises
+        ------
+        ArgumentError
+            When `low` is above `high` on a line, or `closed` is another word.
+        DomainError
+            When the domain has categories, or an end cannot be read in its unit.
         """
         return self.cumulative.between(to_spans(low, high, self.domain, closed))
 
@@ -128,7 +161,7 @@ class SignedEstimate(Stored):
         level: float = 0.95,
         target: Target = "empirical",
     ) -> tuple[float, float] | None:
-        """Return an interval for :meth:`probability`; None without an error law.
+        """Return an interval for :meth:`probability`.
 
         It contains the probability under the projection on the simplex.
 
@@ -147,6 +180,13 @@ class SignedEstimate(Stored):
         -------
         tuple of float, or None
             Lower and upper end of a pointwise interval. None without an error distribution.
+
+        Raises
+        ------
+        ArgumentError
+            When the ends are no range, or the level is not in (0, 1).
+        DomainError
+            When the domain has categories, or an end cannot be read in its unit.
         """
         spans = to_spans(low, high, self.domain, closed)
         error_law = answering(present_uncertainty(self.uncertainty, self.domain), target)
@@ -159,7 +199,7 @@ class SignedEstimate(Stored):
     def confidence_band(
         self, level: float = 0.95, *, kind: Kind = "pointwise", target: Target = "empirical"
     ) -> Band | None:
-        """Return the band of the CDF, or of the shares of categories; None when not computed.
+        """Return the confidence band of the CDF, or of the shares of categories.
 
         Parameters
         ----------
@@ -174,6 +214,11 @@ class SignedEstimate(Stored):
         -------
         Band or None
             Confidence band. None without an error distribution.
+
+        Raises
+        ------
+        ArgumentError
+            When the level is not in (0, 1), or when `kind` or `target` is another word.
         """
         uncertainty = present_uncertainty(self.uncertainty, self.domain)
         return band_on(self.domain, uncertainty, level=level, kind=kind, target=target)
@@ -192,6 +237,22 @@ class SignedEstimate(Stored):
         -------
         numpy.ndarray
             Shares, float64 [domain.size], not negative, with the sum 1.
+
+        Raises
+        ------
+        ArgumentError
+            When the projection is another word. Also for "clip-and-normalize" without a positive
+            mass.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> thirds, mass = lw.Interval(0, 3, bins=3), np.array([0.7, 0.4, -0.1])
+        >>> estimate = lw.results.SignedEstimate(thirds, mass, reports=100)
+        >>> estimate.project().round(3).tolist()
+        [0.65, 0.35, 0.0]
+        >>> estimate.project("clip-and-normalize").round(3).tolist()
+        [0.636, 0.364, 0.0]
         """
         if projection == "simplex":
             return simplex(self.mass)
@@ -199,7 +260,7 @@ class SignedEstimate(Stored):
             positive = np.maximum(self.mass, 0.0)
             if positive.sum() <= 0:
                 raise ArgumentError(
-                    "clip-and-normalize needs at least one positive mass, there is none; use the "
+                    "clip-and-normalize needs at least one positive mass, there is none. Use the "
                     "projection 'simplex'"
                 )
             return np.asarray(positive / positive.sum())
@@ -226,10 +287,15 @@ class SignedEstimate(Stored):
         document : dict
             JSON object that :meth:`to_document` returned.
 
+        Returns
+        -------
+        SignedEstimate
+            Estimate that equals the one that was written.
+
         Raises
         ------
         FormatError
-            When it is no signed estimate, of an unknown version or damaged.
+            When it is no signed estimate, is damaged or has an unknown version.
         """
         require_format(document, name="lapwing-signed-estimate", version=VERSION)
         require(document, DOCUMENT_KEYS, name="a signed estimate")
@@ -285,7 +351,7 @@ def estimate_fields(document: dict[str, Any], *, name: str) -> dict[str, Any]:
 
 
 def present_uncertainty(uncertainty: Uncertainty | None, domain: Domain) -> Uncertainty | None:
-    """Return the error law among those whose value is present; None without one."""
+    """Return the error distribution among those whose value is present. None without one."""
     if uncertainty is None or domain.missing_index is None or not domain.ordered:
         return uncertainty
     return uncertainty.given_present() if uncertainty.says_present else None
@@ -294,7 +360,7 @@ def present_uncertainty(uncertainty: Uncertainty | None, domain: Domain) -> Unce
 def band_on(
     domain: Domain, uncertainty: Uncertainty | None, *, level: float, kind: Kind, target: Target
 ) -> Band | None:
-    """Return the band of an error law on a domain; None without one."""
+    """Return the band of an error distribution on a domain. None without one."""
     if uncertainty is None:
         return None
     return uncertainty.band(
