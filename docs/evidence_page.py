@@ -11,6 +11,8 @@ PAGES = {
     "limits": "Limits",
     "exact-arithmetic": "Exact arithmetic",
     "central": "The central model",
+    "ledgers": "Ledgers",
+    "rows-and-people": "Rows and people",
     "shuffling": "Shuffling",
 }
 

@@ -48,7 +48,8 @@ def sentences(text: str) -> Iterator[str]:
     text = re.sub(r"^.*\n *(-{3,}|={3,}) *$", "\n", text, flags=re.M)  # sections of numpydoc
     text = re.sub(r"^ *(\||#|>>>|\.\.\.|:::|\.\. ).*$", "\n", text, flags=re.M)
     text = re.sub(r"^ *\S+ : .*$", "\n", text, flags=re.M)  # names and types of parameters
-    text = re.sub(r"``.*?``|`[^`]*`", "code", text, flags=re.S)
+    # Code may begin a sentence.
+    text = re.sub(r"(\{[\w:]+\})?(``.*?``|`[^`]*`)", "Code", text, flags=re.S)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"^ *([-*]|\d+\.) ", "\n\n", text, flags=re.M)
     for paragraph in re.split(r"\n\s*\n", text):
