@@ -1,14 +1,15 @@
 """Empirical Bayes with a learned prior of shares: the default decoder of sparse categories.
 
-The posterior mean has the least squared error over all symbols, nearly all of which are empty. Of
-the largest (:class:`Head`) it takes more than it need: a share at four standard deviations is moved
-towards the many that are noise, and one at seven towards whatever atom the learned mixture has
-nearby, though shares there are spread evenly and the atom is an accident.
+The posterior mean has the least squared error over all categories, nearly all of which are empty.
+It shrinks the largest more than necessary (see :class:`Head`). A share at four standard deviations
+is moved towards the many that are noise. One at seven is moved towards an atom of the learned
+mixture nearby, though shares there are spread evenly and the atom is an accident.
 
-A distribution that is learned from four or from forty estimates follows their noise: it puts two
-unequal shares on one atom between them. Whether shrinking paid is asked of the same estimates, in
-two ways: by Stein's unbiased risk, next to that of the nearest distribution, which is not shrunk;
-and of fewer than 24 labels by how well the estimate of each is foretold from the others.
+A distribution that is learned from four or from forty estimates follows their noise. It puts two
+unequal shares on one atom between them. So the same estimates are used to judge whether shrinking
+helped, in two ways. One is Stein's unbiased risk, next to that of the nearest distribution, which
+is not shrunk. For fewer than 24 labels the other is how well each estimate is predicted from the
+others.
 """
 
 from __future__ import annotations
@@ -67,14 +68,14 @@ _LEAST, _MOST = -12.0, 12.0
 
 @dataclass(frozen=True, eq=False)
 class ShrunkShares:
-    """Estimates of all shares, none of them negative, and what an error in each costs.
+    """Estimates of all shares, none of them negative, and the cost of an error in each.
 
     Parameters
     ----------
     free : numpy.ndarray
-        float64 [size]; their sum need not be one.
+        Estimates, float64 [size]. Their sum need not be one.
     costs : numpy.ndarray
-        float64 [size], at least one.
+        Costs, float64 [size], at least one.
     """
 
     free: Vector
@@ -82,7 +83,7 @@ class ShrunkShares:
 
     @property
     def mass(self) -> Vector:
-        """The nearest shares that sum to one, by these costs: what is dear moves least."""
+        """The nearest shares that sum to one, by these costs. Those of high cost move least."""
         if self.costs.max() == self.costs.min():
             return simplex(self.free)
         return simplex(self.free, weights=self.costs)
@@ -408,69 +409,82 @@ CERTAIN = 10.0
 
 @dataclass(frozen=True)
 class MixturePrior:
-    """Shrink every unbiased share by what the shares of all symbols are like.
+    """Empirical-Bayes shares from a nonparametric mixture prior.
 
-    The shares of all symbols are taken for draws from one unknown prior, which is learned from the
-    reports: the mixture of point masses on a grid that makes the estimates most probable, with
-    the mean that shares must have because they sum to one. Where nearly all symbols are empty, the
-    prior says so, and noise is taken for noise; no sparsity and no threshold is asked for.
+    The shares of all categories are treated as draws from one unknown prior, which is learned from
+    the reports. It is the mixture of point masses on a grid that makes the estimates most probable.
+    Its mean is the one that shares must have, because they sum to one. Where nearly all categories
+    are empty, the prior reflects it, and noise is not mistaken for data. No sparsity and no
+    threshold is needed. This is the default decoder of categories.
 
     Parameters
     ----------
     estimate : {"mean", "median"}
-        Of the posterior of a share. The mean has the least squared error; the median sets what is
-        probably nothing to zero. Of the largest shares the mean is not quite taken: an error
-        there costs more, and what is significant stays near its estimate
-        (:class:`lapwing.decoders.empirical_bayes.mixture_prior.Head`).
+        Summary of the posterior of a share. The mean has the least squared error, and the median
+        sets what is probably nothing to zero. For the largest shares the mean is adjusted, because
+        an error there costs more: significant ones stay near their unbiased estimate. Default:
+        "mean".
     signed : bool
-        Whether to keep the posterior estimates, too, as :attr:`Distribution.signed`; their sum
-        need not be one. The distribution projects means on the simplex, which takes least from
-        the largest, and spreads what medians lack evenly over the zeros. In l1 the posterior
-        estimates are better where most of the mass lies in a tail that nobody can identify.
+        Whether to keep the posterior estimates, whose sum need not be one, as
+        :attr:`Distribution.signed`. The distribution projects means on the simplex, which takes
+        least from the largest. It spreads what medians lack evenly over the zeros. In the L1
+        distance the posterior estimates are better where most of the mass lies in a tail that
+        nobody can identify. Default: False.
     iterations : int
-        Of the EM algorithm that learns the prior.
+        Iterations of the EM algorithm that learns the prior, at least 1. Default: 300.
     band : bool
-        Whether to compute the band of the unbiased shares. It belongs to the channel and the
-        tally, not to the shrunk estimate: see :meth:`Band.share_inside`.
+        Whether to compute the confidence band of the unbiased shares. It depends on the channel and
+        the tally, not on the shrunk estimate: see :meth:`Band.share_inside`. Default: True.
+
+    See Also
+    --------
+    SpectralPrior : For ordered domains, whose neighbors it uses.
+    LeastSquares : For an unbiased estimate.
 
     Notes
     -----
-    **Accuracy.** Against the best of nine decoders on 24 sparse and heavy-tailed populations of
-    10,000 symbols, and on Kosarak's clicks, see the league in `benchmarks/accuracy`, and there,
-    too, how far the 50 largest of 16,000 labels are from the unbiased estimate: near it where the
-    smallest of them is six standard deviations or more above zero, up to three times its squared
-    error where that cannot be told from the noise of thousands. Up to 100 labels it is the
-    posterior mean, and of fewer than 100 that is believed only as far as the estimates say that
-    shrinking paid (:func:`lapwing.decoders.empirical_bayes.mixture_prior.belief_in`): unequal
-    shares of 4 to 50 labels have about the error of the nearest distribution, or less; equal ones
-    far less. Where 500 and more have exactly one share the error is up to 1.5 times that mean's,
-    which is a hundredth of the noise. Order of the symbols is not used: a smooth column is better
-    decoded by :class:`SpectralPrior`.
+    **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
-    **Cost.** O(size) and some tens of milliseconds for the prior.
+    **Accuracy.** The benchmarks compare it with the best of nine decoders on 24 sparse and
+    heavy-tailed populations of 10,000 categories, and on Kosarak's clicks (`benchmarks/accuracy`).
+    They also show the distance of the 50 largest of 16,000 labels from the unbiased estimate. The
+    squared error is near that of the unbiased estimate where the smallest of them is six standard
+    deviations or more above zero. It is up to three times that where the smallest cannot be
+    distinguished from the noise of thousands.
+
+    Up to 100 labels the estimate is the posterior mean. For fewer than 100 it is weighted by how
+    much the estimates indicate that shrinking helped. Unequal shares of 4 to 50 labels then have
+    about the error of the nearest distribution, or less. Equal ones have far less. Where 500 and
+    more labels have the same share, the error is up to 1.5 times that of the mean. That is a
+    hundredth of the noise. The order of the categories is not used.
+
+    **Cost.** O(size) time, and some tens of milliseconds for the prior.
 
     A share theta has the estimate ``z ~ N(theta, empty + slope theta)``. The grid has zero, small
-    fractions of a standard deviation, steps of a quarter of it and ends above the largest estimate
-    that is not kept. EM for the weights w of the grid, with c the mean posterior, maximizes
-    ``sum(c log w)`` subject to ``sum(w) = 1`` and ``sum(w theta) = m``: then
-    ``w = c / (1 + lambda (theta - m))``. Without the second constraint the estimates of empty
-    symbols leak: each keeps a little, and together they hold a large share.
+    fractions of a standard deviation, and steps of a quarter of it. It ends above the largest
+    estimate that is not kept. EM for the weights w of the grid maximizes ``sum(c log w)``, with c
+    the mean posterior, subject to ``sum(w) = 1`` and ``sum(w theta) = m``. The solution is
+    ``w = c / (1 + lambda (theta - m))``. Without the second constraint each empty category keeps a
+    little, and together they hold a large share. Estimates above 10 standard deviations are kept as
+    they are, and m is what they leave to the others.
 
-    Estimates above 10 standard deviations are kept as they are; m is what they leave to the others.
+    The mixture is that of [1]_. The constraint, and the treatment of large shares, are this
+    library's own.
 
-    Source: Kiefer and Wolfowitz 1956 (the mixture); the constraint is ours. Differs from the
-    decoders of the papers, which threshold or project.
+    References
+    ----------
+    .. [1] J. Kiefer, J. Wolfowitz, "Consistency of the maximum likelihood estimator in the presence
+       of infinitely many incidental parameters", Annals of Mathematical Statistics 27(4), 1956.
+       doi:10.1214/aoms/1177728066
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.categories import Categories
-    >>> from lapwing.randomizers.categorical.unary_encoding import OptimizedUnaryEncoding
-    >>> from lapwing.planning.simulation import simulate
-    >>> bits = OptimizedUnaryEncoding(Categories(1000), 1)
-    >>> people = np.zeros(1000, dtype=int)
-    >>> people[[3, 4]] = 30_000, 20_000
-    >>> found = MixturePrior().decode(bits.channel, simulate(bits, people, rng=1))
-    >>> found.mass[[3, 4]].round(1).tolist(), float(found.mass.sum().round(6))
+    >>> import lapwing as lw
+    >>> subsets = lw.SubsetSelection(lw.Categories(1000), epsilon=1)
+    >>> people = [0] * 1000
+    >>> people[3], people[4] = 30_000, 20_000
+    >>> result = lw.MixturePrior().decode(subsets.channel, lw.simulate(subsets, people, rng=1))
+    >>> result.mass[[3, 4]].round(1).tolist(), round(float(result.mass.sum()), 6)
     ([0.6, 0.4], 1.0)
     """
 
@@ -497,10 +511,26 @@ class MixturePrior:
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the shrunk shares.
 
+        Parameters
+        ----------
+        channel : Channel
+            Distribution of a report for each value, of the randomizer that made the reports.
+        tally : CountTally
+            Counts of at least one report.
+
+        Returns
+        -------
+        Distribution
+            Estimate, with the confidence band of the unbiased shares if `band`.
+
         Raises
         ------
         UnsupportedChannelError
-            When the channel does not estimate the share of every symbol by itself.
+            When the channel does not estimate the share of every category separately.
+        MismatchError
+            When the tally was made for another channel.
+        TallyError
+            When the tally holds no reports.
         """
         found = unbiased_shares(channel, tally)
         smaller = shrunk(found.with_total(), estimate=self.estimate, iterations=self.iterations)

@@ -243,40 +243,69 @@ SYMBOL_LIMIT = 2**16
 
 @dataclass(frozen=True)
 class SpectralPrior:
-    """Find how smooth, spiky and stepped the data are from the reports, then estimate with that.
+    """Empirical-Bayes density with a learned spectrum, spikes and steps.
 
-    The masses get a normal prior: cosines with learned variances, scaled by a power of the local
-    density, plus spikes in single bins and steps between bins whose variances go to zero where
-    the reports show none. The posterior mean is moved to the nearest distribution, that of the
-    population, and from there to the expected shares of the people who reported.
+    It learns from the reports how smooth, spiky and stepped the data are, and then estimates with
+    that prior. The masses of the bins get a Gaussian prior of three parts. Cosines have learned
+    variances, scaled by a power of the local density. Spikes in single bins, and steps between
+    bins, have variances that go to zero where the reports show none. The posterior mean is moved to
+    the nearest distribution, that of the population, and from there to the expected shares of the
+    respondents. This is the default decoder of numerical values.
 
     Parameters
     ----------
     passes : int
-        Times the likelihood is linearized, at the answer of the pass before; in 1..5.
+        Number of times the likelihood is linearized, at the answer of the pass before, in 1..5.
+        Default: 2.
     band : bool
-        Whether to compute the bands, from a posterior under a widened prior.
+        Whether to compute the credible bands, from a posterior under a widened prior. Default:
+        True.
+
+    See Also
+    --------
+    MixturePrior : For categories, which have no order.
 
     Notes
     -----
-    **Accuracy.** See the tables of `benchmarks/accuracy`.
+    **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
-    **Cost.** O(size^3) up to 512 symbols, 0.2 s at 256. Above, O(size * columns^2) with 192 waves
-    and the atoms that are found, then O(size * cells) for each block and O(cells^3) with some 300
-    cells, and memory O(size * columns). Blocks whose operator has less structure (wavelets, Haar
-    coefficients) add O(outputs * size): 5 s at 4096.
+    **Accuracy.** See the tables of `benchmarks/accuracy`, also for the coverage of the bands. A
+    band that trusted the fitted prior would cover 66 to 91 % on the worst columns, in place of 95
+    %. So the prior is widened first.
+
+    **Cost.** Up to 512 bins it takes O(size^3), 0.2 s at 256. Above, it takes O(size * columns^2)
+    with 192 waves and the atoms that are found, and memory O(size * columns). To this come O(size *
+    cells) for each block and O(cells^3), with some 300 cells. Blocks whose operator has less
+    structure (wavelets, Haar coefficients) add O(outputs * size): 5 s at 4096.
 
     It asks a block for its score and information, so it decodes any list of blocks.
 
-    Up to 512 symbols every cosine, bin and step takes part; waves of the density and waves of its
-    logarithm are weighed by evidence. Above, 192 waves and the single bins or blocks of 2 to 16
-    bins that stand out of them are found first, one after the other. Then the symbols are put
-    into blocks of equal width, 192 to 384 of them, which are split at the ends of what was found,
-    and on these cells the prior is the whole one. Within a cell the density follows its
-    neighbors. Bands are those of the cells.
+    Up to 512 bins every cosine, bin and step takes part. Waves of the density and waves of its
+    logarithm are weighted by evidence. Above, 192 waves are taken first. Then come the single bins,
+    and the blocks of 2 to 16 bins, that stand out of them, one after the other. Then the bins are
+    put into 192 to 384 cells of equal width, which are split at the ends of what was found. On
+    these cells the prior is the whole one. Within a cell the density follows its neighbors. Bands
+    are those of the cells.
 
-    Source: own; empirical Bayes by marginal likelihood (MacKay 1992), sparse variances by
-    fixed-point updates (Tipping 2001).
+    The decoder is this library's own. It is empirical Bayes by marginal likelihood [1]_, with
+    sparse variances by fixed-point updates [2]_.
+
+    References
+    ----------
+    .. [1] D. J. C. MacKay, "Bayesian interpolation", Neural Computation 4(3), 1992.
+       doi:10.1162/neco.1992.4.3.415
+    .. [2] M. E. Tipping, "Sparse Bayesian learning and the relevance vector machine", Journal of
+       Machine Learning Research 1, 2001.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> mixture = lw.MultiscaleWave(lw.Interval(0, 100, bins=50, outside="clip"), epsilon=2)
+    >>> people = [0] * 10 + [1000] * 20 + [0] * 20  # ages 20 to 60, half of them below 40
+    >>> tally = lw.simulate(mixture, people, rng=1)
+    >>> result = lw.SpectralPrior().decode(mixture.channel, tally)
+    >>> round(float(result.cdf(40)), 2)
+    0.5
     """
 
     _: KW_ONLY
@@ -293,12 +322,28 @@ class SpectralPrior:
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
-        """Return the expected shares of the people who reported.
+        """Return the expected shares of the respondents.
+
+        Parameters
+        ----------
+        channel : Channel
+            Distribution of a report for each value, of the randomizer that made the reports.
+        tally : CountTally
+            Counts of at least one report.
+
+        Returns
+        -------
+        Distribution
+            Estimate, with credible bands if `band`.
 
         Raises
         ------
         UnsupportedChannelError
-            When the domain has no order, or more than 65,536 symbols.
+            When the domain has no order, or more than 65,536 bins.
+        MismatchError
+            When the tally was made for another channel.
+        TallyError
+            When the tally holds no reports.
         """
         check_given(channel, tally)
         size = channel.domain.inside_size

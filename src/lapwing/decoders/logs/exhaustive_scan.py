@@ -1,8 +1,8 @@
 """Searches of a domain too large to count, in stored reports.
 
-:class:`ExhaustiveScan` scores all values, tile by tile, in bounded memory. :class:`Candidates`
-scores the analyst's own list of values. :class:`PrefixExtension` goes from heavy prefixes to heavy
-values: extend, score, keep the best, extend again.
+:class:`ExhaustiveScan` scores all values, tile by tile, in bounded memory. Another decoder,
+:class:`Candidates`, scores the analyst's own list of values. The third, :class:`PrefixExtension`,
+goes from frequent prefixes to frequent values: extend, score, keep the best, extend again.
 """
 
 from __future__ import annotations
@@ -70,24 +70,50 @@ def tiles_of(channel: LinearChannel) -> int:
 
 @dataclass(frozen=True)
 class ExhaustiveScan:
-    """Score every value of the domain and list those above a threshold.
+    """Exhaustive heavy-hitter search by a Walsh-Hadamard transform.
+
+    It scores every value of the domain, tile by tile in bounded memory, and lists those above a
+    threshold.
 
     Parameters
     ----------
     expected_false : float
-        How many values that nobody holds may be listed on average, in (0, 1000].
+        Number of values that nobody holds and that may be listed, on average, in (0, 1000].
+        Default: 0.05.
+
+    See Also
+    --------
+    Candidates : Scores the analyst's own list of values.
+    PrefixExtension : Searches domains too large to scan.
 
     Notes
     -----
-    **Accuracy.** The threshold is the smallest number of supports for which the exact binomial
-    distribution lets at most `expected_false` of all values through that nobody holds. A value
+    **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
+
+    **Accuracy.** The threshold is a number of supports. It is the smallest one that, by the exact
+    binomial distribution, at most `expected_false` of the values that nobody holds reach. A value
     whose share is three standard deviations above it is missed once in 740.
 
-    **Cost.** About 12 ms of processor time for each tile of 2^22 values and 1.3 ns for each tile
-    and point; a report has 2^l - 1 points. 2^32 values, 1e6 people, epsilon 2: see
-    `benchmarks/speed`. Memory: 8 bytes a point and 16 MB for the tile (80 MB in all for those).
+    **Cost.** About 12 ms of processor time for each tile of 2^22 values, and 1.3 ns for each tile
+    and point. A report has ``2^l - 1`` points. For 2^32 values, 1e6 people and epsilon 2 see
+    `benchmarks/speed`. Memory is 8 bytes for each point and 16 MB for the tile, 80 MB in all for
+    those.
 
-    Source: own; the transform of linear hashes as in Bassily et al. 2017, which has one parity.
+    The search is this library's own. It transforms linear hashes as [1]_ does, where a hash has one
+    parity.
+
+    References
+    ----------
+    .. [1] R. Bassily, K. Nissim, U. Stemmer, A. Thakurta, "Practical locally private heavy
+       hitters", NIPS, 2017.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> hashing = lw.LinearHashing(lw.Categories(2**16), epsilon=2)
+    >>> reports = hashing.randomize([7] * 14_000 + [8] * 6000, rng=lw.seeded(1))
+    >>> lw.decoders.ExhaustiveScan().decode(hashing.log_channel, hashing.tally(reports)).values
+    [7, 8]
     """
 
     _: KW_ONLY
@@ -101,12 +127,19 @@ class ExhaustiveScan:
         check_expected_false(self.expected_false)
 
     def announcement(self, channel: LinearChannel, tally: TallyLog) -> str | None:
-        """Return what to say before a long scan, and how long it takes; None for a short one.
+        """Return a message to show before a long scan, or None for a short one.
 
         Parameters
         ----------
         channel : LinearChannel
+            Channel of linear hashing, :attr:`LinearHashing.log_channel`.
         tally : TallyLog
+            Stored reports of linear hashing.
+
+        Returns
+        -------
+        str or None
+            Message for the person who waits.
         """
         # Each tile is filled, and takes every point in.
         points = tally.total * channel.points_of_a_report
@@ -133,17 +166,27 @@ class ExhaustiveScan:
         Parameters
         ----------
         channel : LinearChannel
+            Channel of linear hashing, :attr:`LinearHashing.log_channel`.
         tally : TallyLog
+            Stored reports of linear hashing, at least one.
         progress : callable, optional
-            Called with tiles done and tiles in all, after each tile.
+            Function to call after each tile, with the tiles done and the tiles in all. Default:
+            none.
         state : path, optional
-            A file that keeps what was found so far; it is replaced as a whole every ten seconds
-            and when the scan ends, also by an error or Ctrl-C. A scan that finds it goes on there.
+            File that keeps the intermediate result. It is replaced as a whole every ten seconds and
+            when the scan ends, also by an error or Ctrl-C. A scan that finds the file continues
+            there. Default: none.
+
+        Returns
+        -------
+        HeavyHitters
+            Values above the threshold, the largest share first.
 
         Raises
         ------
         MismatchError
-            When the log is another randomizer's, or the state another survey's, log's or scan's.
+            When the stored reports are of another randomizer, or the state is of another survey,
+            log or scan.
         FormatError
             When the state is damaged.
         UnsupportedChannelError
@@ -368,28 +411,42 @@ def heavy_hitters(
 
 @dataclass(frozen=True)
 class Candidates:
-    """Score a list of values and list those above a threshold.
+    """Heavy hitters among a list of candidate values.
 
-    A list made without the reports needs a lower threshold than a scan of the whole domain, and
-    takes time by its length alone. Answers are values of the domain, as those of every decoder of a
-    log. Texts are looked up as the domain does, so a domain of hashed strings, whose symbols other
+    It scores the analyst's own list of values, and lists those above a threshold. A list made
+    without the reports needs a lower threshold than a scan of the whole domain. Its time depends on
+    its length alone. Answers are values of the domain, as those of every decoder of stored reports.
+    Strings are looked up as the domain does. So a domain of hashed strings, whose values other
     decoders can only number, is answered in the analyst's own words.
 
     Parameters
     ----------
     values : sequence
-        Values of the domain, all different. The list must not come from these reports.
+        Candidate values of the domain, all different. The list must not come from these reports.
     expected_false : float
-        How many candidates that nobody holds may be listed on average, in (0, 1000]. From the
-        number of candidates on, all of them are listed.
+        Number of candidates that nobody holds and that may be listed, on average, in (0, 1000].
+        From the number of candidates on, all of them are listed. Default: 0.05.
 
     Notes
     -----
+    **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
+
     **Accuracy.** Shares are unbiased. The threshold is that of :class:`ExhaustiveScan` with as many
     values as candidates.
 
-    **Cost.** About 0.02 ns per report, candidate and bit of the hash (0.05 s for 1000 candidates,
-    1e6 people and 3 bits), or one transform of the domain where it has at most 2^24 values.
+    **Cost.** About 0.02 ns for each report, candidate and bit of the hash: 0.05 s for 1000
+    candidates, 1e6 people and 3 bits. Where the domain has at most 2^24 values, one transform of
+    the domain may replace it.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> hashing = lw.LinearHashing(lw.HashedStrings(32), epsilon=2)
+    >>> words = ["lapwing"] * 14_000 + ["curlew"] * 6000
+    >>> tally = hashing.tally(hashing.randomize(words, rng=lw.seeded(1)))
+    >>> search = lw.decoders.Candidates(["curlew", "heron", "lapwing"])
+    >>> search.decode(hashing.log_channel, tally).values
+    ['lapwing', 'curlew']
     """
 
     values: Sequence[str | int]
@@ -416,14 +473,24 @@ class Candidates:
         check_expected_false(self.expected_false)
 
     def symbols(self, channel: LinearChannel) -> NDArray[np.int64]:
-        """Return the number of every candidate in the domain: int64 [candidates].
+        """Return the number of every candidate in the domain.
+
+        Parameters
+        ----------
+        channel : LinearChannel
+            Channel of linear hashing, :attr:`LinearHashing.log_channel`.
+
+        Returns
+        -------
+        numpy.ndarray
+            Number of each candidate in the domain, int64 [candidates].
 
         Raises
         ------
         DomainError
-            When a candidate is not in the domain, by its position.
+            When a candidate is not in the domain, with its position.
         ArgumentError
-            When two candidates are one value of the domain: two texts with one hash, for example.
+            When two candidates are one value of the domain, such as two strings with one hash.
         """
         try:
             symbols: NDArray[np.int64] = channel.domain.index(list(self.values))
@@ -447,7 +514,22 @@ class Candidates:
     def scores(
         self, channel: LinearChannel, tally: TallyLog
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the unbiased share of every candidate, in their order, and its deviation."""
+        """Return the unbiased share of every candidate, in their order, and its standard deviation.
+
+        Parameters
+        ----------
+        channel : LinearChannel
+            Channel of linear hashing, :attr:`LinearHashing.log_channel`.
+        tally : TallyLog
+            Stored reports of linear hashing, at least one.
+
+        Returns
+        -------
+        shares : numpy.ndarray
+            Unbiased shares of the candidates, float64 [candidates].
+        deviations : numpy.ndarray
+            Standard deviations of the shares, float64 [candidates].
+        """
         supports = self._supports(channel, tally, self.symbols(channel))
         shares = channel.shares(supports, tally.total)
         return shares, channel.deviations(shares, tally.total)
@@ -463,12 +545,24 @@ class Candidates:
     def decode(self, channel: LinearChannel, tally: TallyLog) -> HeavyHitters:
         """Return the candidates above the threshold.
 
+        Parameters
+        ----------
+        channel : LinearChannel
+            Channel of linear hashing, :attr:`LinearHashing.log_channel`.
+        tally : TallyLog
+            Stored reports of linear hashing, at least one.
+
+        Returns
+        -------
+        HeavyHitters
+            Candidates above the threshold, the largest share first.
+
         Raises
         ------
         ArgumentError, DomainError
             When a candidate is not in the domain, or two are one value of it.
         MismatchError
-            When the log is another randomizer's.
+            When the stored reports are of another randomizer.
         UnsupportedChannelError
             When the channel is not of linear hashing.
         """
@@ -510,27 +604,49 @@ SURVIVOR_LIMIT = 2**16
 
 @dataclass(frozen=True)
 class PrefixExtension:
-    """Keep the best prefixes of each length and extend them by the bits of the next.
+    """Heavy-hitter search by prefixes, PEM (Wang, Li and Jha, 2021).
+
+    It keeps the best prefixes of each length and extends them by the bits of the next length.
 
     Parameters
     ----------
     survivors : int
-        Prefixes that are extended, in 1..65536.
+        Number of prefixes that are extended, in 1..65536. Default: 64.
     expected_false : float
-        How many values that nobody holds may be listed on average, in (0, 1000].
+        Number of values that nobody holds and that may be listed, on average, in (0, 1000].
+        Default: 0.05.
+
+    See Also
+    --------
+    lapwing.randomizers.PrefixHashing : The randomizer of the reports.
 
     Notes
     -----
-    **Accuracy.** The listed shares come from the last group alone, whose people had no part in
-    choosing the candidates: they are unbiased, and the threshold is exact for the number of
-    candidates. A value is lost when one of its prefixes is not among the best of its length; shares
-    above twice the threshold hardly ever are.
+    **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
-    **Cost.** One transform of the shortest prefixes, then 0.02 ns per candidate, report of the
-    group and bit of the hash: about 0.4 s a length for 64 kept prefixes, 8 more bits and 3e5
-    people.
+    **Accuracy.** The listed shares come from the last group alone. Its people had no part in
+    choosing the candidates, so the shares are unbiased. The threshold is exact for the number of
+    candidates. A value is lost when one of its prefixes is not among the best of its length. Shares
+    above twice the threshold are hardly ever lost.
 
-    Source: Wang, Li and Jha 2021 (PEM).
+    **Cost.** One transform of the shortest prefixes, then 0.02 ns for each candidate, report of the
+    group and bit of the hash. This is about 0.4 s a length for 64 kept prefixes, 8 more bits and
+    3e5 people.
+
+    References
+    ----------
+    .. [1] T. Wang, N. Li, S. Jha, "Locally differentially private heavy hitter identification",
+       IEEE Transactions on Dependable and Secure Computing 18(2), 2021.
+       doi:10.1109/TDSC.2019.2927695
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> hashing = lw.randomizers.PrefixHashing(lw.Categories(2**20), epsilon=2, prefixes=[12, 20])
+    >>> reports = hashing.randomize([7] * 14_000 + [8] * 6000, rng=lw.seeded(1))
+    >>> search = lw.decoders.PrefixExtension()
+    >>> search.decode(hashing.log_channel, hashing.tally(reports)).values
+    [7, 8]
     """
 
     _: KW_ONLY
@@ -551,12 +667,24 @@ class PrefixExtension:
     def decode(self, channel: PrefixChannel, tally: TallyLog) -> HeavyHitters:
         """Return the values above the threshold.
 
+        Parameters
+        ----------
+        channel : PrefixChannel
+            Channel of prefix hashing, :attr:`PrefixHashing.log_channel`.
+        tally : TallyLog
+            Stored reports of prefix hashing.
+
+        Returns
+        -------
+        HeavyHitters
+            Values above the threshold, the largest share first.
+
         Raises
         ------
         UnsupportedChannelError
             When the channel is not of prefix hashing.
         MismatchError
-            When the log is another randomizer's.
+            When the stored reports are of another randomizer.
         TallyError
             When a length has no reports.
         """

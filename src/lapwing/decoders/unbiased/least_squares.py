@@ -32,30 +32,48 @@ from lapwing.results.uncertainty import Uncertainty
 
 @dataclass(frozen=True)
 class LeastSquares:
-    """Weighted least squares on the simplex, and the unbiased inverse of the channel.
+    """Least squares on the simplex, and the unbiased inverse (Wang et al., 2020).
 
     Parameters
     ----------
     signed : bool
-        Whether to keep the unbiased estimate, too, as :attr:`Distribution.signed`.
+        Whether to keep the unbiased estimate, which may be negative, as
+        :attr:`Distribution.signed`. Default: False.
     weighted : bool
-        True: outputs are weighted by the inverse of their variance under the uniform
-        distribution. False: identity weights.
+        True: outputs are weighted by the inverse of their variance under the uniform distribution.
+        False: all weights are equal. Default: True.
 
     Notes
     -----
-    **Accuracy.** On randomized response and unary encoding all weights are equal and the answer is
-    that of Norm-Sub: the Euclidean projection of the unbiased estimate on the simplex; on Hadamard
-    response it is near that. On a square wave it follows the noise, as the maximum of the
-    likelihood does; prefer a smoothed decoder.
+    **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
-    **Cost.** O(k log k) for those; otherwise two products with the channel a step, and one O(k^3)
-    factorization for the band, up to 2048 symbols; a second one for the unbiased estimate. Above
-    that there is no band.
+    **Accuracy.** On randomized response and unary encoding all weights are equal. Then the answer
+    is that of Norm-Sub, the Euclidean projection of the unbiased estimate on the simplex. On
+    Hadamard response it is near that. On a square wave it follows the noise, as the maximum of the
+    likelihood does, so prefer a smoothed decoder.
 
-    Source: Wang et al. 2020 (Norm-Sub); Fang et al. 2023, equation 1, for the unbiased estimate.
-    Differs: the known total of one is imposed on the unbiased estimate, which takes 1 / k of its
-    variance away.
+    **Cost.** O(k log k) for those. Otherwise it takes two products with the channel for each step,
+    and one O(k^3) factorization for the confidence band, up to 2048 bins. The unbiased estimate
+    takes a second one. Above 2048 bins there is no band.
+
+    Norm-Sub is from [1]_, and the unbiased estimate is equation 1 of [2]_. It differs in that the
+    unbiased estimate has the known total of one, which removes 1 / k of its variance.
+
+    References
+    ----------
+    .. [1] T. Wang, M. Lopuhaä-Zwakenberg, Z. Li, B. Škorić, N. Li, "Locally differentially private
+       frequency estimation with consistency", NDSS, 2020. doi:10.14722/ndss.2020.24157
+    .. [2] H. Fang, L. Chen, Y. Liu, Y. Gao, "Locally differentially private frequency estimation
+       based on convolution framework", IEEE Symposium on Security and Privacy, 2023.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> response = lw.RandomizedResponse(lw.Categories(["yes", "no", "unsure"]), epsilon=1)
+    >>> tally = lw.simulate(response, [7000, 3000, 0], rng=1)
+    >>> result = lw.LeastSquares(signed=True).decode(response.channel, tally)
+    >>> round(float(result.share("yes")), 1)
+    0.7
     """
 
     _: KW_ONLY
@@ -69,10 +87,26 @@ class LeastSquares:
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the fitted distribution.
 
+        Parameters
+        ----------
+        channel : Channel
+            Distribution of a report for each value, of the randomizer that made the reports.
+        tally : CountTally
+            Counts of at least one report.
+
+        Returns
+        -------
+        Distribution
+            Estimate, with the exact linear confidence band where the channel can be inverted.
+
         Raises
         ------
         UnsupportedChannelError
             With ``signed=True``, when the channel cannot be inverted as a matrix.
+        MismatchError
+            When the tally was made for another channel.
+        TallyError
+            When the tally holds no reports.
         """
         check_given(channel, tally)
         provenance = decoder_document(self)

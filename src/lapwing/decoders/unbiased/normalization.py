@@ -26,32 +26,57 @@ METHODS = ("clip-and-normalize", "additive", "norm-cut")
 
 @dataclass(frozen=True)
 class Normalization:
-    """Make the unbiased shares of categories sum to one.
+    """Normalization of unbiased shares: clipping, additive, Norm-Cut (Wang et al., 2020).
 
     Parameters
     ----------
     method : {"clip-and-normalize", "additive", "norm-cut"}
-        "clip-and-normalize": negative shares become zero and the rest is divided by its sum, as
-        the authors of Hadamard response do for all their baselines. "additive": one number is
-        added to all shares, and the result is projected on the simplex. "norm-cut": the largest
-        shares are kept unchanged as long as their sum is at most one, the others become zero, and
-        what is then missing is spread evenly over them.
+        Way to make the shares sum to one. "clip-and-normalize" sets negative shares to zero and
+        divides the rest by its sum, as the authors of Hadamard response do for all their baselines.
+        "additive" adds one number to all shares, and projects the result on the simplex. "norm-cut"
+        keeps the largest shares unchanged as long as their sum is at most one. It spreads what is
+        then missing evenly over the others. Default: "clip-and-normalize".
     signed : bool
-        Whether to keep :attr:`Distribution.signed`: of "additive" the shares before the
-        projection, of "norm-cut" those before the rest is spread, as its authors leave them.
-        "clip-and-normalize" has none.
+        Whether to keep the shares before the last step, as :attr:`Distribution.signed`. For
+        "additive" they are those before the projection. For "norm-cut" they are those before the
+        rest is spread, as its authors leave them. "clip-and-normalize" has none. Default: False.
+    band : bool
+        Whether to compute the confidence band of the unbiased shares. Default: True.
+
+    See Also
+    --------
+    lapwing.LeastSquares : The projection on the simplex, Norm-Sub.
 
     Notes
     -----
-    **Accuracy.** On many rare categories the first is the worst decoder there is: noise of either
-    sign becomes mass. See the league in `benchmarks/accuracy`. The projection on the simplex,
-    Norm-Sub, is :class:`LeastSquares`.
+    **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
+
+    **Accuracy.** On many rare categories "clip-and-normalize" is the worst of all decoders, because
+    noise of either sign becomes mass. See `benchmarks/accuracy`.
 
     **Cost.** O(size log size).
 
-    Source: Fang et al. 2023, section II-B; Wang et al. 2020 (Norm-Cut); Xiong et al. 2021, section
-    5 ("normalized decoder"). On a channel that supports symbols the second is least squares with
-    the known total.
+    Norm-Cut is from [1]_. The others are in section II-B of [2]_ and section 5 of [3]_ ("normalized
+    decoder"). On a channel that supports categories, "additive" is least squares with the known
+    total.
+
+    References
+    ----------
+    .. [1] T. Wang, M. Lopuhaä-Zwakenberg, Z. Li, B. Škorić, N. Li, "Locally differentially private
+       frequency estimation with consistency", NDSS, 2020. doi:10.14722/ndss.2020.24157
+    .. [2] H. Fang, L. Chen, Y. Liu, Y. Gao, "Locally differentially private frequency estimation
+       based on convolution framework", IEEE Symposium on Security and Privacy, 2023.
+    .. [3] Z. Xiong, Z. Huang, X. Mao, J. Wang, S. Ying, "Compressive privatization: sparse
+       distribution estimation under locally differential privacy", 2021. arXiv:2012.02081v1.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> response = lw.RandomizedResponse(lw.Categories(["yes", "no", "unsure"]), epsilon=1)
+    >>> tally = lw.simulate(response, [7000, 3000, 0], rng=1)
+    >>> result = lw.decoders.Normalization(method="norm-cut").decode(response.channel, tally)
+    >>> round(float(result.share("yes")), 1)
+    0.7
     """
 
     _: KW_ONLY
@@ -76,10 +101,26 @@ class Normalization:
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the shares, made to sum to one.
 
+        Parameters
+        ----------
+        channel : Channel
+            Distribution of a report for each value, of the randomizer that made the reports.
+        tally : CountTally
+            Counts of at least one report.
+
+        Returns
+        -------
+        Distribution
+            Estimate, with the confidence band of the unbiased shares if `band`.
+
         Raises
         ------
         UnsupportedChannelError
-            When the channel does not estimate the share of every symbol by itself.
+            When the channel does not estimate the share of every category separately.
+        MismatchError
+            When the tally was made for another channel.
+        TallyError
+            When the tally holds no reports.
         """
         shares, signed = unbiased_shares(channel, tally).shares, None
         if self.method == "additive":
@@ -99,7 +140,7 @@ def shares_summing_to_one(
 ) -> Distribution:
     """Return the distribution, with the shares before they summed to one if `decoder.signed`.
 
-    Each has the band at its own plug-in if `decoder.band`.
+    Each has the confidence band at its own plug-in if `decoder.band`.
     """
     estimate = None
     if decoder.signed and signed is not None:
@@ -113,7 +154,7 @@ def shares_summing_to_one(
 
 
 def clipped(shares: Vector) -> Vector:
-    """Return positive shares divided by their sum; uniform where none is positive."""
+    """Return positive shares divided by their sum, uniform where none is positive."""
     positive = np.maximum(shares, 0.0)
     total = float(positive.sum())
     return positive / total if total > 0 else np.full(shares.size, 1 / shares.size)
@@ -139,10 +180,10 @@ def cut(shares: Vector) -> NDArray[np.bool_]:
 
 
 def spread(shares: Vector, *, kept: NDArray[np.bool_]) -> Vector:
-    """Return a distribution: kept shares as they are, what is missing evenly on all others.
+    """Return a distribution with the kept shares, and what is missing evenly on all others.
 
     Where the kept shares already sum to one or more, or all are kept, they are projected on the
-    simplex instead, and the others stay zero.
+    simplex. The others then stay zero.
 
     Parameters
     ----------
@@ -161,7 +202,7 @@ def spread(shares: Vector, *, kept: NDArray[np.bool_]) -> Vector:
 
 
 def projected(shares: Vector, *, kept: NDArray[np.bool_]) -> Vector:
-    """Return the nearest distribution that lives on the kept symbols; uniform without any."""
+    """Return the nearest distribution that lives on the kept categories, uniform without any."""
     if not kept.any():
         return np.full(shares.size, 1 / shares.size)
     mass = np.zeros(shares.size)

@@ -40,19 +40,31 @@ def critical_score(scores: Vector, *, alpha: float, control: Control) -> float:
     Parameters
     ----------
     scores : numpy.ndarray
-        float64 [tests]: estimates over their standard deviations; normal where nothing is there.
+        Estimates divided by their standard deviations, float64 [tests]. They are standard normal
+        where the share is zero.
     alpha : float
-        In (0, 1).
+        Level of the test, in (0, 1).
     control : {"family-wise", "false-discovery"}
-        "family-wise": any false one with probability at most alpha (Bonferroni: the normal
-        quantile at ``1 - alpha / tests``). "false-discovery": among those found, an expected part
-        of at most alpha is false (Benjamini and Hochberg 1995): the smallest score for which no
-        more than ``alpha i / tests`` of the noise would be as large as the i-th largest score.
+        Error rate that is controlled. "family-wise": any false one with probability at most alpha
+        (Bonferroni, the normal quantile at ``1 - alpha / tests``). "false-discovery": an expected
+        part of at most alpha of those found is false [1]_. It is the smallest score for which at
+        most ``alpha i / tests`` of the noise would be as large as the i-th largest score.
+
+    Returns
+    -------
+    float
+        Smallest significant score.
 
     Notes
     -----
-    The second holds for independent scores, and where they depend positively. Those of a
-    generalized response are slightly negatively correlated; the tests measure it.
+    The second control holds for independent scores, and where they depend positively. Those of
+    generalized randomized response are slightly negatively correlated, and the tests measure it.
+
+    References
+    ----------
+    .. [1] Y. Benjamini, Y. Hochberg, "Controlling the false discovery rate: a practical and
+       powerful approach to multiple testing", Journal of the Royal Statistical Society B 57(1),
+       1995. doi:10.1111/j.2517-6161.1995.tb02031.x
     """
     tests = scores.size
     # The lower tail keeps its digits: for 2^40 tests the upper one would be rounded to one.
@@ -72,44 +84,65 @@ def critical_score(scores: Vector, *, alpha: float, control: Control) -> float:
 
 @dataclass(frozen=True)
 class Threshold:
-    """Keep the unbiased shares above a significance threshold, unchanged; also called base-cut.
+    """Significance threshold for unbiased shares, Base-Cut (Wang et al., 2017).
+
+    Unbiased shares above a significance threshold are kept unchanged.
 
     Parameters
     ----------
     alpha : float
-        In (0, 1): see `control`.
+        Level of the test, in (0, 1). Default: 0.05.
     control : {"family-wise", "false-discovery"}
-        "family-wise", the papers': shares above ``Phi^-1(1 - alpha / size)`` standard deviations
-        of an empty symbol's share, so that any empty symbol is kept with probability at most
-        alpha. "false-discovery": more are kept, of which an expected part alpha are empty.
+        Error rate that is controlled. With "family-wise", as in the papers, any empty category is
+        kept with probability at most alpha. The threshold is ``Phi^-1(1 - alpha / size)`` standard
+        deviations of an empty category's share. With "false-discovery" more are kept, of which an
+        expected part alpha are empty. Default: "family-wise".
     rest : {"spread", "project"}
-        What becomes of the mass that the kept ones leave. "spread": evenly over all others.
-        "project": the kept ones are projected on the simplex, so that they hold everything. Only
-        where they are known to do so: on heavy tails the error grows hundredfold.
+        Treatment of the mass that the kept ones leave. "spread" divides it evenly over all others.
+        "project" projects the kept ones on the simplex, so that they hold everything. Use it only
+        where they are known to do so: on heavy tails the error grows hundredfold. Default:
+        "spread".
     signed : bool
-        Whether to keep the kept shares alone, too, as :attr:`Distribution.signed`; their sum need
-        not be one.
+        Whether to keep the kept shares alone, whose sum need not be one, as
+        :attr:`Distribution.signed`. Default: False.
+    band : bool
+        Whether to compute the confidence band of the unbiased shares. Default: True.
+
+    See Also
+    --------
+    lapwing.MixturePrior : Better in nearly all cells of the benchmarks.
 
     Notes
     -----
-    **Accuracy.** See the league in `benchmarks/accuracy`; :class:`MixturePrior` is better in nearly
-    all cells.
+    **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
+
+    **Accuracy.** See `benchmarks/accuracy`.
 
     **Cost.** O(size).
 
-    Source: Fang et al. 2023, equation 6, and Wang et al. 2017. Their figure 9 prints thresholds
-    (763 and 1676) that leave the division by the size out: equation 6 gives 1806 and 3965.
+    The method is that of [1]_ and equation 6 of [2]_. Figure 9 of [2]_ prints thresholds (763 and
+    1676) that omit the division by the size. Equation 6 gives 1806 and 3965. False-discovery
+    control is from [3]_.
+
+    References
+    ----------
+    .. [1] T. Wang, J. Blocki, N. Li, S. Jha, "Locally differentially private protocols for
+       frequency estimation", USENIX Security, 2017.
+    .. [2] H. Fang, L. Chen, Y. Liu, Y. Gao, "Locally differentially private frequency estimation
+       based on convolution framework", IEEE Symposium on Security and Privacy, 2023.
+    .. [3] Y. Benjamini, Y. Hochberg, "Controlling the false discovery rate: a practical and
+       powerful approach to multiple testing", Journal of the Royal Statistical Society B 57(1),
+       1995. doi:10.1111/j.2517-6161.1995.tb02031.x
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.categories import Categories
-    >>> from lapwing.randomizers.categorical.unary_encoding import OptimizedUnaryEncoding
-    >>> from lapwing.planning.simulation import simulate
-    >>> bits = OptimizedUnaryEncoding(Categories(1000), 1)
-    >>> people = np.zeros(1000, dtype=int)
-    >>> people[[3, 4]] = 30_000, 20_000
-    >>> result = Threshold(signed=True).decode(bits.channel, simulate(bits, people, rng=1))
-    >>> np.flatnonzero(result.signed.mass).tolist()
+    >>> import lapwing as lw
+    >>> bits = lw.randomizers.OptimizedUnaryEncoding(lw.Categories(1000), epsilon=1)
+    >>> people = [0] * 1000
+    >>> people[3], people[4] = 30_000, 20_000
+    >>> tally = lw.simulate(bits, people, rng=1)
+    >>> result = lw.decoders.Threshold(signed=True).decode(bits.channel, tally)
+    >>> result.signed.mass.nonzero()[0].tolist()
     [3, 4]
     """
 
@@ -133,10 +166,26 @@ class Threshold:
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the shares above the threshold, and the rest by `rest`.
 
+        Parameters
+        ----------
+        channel : Channel
+            Distribution of a report for each value, of the randomizer that made the reports.
+        tally : CountTally
+            Counts of at least one report.
+
+        Returns
+        -------
+        Distribution
+            Estimate, with the confidence band of the unbiased shares if `band`.
+
         Raises
         ------
         UnsupportedChannelError
-            When the channel does not estimate the share of every symbol by itself.
+            When the channel does not estimate the share of every category separately.
+        MismatchError
+            When the tally was made for another channel.
+        TallyError
+            When the tally holds no reports.
         """
         found = unbiased_shares(channel, tally)
         scores = found.shares / found.deviation
@@ -148,40 +197,57 @@ class Threshold:
 
 @dataclass(frozen=True)
 class HeavyHitterSelection:
-    """List the values whose share is significantly above a level, or simply the largest ones.
+    """Heavy hitters among listed categories, by significance (Fang et al., 2023).
+
+    It lists the categories whose share is significantly above a level, or simply the largest ones.
 
     Parameters
     ----------
     alpha : float
-        In (0, 1): see `control`.
+        Level of the test, in (0, 1). Default: 0.05.
     control : {"family-wise", "false-discovery", "none"}
-        "family-wise": with probability at least 1 - alpha no value is listed whose share is not
-        above the level. "false-discovery": of those listed, an expected part of at most alpha is
-        not (Benjamini and Hochberg). "none": the `top` largest estimates, whatever they are.
+        Error rate that is controlled. With "family-wise" every listed share is above the level,
+        with probability at least ``1 - alpha``. With "false-discovery" an expected part of at most
+        alpha of those listed is not. With "none" the `top` largest estimates are listed, whatever
+        they are. Default: "family-wise".
     above : float
-        The level, in [0, 1): 0 lists what somebody holds, .01 what more than 1 % hold.
+        Level as a share of the respondents, in [0, 1). 0 lists what somebody holds, and 0.01 what
+        more than 1 % hold. Default: 0.
     top : int, optional
-        List at most so many, the largest.
+        Most categories that are listed, the largest ones. Default: no limit.
+
+    See Also
+    --------
+    ExhaustiveScan : Searches domains too large to count.
 
     Notes
     -----
-    **Accuracy.** Shares are unbiased estimates before the selection; the listed ones are, near the
-    threshold, too large on average. :meth:`HeavyHitters.confidence_band` allows for it.
+    **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
-    **Cost.** O(size), and a sort of what is near the threshold or above.
+    **Accuracy.** Shares are unbiased estimates before the selection. Near the threshold, the listed
+    ones are too large on average. :meth:`HeavyHitters.confidence_band` allows for it.
 
-    Source: Fang et al. 2023, sections II-B and V-E, for the first control; Benjamini and Hochberg
-    1995. Domains too large to count are searched by ExhaustiveScan.
+    **Cost.** O(size), and a sort of the estimates near the threshold or above.
+
+    Family-wise control is that of sections II-B and V-E of [1]_. False-discovery control is from
+    [2]_.
+
+    References
+    ----------
+    .. [1] H. Fang, L. Chen, Y. Liu, Y. Gao, "Locally differentially private frequency estimation
+       based on convolution framework", IEEE Symposium on Security and Privacy, 2023.
+    .. [2] Y. Benjamini, Y. Hochberg, "Controlling the false discovery rate: a practical and
+       powerful approach to multiple testing", Journal of the Royal Statistical Society B 57(1),
+       1995. doi:10.1111/j.2517-6161.1995.tb02031.x
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.categories import Categories
-    >>> from lapwing.randomizers.categorical.unary_encoding import OptimizedUnaryEncoding
-    >>> from lapwing.planning.simulation import simulate
-    >>> bits = OptimizedUnaryEncoding(Categories(1000), 1)
-    >>> people = np.zeros(1000, dtype=int)
-    >>> people[[3, 4]] = 20_000, 30_000
-    >>> HeavyHitterSelection().decode(bits.channel, simulate(bits, people, rng=1)).values
+    >>> import lapwing as lw
+    >>> bits = lw.randomizers.OptimizedUnaryEncoding(lw.Categories(1000), epsilon=1)
+    >>> people = [0] * 1000
+    >>> people[3], people[4] = 20_000, 30_000
+    >>> tally = lw.simulate(bits, people, rng=1)
+    >>> lw.decoders.HeavyHitterSelection().decode(bits.channel, tally).values
     [4, 3]
     """
 
@@ -209,12 +275,28 @@ class HeavyHitterSelection:
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> HeavyHitters:
-        """Return the listed values, the largest share first.
+        """Return the listed categories, the largest share first.
+
+        Parameters
+        ----------
+        channel : Channel
+            Distribution of a report for each value, of the randomizer that made the reports.
+        tally : CountTally
+            Counts of at least one report.
+
+        Returns
+        -------
+        HeavyHitters
+            Listed categories with their unbiased shares.
 
         Raises
         ------
         UnsupportedChannelError
-            When the channel does not estimate the share of every symbol by itself.
+            When the channel does not estimate the share of every category separately.
+        MismatchError
+            When the tally was made for another channel.
+        TallyError
+            When the tally holds no reports.
         """
         found = unbiased_shares(channel, tally)
         size = found.shares.size
