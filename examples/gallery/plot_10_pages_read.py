@@ -32,17 +32,21 @@ estimates = {
 errors = {name: np.sum((one.mass - truth) ** 2) for name, one in estimates.items()}
 
 plt.style.use("lapwing.results.look")
-figure, axes = plt.subplots(1, 3, sharey=True)
+figure, (left, right) = plt.subplots(1, 2, width_ratios=(3, 2))
 rank = np.arange(1, pages + 1)
-for ax, (name, one) in zip(axes, estimates.items(), strict=True):
-    ax.plot(rank, 100 * one.mass.clip(2.5e-5), ".", markersize=2, label="estimate")
-    ax.plot(rank, 100 * truth, "--", label="truth")
-    ax.set(xscale="log", yscale="log", xlabel="page, by true rank", ylim=(2e-3, 20))
-    ax.xaxis.set_major_formatter("{x:,.0f}")
-    ax.yaxis.set_major_formatter("{x:g}")
-    ax.set_title(f"{name}\nsquared error: {errors[name] / errors['raw']:.0%} of raw")
-axes[0].set_ylabel("share of clicks, %")
-axes[0].legend(loc="upper right", markerscale=4)
+for name, marker, color in (("raw", "x", "0.6"), ("shrunk (default)", ".", "C0")):
+    left.plot(rank, 100 * estimates[name].mass.clip(2.5e-5), marker, color=color, ms=3, label=name)
+left.plot(rank, 100 * law / law.sum(), "--", color="C1", label="Zipf's law")
+left.set(xscale="log", yscale="log", xlabel="page, by true rank", ylabel="share of clicks, %")
+left.set(ylim=(2e-3, 20), title="800,000 clicks, epsilon = 2, local model")
+left.xaxis.set_major_formatter("{x:,.0f}")
+left.yaxis.set_major_formatter("{x:g}")
+left.legend(loc="upper right", markerscale=2)
+relative = [100 * errors[name] / errors["raw"] for name in estimates]
+bars = right.barh(list(estimates), relative, color=("0.6", "0.8", "C0"))
+right.bar_label(bars, fmt="%.0f %%", padding=3)
+right.set(xlabel="squared error, % of raw", xlim=(0, 119), title="all 4,096 pages")
+right.invert_yaxis()
 figure.suptitle("Shrinking beats raw shares and thresholds (made-up clicks)")
 
 best = errors["shrunk (default)"]
