@@ -1,4 +1,4 @@
-"""Sparse recovery: a few frequent symbols explain the counts, and nothing is said of the rest.
+"""Sparse recovery: a few frequent categories explain the counts, and the rest is not estimated.
 
 :class:`CompressiveEstimate` is Algorithm 1 of compressive privatization as it is printed, for
 comparison with it.
@@ -41,50 +41,83 @@ are asked for and not the surest, so all counts keep the weights of the uniform 
 
 @dataclass(frozen=True)
 class SparseRecovery:
-    """Find the few symbols that the counts show, and their shares, by compressive sensing.
+    """Sparse recovery by compressive sensing, OMP and L1 (Xiong et al., 2021).
 
-    Works with any channel, whether it can be inverted or not: fewer counts than symbols are enough
-    when few symbols are frequent.
+    It finds the few categories that the counts show, and their shares. It works with any channel,
+    whether it can be inverted or not. Fewer counts than categories are enough when few categories
+    are frequent.
 
     Parameters
     ----------
     method : {"nonnegative-omp", "omp", "l1"}
-        Orthogonal matching pursuit with shares that are not negative; without that; or the smallest
-        sum of shares that explains the counts within their noise (basis pursuit denoising).
+        Recovery method. "omp" is orthogonal matching pursuit, and "nonnegative-omp" the same with
+        shares that are not negative. "l1" is basis pursuit denoising: the smallest sum of shares
+        that explains the counts within their noise. Default: "nonnegative-omp".
     sparsity : int, optional
-        s, how many symbols to find, in 1..symbols. Default: as many as the noise lets one see.
+        Number s of categories to find, at least 1 and at most all. Default: as many as are
+        significant.
     level : float
-        Without `sparsity`: the probability that pursuit takes a symbol although the distribution is
-        uniform, in (0, 1); for "l1", that the noise is larger than assumed.
+        Without `sparsity`, the probability that the pursuit takes a category although the
+        distribution is uniform, in (0, 1). For "l1" it is the probability that the noise is larger
+        than assumed. Default: 0.05.
     spread : bool, optional
-        Whether mass that was not found is spread evenly over all symbols; else the symbols found
-        hold everything. Default: spread it unless `sparsity` is given. Wrongly giving all mass to
-        what was found costs far more than spreading it.
+        True: mass that was not found is spread evenly over all categories. False: the categories
+        found hold everything. Wrongly giving all mass to them costs far more than spreading it.
+        Default: True, unless `sparsity` is given.
     limit : int
-        Most symbols that are taken, and for "l1" a hundred times as many gradient steps.
+        Most categories that are taken. For "l1" a hundred times as many gradient steps. Default:
+        1000.
     band : bool
-        Whether to compute the exact linear band, where the channel can be inverted (up to 2048
-        symbols). It belongs to the channel and the tally, not to this decoder.
+        Whether to compute the exact linear confidence band, where the channel can be inverted (up
+        to 2048 categories). It depends on the channel and the tally, not on this decoder. Default:
+        True.
+
+    See Also
+    --------
+    lapwing.CompressivePrivatization : The randomizer of the paper. lapwing.MixturePrior : Better
+    near the limit of recovery, and on heavy tails.
 
     Notes
     -----
+    **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
+
     **Accuracy.** On an exactly sparse distribution, with enough reports, the error is that of
     estimating s shares alone. Near the limit of what can be recovered, and on heavy tails, an
-    empirical-Bayes decoder is better. The truncation of a tail to s symbols costs the tail's mass,
+    empirical-Bayes decoder is better. Truncating a tail to s categories costs the tail's mass,
     however many people report.
 
-    **Cost.** Two products with the channel for each symbol found, four without `sparsity`; "l1"
-    some hundred to thousand.
+    **Cost.** Two products with the channel for each category found, and four without `sparsity`.
+    "l1" takes some hundred to thousand.
 
-    Rows are divided by the standard deviation of their noise and a constant column is taken off, so
-    under the uniform distribution the correlation of a column with the counts is a standard normal
-    number. Without `sparsity` the pursuit stops when no correlation exceeds its ``1 - level /
-    symbols`` quantile.
+    Rows are divided by the standard deviation of their noise, and a constant column is subtracted.
+    So under the uniform distribution the correlation of a column with the counts is standard
+    normal. Without `sparsity` the pursuit stops when no correlation exceeds its
+    ``1 - level / symbols`` quantile.
 
-    Source: Tropp 2004 (OMP), as used by Xiong et al. 2021, section 5; lemma 1.2 there and van den
-    Berg and Friedlander 2008 for "l1". Differs: centered and whitened with the channel's own law,
-    so that there is no model error; the last step fits on the symbols found and not on the whole
-    simplex. As printed: :class:`lapwing.decoders.CompressiveEstimate`.
+    OMP is from [1]_, as used in section 5 of [2]_. "l1" follows lemma 1.2 there, and [3]_. It
+    differs in two points. The counts are centered and whitened by the channel's own distribution,
+    so there is no model error. The last step fits on the categories found and not on the whole
+    simplex. :class:`CompressiveEstimate` is the method as printed.
+
+    References
+    ----------
+    .. [1] J. A. Tropp, "Greed is good: algorithmic results for sparse approximation", IEEE
+       Transactions on Information Theory 50(10), 2004. doi:10.1109/TIT.2004.834793
+    .. [2] Z. Xiong, Z. Huang, X. Mao, J. Wang, S. Ying, "Compressive privatization: sparse
+       distribution estimation under locally differential privacy", 2021. arXiv:2012.02081v1.
+    .. [3] E. van den Berg, M. P. Friedlander, "Probing the Pareto frontier for basis pursuit
+       solutions", SIAM Journal on Scientific Computing 31(2), 2008. doi:10.1137/080714488
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> compressed = lw.CompressivePrivatization(lw.Categories(1000), epsilon=1, outputs=200)
+    >>> people = [0] * 1000
+    >>> people[7], people[8] = 60_000, 40_000
+    >>> tally = lw.simulate(compressed, people, rng=1)
+    >>> result = lw.decoders.SparseRecovery(sparsity=2).decode(compressed.channel, tally)
+    >>> result.mass[[7, 8]].round(1).tolist()
+    [0.6, 0.4]
     """
 
     _: KW_ONLY
@@ -111,12 +144,29 @@ class SparseRecovery:
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
-        """Return the distribution that the symbols found make.
+        """Return the distribution of the categories found.
+
+        Parameters
+        ----------
+        channel : Channel
+            Distribution of a report for each value, of the randomizer that made the reports.
+        tally : CountTally
+            Counts of at least one report.
+
+        Returns
+        -------
+        Distribution
+            Estimate, with the exact linear confidence band if `band` and the channel can be
+            inverted.
 
         Raises
         ------
         ArgumentError
-            When `sparsity` exceeds the symbols of the domain or the counts of the tally.
+            When `sparsity` exceeds the categories of the domain or the counts of the tally.
+        MismatchError
+            When the tally was made for another channel.
+        TallyError
+            When the tally holds no reports.
         """
         check_given(channel, tally)
         if self.sparsity is not None:
@@ -224,14 +274,25 @@ def sensed(channel: Channel, tally: CountTally, mass: Vector) -> tuple[Whitened,
 
     Parameters
     ----------
+    channel : Channel
+        Distribution of a report for each value.
+    tally : CountTally
+        Counts of at least one report.
     mass : numpy.ndarray
-        float64 [size], the distribution at which the noise is taken.
+        Distribution at which the noise is taken, float64 [size].
+
+    Returns
+    -------
+    Whitened
+        Operator of the problem.
+    numpy.ndarray
+        Right side of the problem.
 
     Notes
     -----
-    With M the stacked operators, c their mean over all symbols and d the standard deviations of the
-    counts per report, ``(y - c) / d = diag(1 / d) (M - c 1') x`` plus noise, for any x that sums to
-    one. A spread over all symbols gives zero, so what is found are shares above it.
+    Let M be the stacked operators, c their mean over all categories, and d the standard deviations
+    of the counts per report. Then ``(y - c) / d = diag(1 / d) (M - c 1') x`` plus noise, for any x
+    that sums to one. The uniform distribution gives zero, so what is found are shares above it.
     """
     size = channel.domain.size
     uniform = np.full(size, 1 / size)
@@ -273,34 +334,55 @@ def _noise_length(rows: int, level: float) -> float:
 
 @dataclass(frozen=True)
 class CompressiveEstimate:
-    """Estimate a sparse distribution as Xiong et al. do.
+    """Algorithm 1 of compressive privatization, as printed (Xiong et al., 2021).
 
-    :class:`lapwing.decoders.SparseRecovery` is more accurate.
+    It is for comparison only. :class:`SparseRecovery` is more accurate.
 
     Parameters
     ----------
     sparsity : int
-        s, how many symbols to find.
+        Number s of categories to find, at least 1.
     regime : {"high", "medium"}
-        The equations for high privacy (5) or those of section 4, which belong to the matrices
-        "rademacher" and "medium".
+        Privacy regime. "high" uses equation 5, and belongs to the matrix "rademacher". "medium"
+        uses the equations of section 4, and belongs to the matrix "medium". Default: "high".
     recovery : {"omp", "l1"}
-        Orthogonal matching pursuit, as in the paper's experiments, or the constrained l1 of its
-        theory (lemma 1.2).
+        Recovery method: orthogonal matching pursuit, as in the paper's experiments, or the
+        constrained L1 of its theory (lemma 1.2). Default: "omp".
     last_step : {"project", "normalize"}
-        The projection on the whole simplex, as printed; or negative masses set to zero and the rest
-        divided by its sum, as in the paper's figure 3.
+        Last step. "project" is the projection on the whole simplex, as printed. "normalize" sets
+        negative masses to zero and divides the rest by its sum, as in the paper's figure 3.
+        Default: "project".
 
     Notes
     -----
-    **Accuracy.** The term ``e1`` of equation 5 is treated as noise although it is known; at epsilon
-    2 and a million people it is as large as the noise. The projection smears what is absent over
-    all symbols.
+    **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
-    **Cost.** 2 s products of O(m k).
+    **Accuracy.** The term ``e1`` of equation 5 is treated as noise although it is known. At epsilon
+    2 and a million people it is as large as the noise. The projection spreads absent mass over all
+    categories.
 
-    Source: Xiong et al. 2021, algorithm 1, equation 5, section 4. For "l1" the length of the noise
-    is its expectation in lemma 3.2; the paper gives no rule.
+    **Cost.** ``2 s`` products of O(m k) for m outputs and k categories.
+
+    The method is that of algorithm 1, equation 5 and section 4 of [1]_. For "l1" the length of the
+    noise is its expectation in lemma 3.2, because the paper gives no rule.
+
+    References
+    ----------
+    .. [1] Z. Xiong, Z. Huang, X. Mao, J. Wang, S. Ying, "Compressive privatization: sparse
+       distribution estimation under locally differential privacy", 2021. arXiv:2012.02081v1.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> compressed = lw.CompressivePrivatization(
+    ...     lw.Categories(1000), 1, outputs=200, matrix="rademacher", accept_epsilon="1.3"
+    ... )
+    >>> people = [0] * 1000
+    >>> people[7], people[8] = 60_000, 40_000
+    >>> tally = lw.simulate(compressed, people, rng=1)
+    >>> estimate = lw.decoders.CompressiveEstimate(sparsity=2, last_step="normalize")
+    >>> estimate.decode(compressed.channel, tally).mass[[7, 8]].round(1).tolist()
+    [0.6, 0.4]
     """
 
     _: KW_ONLY
@@ -325,12 +407,29 @@ class CompressiveEstimate:
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
-        """Return the estimate; the band is the channel's, where it can be inverted.
+        """Return the estimate.
+
+        Parameters
+        ----------
+        channel : Channel
+            Distribution of a report for each value, of the randomizer that made the reports.
+        tally : CountTally
+            Counts of at least one report.
+
+        Returns
+        -------
+        Distribution
+            Estimate, with the exact linear confidence band where the channel can be inverted.
 
         Raises
         ------
         UnsupportedChannelError
-            When the reports were not made by compressive privatization.
+            When the reports were not made by compressive privatization with equation 2 of the
+            paper.
+        MismatchError
+            When the tally was made for another channel.
+        TallyError
+            When the tally holds no reports.
         """
         check_given(channel, tally)
         operator = required(
