@@ -59,7 +59,7 @@ class HeavyHitters(Stored):
     Parameters
     ----------
     domain : Domain
-        What was searched, or what the candidates were hashed to.
+        Domain that was searched, or to which the candidates were hashed.
     symbols : numpy.ndarray
         Numbers of the listed values in the domain, int64 [m], all different.
     shares : numpy.ndarray
@@ -69,19 +69,19 @@ class HeavyHitters(Stored):
         Standard deviations of the errors of `shares`, float64 [m], not negative. Errors
         are about the shares among the respondents.
     threshold : float
-        The smallest estimated share that is listed.
+        Smallest estimated share that is listed.
     searched : int
-        How many values were compared with the threshold.
+        Number of values that were compared with the threshold.
     reports : int
-        People behind it, at least 1.
+        Number of people behind it, at least 1.
     expected_false : float, optional
-        How many values that nobody holds are expected above the threshold; by false-discovery
-        control, the part of the listed ones that is.
+        Expected number of listed values that nobody holds. Under false-discovery control it is a
+        part of the number of listed values. Default: None, not known.
     labels : sequence of str, optional
         Names of the listed values where the domain has none for them: candidates that were
         hashed into it.
     guarantee : Guarantee, optional
-        The promise under which the reports were collected.
+        Privacy guarantee under which the reports were collected.
     provenance : dict
         How it was made: decoder and settings. JSON values only.
 
@@ -91,11 +91,17 @@ class HeavyHitters(Stored):
         When arrays have other shapes, shares are not decreasing or not finite, or a symbol is
         not in the domain or is listed twice.
 
+    Notes
+    -----
+    **Accuracy.** Shares are unbiased for values that were named before looking. A value is listed
+    because its estimate came out large, so the shares of listed values are too large on average.
+    Simultaneous intervals hold after this selection.
+
     Examples
     --------
-    >>> from lapwing.protocol.domains.categories import Categories
-    >>> found = HeavyHitters(
-    ...     Categories(2**32), np.array([7, 3]), np.array([0.5, 0.25]), np.array([0.01, 0.01]),
+    >>> import lapwing as lw
+    >>> found = lw.HeavyHitters(
+    ...     lw.Categories(2**32), np.array([7, 3]), np.array([0.5, 0.25]), np.array([0.01, 0.01]),
     ...     threshold=0.06, searched=2**32, reports=100_000,
     ... )
     >>> found.values, found.remainder
@@ -173,7 +179,7 @@ class HeavyHitters(Stored):
 
     @property
     def values(self) -> list[Any]:
-        """The listed values: labels, whole numbers, left ends of bins; None for the missing.
+        """Listed values: labels, whole numbers or left ends of bins, None for the missing ones.
 
         Hashed strings that were scanned are "hash 7", because a hash does not tell its string.
         """
@@ -191,7 +197,7 @@ class HeavyHitters(Stored):
 
     @property
     def remainder(self) -> float:
-        """Share of everybody else: one less the listed shares; its estimate may be negative."""
+        """Share of everybody else: one minus the listed shares. The estimate may be negative."""
         return float(1 - self.shares.sum())
 
     def share(self, value: Any) -> float:
@@ -210,7 +216,18 @@ class HeavyHitters(Stored):
         Raises
         ------
         ArgumentError
-            When it is not listed: of other values nothing is said.
+            When it is not listed. Nothing is known about other values.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> found = lw.HeavyHitters(
+        ...     lw.Categories(2**32), np.array([7, 3]), np.array([0.5, 0.25]),
+        ...     np.array([0.01, 0.01]), threshold=0.06, searched=2**32, reports=100_000,
+        ... )
+        >>> low, high = found.share_interval(7)
+        >>> print(f"{found.share(7):.1%} ({low:.1%} to {high:.1%})")
+        50.0% (43.2% to 56.8%)
         """
         return float(self.shares[self._place(value)])
 
@@ -219,22 +236,29 @@ class HeavyHitters(Stored):
     ) -> tuple[float, float]:
         """Return an interval for :meth:`share`, out of the simultaneous ones.
 
-        A value is listed because its estimate came out large, so a pointwise interval fails too
-        often.
-
         Parameters
         ----------
         value : object
             One of :attr:`values`.
         level : float
-            In (0, 1).
+            Confidence level, in (0, 1). Default: 0.95.
         target : {"empirical", "population"}
-            The people who reported, or all people they were drawn from.
+            The people who reported (default), or all people they were drawn from.
 
         Returns
         -------
         tuple of float
             Lower and upper end of the simultaneous interval.
+
+        Raises
+        ------
+        ArgumentError
+            When the value is not listed, or the level is not in (0, 1).
+
+        Notes
+        -----
+        **Accuracy.** A value is listed because its estimate came out large, so a pointwise interval
+        would fail too often.
         """
         place = self._place(value)
         band = self.confidence_band(level, target=target)
@@ -245,7 +269,7 @@ class HeavyHitters(Stored):
         place = places.get(str(value))
         if place is None:
             raise ArgumentError(
-                f"{value!r} is not listed{nearest(str(value), places)}; values are listed from a "
+                f"{value!r} is not listed{nearest(str(value), places)}. Values are listed from a "
                 f"share of {percent(self.threshold)} on, and nothing is known about others"
             )
         return place
@@ -257,27 +281,35 @@ class HeavyHitters(Stored):
         kind: Kind = "simultaneous",
         target: Target = "empirical",
     ) -> Band:
-        """Return intervals of the listed shares, in their order; ends are in [0, 1].
+        """Return the intervals of the listed shares, in their order.
 
         Parameters
         ----------
         level : float
-            In (0, 1).
+            Nominal coverage, in (0, 1). Default: 0.95.
         kind : {"simultaneous", "pointwise"}
-            Simultaneous intervals cover all values searched at once, so also those that chance
-            put on the list. Pointwise ones cover a value that was named before looking; for
-            values near the threshold they are too optimistic, because these were selected.
+            Simultaneous intervals (default) cover all values searched at once. So they also cover
+            those that chance put on the list. Pointwise ones cover a value that was named before
+            looking. For selected values near the threshold they are too optimistic.
         target : {"empirical", "population"}
-            The people who reported, or all people they were drawn from.
+            The people who reported (default), or all people they were drawn from.
 
         Returns
         -------
         Band
-            One interval for each listed value.
+            One interval for each listed value, with ends in [0, 1].
+
+        Raises
+        ------
+        ArgumentError
+            When the level is not in (0, 1), or when `kind` or `target` is another word.
 
         Notes
         -----
-        **Accuracy.** Normal approximation; shares are sums of `reports` bounded terms.
+        **Accuracy.** Normal approximation: shares are sums of `reports` bounded terms. Simultaneous
+        intervals are Bonferroni's over all values searched.
+
+        **Cost.** O(listed values).
         """
         check_level(level)
         check_kind(kind, target)
@@ -323,7 +355,7 @@ class HeavyHitters(Stored):
         return {"value": self.values, "share": self.shares.tolist(), **ends}
 
     def to_pandas(self, *, level: float = 0.95, kind: Kind = "simultaneous") -> Any:
-        """Return :meth:`to_dict` as a pandas DataFrame; MissingExtraError without pandas.
+        """Return the table of :meth:`to_dict` as a pandas DataFrame.
 
         Parameters
         ----------
@@ -336,11 +368,16 @@ class HeavyHitters(Stored):
         -------
         pandas.DataFrame
             Table with the columns of :meth:`to_dict`.
+
+        Raises
+        ------
+        MissingExtraError
+            When pandas is not installed.
         """
         return frame_of(self.to_dict(level=level, kind=kind))
 
     def summary(self, *, level: float = 0.95) -> str:
-        """Return a few lines for people: the promise, and the largest shares with intervals.
+        """Return a few lines for people: the guarantee, and the largest shares with intervals.
 
         Parameters
         ----------
@@ -386,7 +423,7 @@ class HeavyHitters(Stored):
         )
 
     def plot(self, ax: Any = None, *, level: float = 0.95, title: str | None = None) -> Any:
-        """Draw the shares with their simultaneous intervals; return the matplotlib axes.
+        """Draw the shares with their simultaneous intervals.
 
         Parameters
         ----------
@@ -401,6 +438,11 @@ class HeavyHitters(Stored):
         -------
         matplotlib.axes.Axes
             Axes of the picture.
+
+        Raises
+        ------
+        MissingExtraError
+            When matplotlib is not installed.
         """
         return show(self._picture(level=level), ax=ax, title=title)
 

@@ -1,4 +1,4 @@
-"""A series of distributions decoded together: its weeks, changes, differences and pictures."""
+"""Series of distributions decoded together: its weeks, changes, differences and pictures."""
 
 from __future__ import annotations
 
@@ -68,10 +68,11 @@ class SeriesWeek:
     Parameters
     ----------
     name : str
+        Name of the week.
     distribution : Distribution or None
-        None where there is a gap.
+        Distribution of the week. None where there is a gap.
     gap : str or None
-        Why, in words.
+        Reason for the gap, in words.
     """
 
     name: str
@@ -100,7 +101,7 @@ class SeriesWeek:
 
     @classmethod
     def from_document(cls, document: Any) -> SeriesWeek:
-        """Return the week that :meth:`to_document` wrote; FormatError when it is none."""
+        """Return the week that :meth:`to_document` wrote. FormatError when it is none."""
         require(document, {"name", "distribution", "gap"}, name="a week of a series")
         name, found, gap = document["name"], document["distribution"], document["gap"]
         if not isinstance(name, str) or (found is None) != isinstance(gap, str):
@@ -127,12 +128,37 @@ class Series(Stored):
         Change points and outliers that the reports show, in order. Small movements
         from week to week are in the distributions, not here.
     smoothed : bool
-        Whether each week was decoded from all weeks, or from those up to it.
+        Whether each week was decoded from all weeks (default), or from those up to it.
     provenance : dict
-        How: JSON values only.
+        How it was made: decoder and settings. JSON values only.
     errors : WalkErrors or LabelErrors, optional
-        Of all weeks together: what :meth:`between` needs. None where each week was decoded from
-        those up to it.
+        Errors of all weeks together, which :meth:`between` needs. None where each week was decoded
+        from those up to it.
+
+    Raises
+    ------
+    ArgumentError
+        When no week has reports, or the weeks are of several domains.
+
+    See Also
+    --------
+    lapwing.decode_series : Decode a series from the tallies of its weeks.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> domain = lw.Categories(["no", "yes"])
+    >>> survey = lw.Survey("vote", lw.recommend(domain, epsilon=2, users=1000))
+    >>> weeks = []
+    >>> for week, yes in enumerate([300, 500, 500]):
+    ...     answers = ["yes"] * yes + ["no"] * (1000 - yes)
+    ...     reports = survey.randomize(answers, rng=lw.seeded(week))  # for this example only
+    ...     weeks.append((survey, survey.tally(reports)))
+    >>> series = lw.decode_series(weeks, names=["May", "June", "July"])
+    >>> series.share("yes").round(2).tolist()
+    [0.3, 0.51, 0.48]
+    >>> round(series.between("May", "July").share("yes"), 2)
+    0.18
     """
 
     weeks: tuple[SeriesWeek, ...]
@@ -187,7 +213,7 @@ class Series(Stored):
         return self.weeks[week] if isinstance(week, slice) else self.weeks[self.position(week)]
 
     def position(self, week: int | str) -> int:
-        """Return the position of a week; ArgumentError when there is none.
+        """Return the position of a week.
 
         Parameters
         ----------
@@ -198,11 +224,16 @@ class Series(Stored):
         -------
         int
             Position, counted from 0.
+
+        Raises
+        ------
+        ArgumentError
+            When there is no such week.
         """
         if isinstance(week, str):
             names = self.names
             if week not in names:
-                raise ArgumentError(f"no week is named {week!r}; the weeks are {_listed(names)}")
+                raise ArgumentError(f"no week is named {week!r}. The weeks are {_listed(names)}")
             return names.index(week)
         if not isinstance(week, int | np.integer) or isinstance(week, bool):
             raise ArgumentError("a week is named by its name or its position, a whole number")
@@ -212,19 +243,16 @@ class Series(Stored):
 
     @property
     def names(self) -> list[str]:
-        """The names of the weeks."""
+        """Names of the weeks."""
         return [week.name for week in self.weeks]
 
     @property
     def domain(self) -> Domain:
-        """What the weeks are about."""
+        """Domain of all weeks."""
         return next(week.distribution.domain for week in self.weeks if week.distribution)
 
     def quantile(self, probability: float, *, start: Any = None) -> NDArray[Any]:
-        """Return one quantile over time: [weeks], missing (NaN or NaT) in gaps.
-
-        Values are as :meth:`Distribution.quantile` has them; on a circle it needs a `start`. The
-        array is of objects for times of day.
+        """Return one quantile over time.
 
         Parameters
         ----------
@@ -236,7 +264,16 @@ class Series(Stored):
         Returns
         -------
         numpy.ndarray
-            One quantile for each week.
+            Quantile of each week [weeks], in the type of :meth:`Distribution.quantile`. Missing
+            (NaN, NaT or None) in gaps. The array is of objects for times of day.
+
+        Raises
+        ------
+        ArgumentError
+            When the probability is not in [0, 1]. Also on a circle without a start, and on a line
+            with one.
+        DomainError
+            When the domain has categories.
         """
         found = [
             None
@@ -258,17 +295,22 @@ class Series(Stored):
         return np.array(values, dtype=object if isinstance(some, str) else None)
 
     def share(self, label: Any) -> NDArray[np.float64]:
-        """Return the share of a symbol over time: float64 [weeks], NaN in gaps.
+        """Return the share of a category or bin over time.
 
         Parameters
         ----------
         label : object
-            Label, value, or None for the missing bin, as for :meth:`Distribution.share`.
+            Label, value, or None for the missing category, as for :meth:`Distribution.share`.
 
         Returns
         -------
         numpy.ndarray
             Shares, float64 [weeks], NaN in gaps.
+
+        Raises
+        ------
+        DomainError
+            When there is no such label, or the value is not in the domain.
         """
         return np.array(
             [
@@ -282,11 +324,8 @@ class Series(Stored):
     ) -> Difference:
         """Return the later week minus the earlier one, with the band of the two together.
 
-        Its intervals are about the population, or with `target="empirical"` about the people of
-        the two weeks.
-
-        The errors of two weeks of a series are not independent: they come in part from the same
-        reports. So their difference is known better than that of two that were decoded alone.
+        The errors of two weeks of a series are not independent, because they come in part from the
+        same reports. So their difference is known better than that of two weeks decoded alone.
 
         Parameters
         ----------
@@ -303,14 +342,14 @@ class Series(Stored):
         Raises
         ------
         ArgumentError
-            When a week does not exist, is a gap, or is not after the other; or when the series
-            was decoded without smoothing, or stored by a version that kept each week alone, and
-            does not know what the weeks share.
+            When a week does not exist, is a gap, or is not after the other. Also when the series
+            does not know what the weeks share. That is so if it was decoded without smoothing, or
+            stored by a version that kept each week alone.
 
         Notes
         -----
-        On a domain with a bin for missing values, the difference is of those with a value, and
-        its bands add the errors of the two weeks: they are wider than they need be.
+        **Accuracy.** If the domain has a bin for missing values, the difference is among those
+        present. Its bands then add the errors of the two weeks, and are wider than necessary.
         """
         one, two = self.position(earlier), self.position(later)
         if one >= two:
@@ -318,11 +357,12 @@ class Series(Stored):
         first, second = self.weeks[two].distribution, self.weeks[one].distribution
         if first is None or second is None:
             gap = self.weeks[two if first is None else one]
-            raise ArgumentError(f"{gap.name} is a gap: {gap.gap}; compare another week")
+            raise ArgumentError(f"{gap.name} is a gap: {gap.gap}. Compare another week")
         if self.errors is None:
             raise ArgumentError(
-                "this series holds no joint errors of two weeks: it was decoded from the weeks up "
-                "to each, or stored by an earlier version; decode it again, with smoothing"
+                "this series holds no joint errors of two weeks. It was decoded from the weeks up "
+                "to each, or stored by an earlier version. To have them, decode it again, with "
+                "smoothing"
             )
         if self.domain.ordered and self.domain.missing_index is not None:
             return Difference(first, second, target=target)
@@ -332,16 +372,6 @@ class Series(Stored):
     def to_dict(self, *, level: float = 0.95) -> Columns:
         """Return a table as a dict of columns, one row for each week.
 
-        Columns `week`, `people` and `change`. For numbers `mean`, quantiles (`q10` and so on) and
-        the interval of the median, `median_low` and `median_high`, which is pointwise. For each of
-        the largest labels its share, and its interval in two columns that end in ``_low`` and
-        ``_high``. A label whose columns would have the name of another one gets the suffix
-        ``_share`` in all three. Intervals hold for all labels of one week at once, not for all
-        weeks. The column `interval` has their kind.
-
-        On a circle the mean direction with its interval, None without a clear middle, the mean
-        resultant length `R` and the shares of the four quarters.
-
         Parameters
         ----------
         level : float
@@ -350,7 +380,22 @@ class Series(Stored):
         Returns
         -------
         dict of str to list
-            Columns of the table.
+            Columns of the table, see Notes.
+
+        Notes
+        -----
+        All tables have `week`, `people` and `change`, and `interval`, the kind of the intervals.
+
+        Numbers have `mean`, quantiles (`q10` and so on), and `median_low` and `median_high`, the
+        pointwise interval of the median.
+
+        Labels have a column for the share of each of the largest, and its interval in two columns
+        that end in ``_low`` and ``_high``. If a column has the name of another one, all three
+        columns of its label get the suffix ``_share``. The intervals hold for all labels of one
+        week at once, not for all weeks.
+
+        A circle has the mean direction with its interval, None without a clear middle. It also has
+        the mean resultant length `R` and the shares of the four quarters.
         """
         shown: Columns = {"week": [], "people": [], "change": []}
         changes = {change.week: change.kind for change in self.changes}
@@ -423,7 +468,7 @@ class Series(Stored):
         return list(zip(names, order.tolist(), strict=True))
 
     def to_pandas(self, *, level: float = 0.95) -> Any:
-        """Return :meth:`to_dict` as a pandas DataFrame; MissingExtraError without pandas.
+        """Return the table of :meth:`to_dict` as a pandas DataFrame.
 
         Parameters
         ----------
@@ -434,11 +479,16 @@ class Series(Stored):
         -------
         pandas.DataFrame
             Table with the columns of :meth:`to_dict`.
+
+        Raises
+        ------
+        MissingExtraError
+            When pandas is not installed.
         """
         return frame_of(self.to_dict(level=level))
 
     def summary(self) -> str:
-        """Return a few lines for people: the weeks, and what changed when.
+        """Return a few lines for people: the weeks, and their changes.
 
         Returns
         -------
@@ -473,22 +523,33 @@ class Series(Stored):
         title: str | None = None,
         label: str | None = None,
     ) -> Any:
-        """Draw the series, and return the matplotlib figure.
+        """Draw the series.
 
         Parameters
         ----------
         kind : {"timeline", "weeks"}
-            Quantiles (of labels and of the quarters of a circle: shares) over time with their
-            intervals; or a small picture of every week, beside the week before it.
+            "timeline" (default): quantiles over time with their intervals. For labels and for the
+            quarters of a circle it is shares over time. "weeks": a small picture of every week,
+            alongside the week before it.
         detail : {"resolved", "all"}
-            Small pictures in steps that the reports of every week can distinguish, or every bin.
-        title, label : str, optional
-            Of the picture, and of the values.
+            Small pictures in steps that the reports of every week can distinguish (default), or
+            every bin.
+        title : str, optional
+            Title of the picture.
+        label : str, optional
+            Name of the values, and their unit.
 
         Returns
         -------
         matplotlib.figure.Figure
             Figure with the picture.
+
+        Raises
+        ------
+        ArgumentError
+            When `kind` or `detail` is another word.
+        MissingExtraError
+            When matplotlib is not installed.
         """
         check_detail(detail)
         if kind == "timeline":
@@ -500,7 +561,7 @@ class Series(Stored):
         return panels_of(found, marks, detail=detail, title=title, label=label)
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form: error laws of all weeks together, where there are such.
+        """Return the JSON form, with the errors of all weeks together if there are any.
 
         Returns
         -------
@@ -530,10 +591,15 @@ class Series(Stored):
         document : dict
             JSON object that :meth:`to_document` returned.
 
+        Returns
+        -------
+        Series
+            Series that equals the one that was written.
+
         Raises
         ------
         FormatError
-            When it is none, of an unknown version or damaged.
+            When it is no series, is damaged or has an unknown version.
         """
         old = isinstance(document, dict) and document.get("version") in (1, 1.0, True)
         require_format(document, name="lapwing-series", version=1 if old else VERSION)
@@ -564,7 +630,7 @@ class Series(Stored):
         if CHECKSUM in document and document[CHECKSUM] != _checksum(document):
             raise FormatError(
                 "the weeks of this series, their errors and its checksum do not belong together: "
-                "the file was changed or damaged; decode the weeks again"
+                "the file was changed or damaged. Decode the weeks again"
             )
         written = {key: value for key, value in found.to_document().items() if key in keys}
         if old:
@@ -602,7 +668,7 @@ def _checksum(document: Mapping[str, Any]) -> str:
 def laws_between(
     errors: Errors, weeks: Sequence[SeriesWeek], earlier: int, later: int
 ) -> Mapping[Kind, Uncertainty]:
-    """Return the error laws of a later week less an earlier one, both with reports."""
+    """Return the error distributions of a later week minus an earlier one, both with reports."""
     one, two = weeks[earlier].distribution, weeks[later].distribution
     assert one is not None
     assert two is not None
