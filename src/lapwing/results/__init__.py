@@ -1,4 +1,4 @@
-"""What an analyst gets: distributions, bands, differences, distances, pictures."""
+"""Results of an analysis: distributions, bands, differences and pictures."""
 
 import lazy_loader
 
