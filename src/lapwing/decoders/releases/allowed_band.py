@@ -1,9 +1,9 @@
-"""What a release allows, whatever the data are: a band that assumes nothing.
+"""The distributions that a release allows, whatever the data are: a band without assumptions.
 
-A few coefficients, or counts below a few places, leave much open. Decoders fill it in by what they
-assume; how far that is from the data no release can say. What it can say is which distributions
-would make its answers likely: those are all allowed, and between the lowest and the highest of
-their curves lies the truth.
+A few coefficients, or counts below a few places, leave much undetermined. Decoders fill it in by
+assumption, and no release can tell how far that is from the data. But a release determines which
+distributions would make its answers likely. The truth lies between the lowest and the highest of
+their curves.
 """
 
 from __future__ import annotations
@@ -33,40 +33,62 @@ MOST_SYMBOLS = 4096
 
 @one_thread
 def allowed_band(release: Release, level: float = 0.95, *, target: Target = "empirical") -> Band:
-    """Return the band of the distribution function that holds for all data at once.
+    """Return a confidence band of the CDF that holds for all data at once.
 
-    For projections, matching pursuit and adaptive quantiles, whose decoded curves have no error
-    law; any other release of one block may be asked too.
+    It is for projections, matching pursuit and adaptive quantiles, whose decoded curves have no
+    error distribution. Any other release of one block may be used as well.
 
     Parameters
     ----------
     release : Release
-        With a public number of people, at most 4096 symbols.
+        Release with a public number of people, on an ordered domain of at most 4096 bins.
     level : float
-        In (0, 1): of the whole curve, so of each point at least.
+        Simultaneous confidence level of the whole curve, in (0, 1). Default: 0.95.
     target : {"empirical", "population"}
-        The people in the release, or those they were drawn from.
+        The people in the release, or the population from which they were drawn. Default:
+        "empirical".
+
+    Returns
+    -------
+    Band
+        Lower and upper bounds of the CDF.
 
     Raises
     ------
     ArgumentError
-        When the number of people is secret, or the domain has no order or too many symbols.
+        When the number of people is secret, or the domain has no order or too many bins.
 
     Notes
     -----
-    **Privacy.** It sees the release only, so it costs nothing.
+    **Privacy.** It uses the release only, so it costs no privacy.
 
-    **Accuracy.** Exact at 33 places and safe between them: it covers at least as often as it says,
-    and mostly more, because all answers are bounded together. It is as wide as the answers leave
-    room for: one person in K cannot be placed by K coefficients.
+    **Accuracy.** It is exact at 33 places and conservative between them. It covers at least as
+    often as stated, and mostly more, because all answers are bounded together. Its width depends on
+    the answers: one person in K cannot be placed by K coefficients.
 
-    **Cost.** 64 linear programs with as many constraints as answers: a second for 12 answers on
-    1024 symbols, some seconds for 80.
+    **Cost.** 64 linear programs with as many constraints as answers. This takes a second for 12
+    answers on 1024 bins, and some seconds for 80.
 
-    Each answer's noise stays within a limit, all together with the probability of the level (noise
-    of different answers is independent, whether they were asked at once or one after the other).
-    About the population the level is split: half of what it may miss is the draw's, by the
-    inequality of Dvoretzky, Kiefer and Wolfowitz with Massart's constant (1990).
+    Each answer's noise stays within a limit, all together with the probability of the level. Noise
+    of different answers is independent, whether they were released at once or one after the other.
+    For the population the level is split. Half of the error probability goes to the sampling of
+    people, by the inequality of Dvoretzky, Kiefer and Wolfowitz with Massart's constant [1]_.
+
+    References
+    ----------
+    .. [1] P. Massart, "The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality", Annals of
+       Probability 18(3), 1990. doi:10.1214/aop/1176990746
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> ages = list(range(20, 60)) * 500  # 52.5 % of them at most 40
+    >>> published = lw.release(
+    ...     ages, lw.Interval(0, 100, bins=50, outside="clip"), neighbors="replace-one",
+    ...     epsilon=1, mechanism="adaptive-quantiles", rng=lw.seeded(1),
+    ... )
+    >>> lw.decoders.allowed_band(published.release).level
+    0.95
     """
     check_level(level)
     check_kind("simultaneous", target)

@@ -38,30 +38,44 @@ METHOD = "exact noise of the counts"
 
 @dataclass(frozen=True)
 class LabelShares:
-    """Divide the noisy counts by the people, and make them shares.
+    """Shares of labels from noisy counts, by projection or empirical Bayes.
 
     Parameters
     ----------
     sparse : bool, optional
-        False: the nearest shares (least squares on the simplex). True: what the shares of all
-        labels are like is learned from the release (:class:`MixturePrior`), so where few of many
-        labels are held, noise is taken for noise. Default: from 64 labels on.
+        False: the nearest shares (least squares on the simplex). True: empirical Bayes, which
+        learns the distribution of the shares from the release (:class:`MixturePrior`). So where few
+        of many labels are held, noise is not mistaken for data. Default: True from 64 labels on.
     band : bool
-        False: no band is computed.
+        Whether to compute the confidence band. Default: True.
 
     Notes
     -----
-    Where the number of people is public, what the counts miss it by is taken from all of them
-    alike. Where it is secret, they are divided by their own sum, whose noise is counted to first
-    order: ``e_i - share_i sum(e)``; there is no band where that sum is not 8 standard deviations
-    above zero, because then nothing is known of the shares.
+    **Privacy.** A decoder is post-processing of a release, so it costs no privacy.
 
-    The band is that of the unbiased shares. Noise of labels is independent, so what holds for all
-    labels at once follows from what holds for one, without simulation.
+    **Accuracy.** The confidence band is that of the unbiased shares. Noise of labels is
+    independent, so a simultaneous band follows from that of one label, without simulation.
 
-    Cost: O(labels).
+    **Cost.** O(labels).
 
-    Source: own; the sparse one as :class:`MixturePrior`, with the law of the noise.
+    Where the number of people is public, the difference of the counts' sum to it is subtracted from
+    all counts alike. Where it is secret, the counts are divided by their own sum. The noise of that
+    sum is counted to first order: ``e_i - share_i sum(e)``. There is no band where the sum is not 8
+    standard deviations above zero, because then the shares are not determined.
+
+    The decoder is this library's own.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> answers = ["yes"] * 700 + ["no"] * 300
+    >>> published = lw.release(
+    ...     answers, lw.Categories(["yes", "no"]), neighbors="replace-one", epsilon=1,
+    ...     rng=lw.seeded(1),
+    ... )
+    >>> release = published.release
+    >>> round(float(lw.decoders.LabelShares().decode(release.channel, release).share("yes")), 1)
+    0.7
     """
 
     _: KW_ONLY
@@ -78,12 +92,24 @@ class LabelShares:
 
     @one_thread
     def decode(self, channel: Channel, release: Release) -> Distribution:
-        """Return the shares, with the exact band of the unbiased ones.
+        """Return the shares, with the exact confidence band of the unbiased ones.
+
+        Parameters
+        ----------
+        channel : Channel
+            Distribution of the release's answers for each value.
+        release : Release
+            Release of a mechanism.
+
+        Returns
+        -------
+        Distribution
+            Shares of the labels, with the band if `band`.
 
         Raises
         ------
         UnsupportedChannelError
-            When the channel is not one of the counts of all symbols.
+            When the release does not hold the counts of all categories.
         """
         check_given(channel, release)
         law = noise_of_counts(channel)
@@ -101,7 +127,7 @@ class LabelShares:
 
 
 def noise_of_counts(channel: Channel) -> AdditiveNoise:
-    """Return the noise of the counts of all symbols; UnsupportedChannelError for other answers."""
+    """Return the noise of the counts of all categories, or raise UnsupportedChannelError."""
     refusal = "label shares are read from label counts; use step pursuit for other releases"
     operator = required(channel.blocks[0].operator, CellSums, refusal)
     if operator.shape[0] != operator.shape[1]:
@@ -121,11 +147,11 @@ class CountedShares:
     Parameters
     ----------
     center : numpy.ndarray
-        float64 [labels]; of either sign, their sum is one.
+        Shares, float64 [labels], of either sign. Their sum is one.
     deviation : float
-        Of the noise in one count, as a share of the people.
+        Standard deviation of the noise in one count, as a share of the people.
     total_is_known : bool
-        Whether the number of people is, and not only the sum of the counts.
+        Whether the number of people is known, and not only the sum of the counts.
     """
 
     center: Vector
@@ -159,12 +185,12 @@ class CountedShares:
         return simplex(self.center)
 
     def sparse(self, tails: Tails) -> Vector:
-        """Return shares that are shrunk by what they all are like; they sum to one."""
+        """Return shares that are shrunk by their common distribution, and sum to one."""
         empty = np.full(self.center.size, self.deviation**2)
         return shrunk(UnbiasedShares(self.center, empty, 0.0, 1, tails)).mass
 
     def uncertainty(self, people: int, tails: Tails) -> Uncertainty | None:
-        """Return the error law; None where the people are too few to be divided by."""
+        """Return the error distribution, or None where the people are too few to divide by."""
         size = self.center.size
         if not self.total_is_known and KNOWN_WELL * self.deviation * np.sqrt(size) > 1:
             return None
@@ -184,22 +210,28 @@ def segment_shares(
     Parameters
     ----------
     release : Release
-        Of label counts on a :class:`Segmented` domain.
+        Release of label counts on a :class:`Segmented` domain.
     decoder : LabelShares, optional
+        Decoder of each segment. Default: ``LabelShares()``.
+
+    Returns
+    -------
+    dict
+        Distribution of each segment.
 
     Raises
     ------
     ArgumentError
         When the release has no segments.
     UnsupportedChannelError
-        When it is not one of the counts of all cells.
+        When the release does not hold the counts of all cells.
 
     Notes
     -----
-    How many people a segment has is not public: the noisy counts are divided by their sum, and
-    `reports` is that sum, at least 1. The band has the noise of both; there is none where the sum
-    is too small to be divided by (:class:`LabelShares`). A simultaneous band holds for all labels
-    of its segment at once; for all segments at once ask for level ``level ** (1 / segments)``.
+    The number of people of a segment is not public. So the noisy counts are divided by their sum,
+    and `reports` is that sum, at least 1. The band has the noise of both. There is none where the
+    sum is too small to divide by (:class:`LabelShares`). A simultaneous band holds for all labels
+    of its segment at once. For all segments at once ask for level ``level ** (1 / segments)``.
     """
     table, asked = release.domain, decoder or LabelShares()
     if not isinstance(table, Segmented):

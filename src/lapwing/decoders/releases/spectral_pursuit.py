@@ -1,18 +1,18 @@
 """Spectral pursuit: the default decoder of a released distribution function.
 
-Step pursuit finds the jumps of a release and how smooth the rest is. Its answer is where the
-spectral prior of the local model (`empirical_bayes/dense_model.py`) begins, with waves of the
-density and of its logarithm, spikes and steps, and polynomials. Both estimate the distribution
-that people were drawn from; their mean is nearer to it than either. What the release shows beyond
-that distribution is then shared between the draw of these people and the noise.
+Step pursuit finds the jumps of a release and how smooth the rest is. From its answer starts the
+spectral prior of the local model (`empirical_bayes/dense_model.py`). It has waves of the density
+and of its logarithm, spikes and steps, and polynomials. Both estimate the distribution from which
+people were drawn, and their mean is nearer to it than either. The deviation of the release from
+that distribution is then divided between the sampling of these people and the noise.
 
-The noise of a release is known exactly, so its log-likelihood about the people is a parabola, not
-only near a pilot. About the population the people were drawn from, the draw is added to the noise.
-Domains of many symbols are put into cells first, whose masses are spread as a pilot has them.
+The noise of a release is known exactly. So its log-likelihood about the people is a parabola, not
+only near a pilot. About the population, the sampling of people is added to the noise. Domains of
+many bins are put into cells first, whose masses are spread as a pilot has them.
 
 A cosine is flat at both ends. A density that falls steeply to an end, or ends there with a slope,
-needs many cosines and few polynomials; and where noise is strong, few is what can be learned. The
-spectral prior weighs these candidates against its waves.
+needs many cosines and few polynomials. Where noise is strong, only a few terms can be learned. The
+spectral prior weights these candidates against its waves.
 """
 
 from __future__ import annotations
@@ -70,19 +70,19 @@ _LOOSE = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class ReleasedMasses:
-    """Independent unit normal errors: ``z = R x + e`` for the people's masses x of cells.
+    """Independent unit Gaussian errors: ``z = R x + e`` for the people's masses x of cells.
 
     Parameters
     ----------
     root : numpy.ndarray
-        float64 [rows, cells], R; at most as many rows as cells.
+        R, float64 [rows, cells], with at most as many rows as cells.
     answers : numpy.ndarray
-        float64 [rows], z.
+        z, float64 [rows].
     people : int
-        Whom the masses are shares of.
+        Number of people of whom the masses are shares.
     hidden : bool
-        Whether that number is an estimate; then the total of the masses may be another than one,
-        and what the release says of it is not used.
+        Whether that number is an estimate. Then the total of the masses need not be one, and what
+        the release shows of it is not used.
     """
 
     root: Matrix
@@ -113,11 +113,12 @@ class ReleasedMasses:
         return cls(root, answers, people, release.people is None)
 
     def near(self, pilot: Vector) -> tuple[Matrix, Vector]:
-        """Return H and s about the population, whose draw of people has the law of the pilot.
+        """Return H and s about the population, whose sampling of people has the distribution of the pilot.
 
-        With D the covariance of the draw, ``H = R' (I + R D R')^-1 R``, and the same of z. A known
-        total is left a hundredth of the draw's deviation: the posterior is taken at a total of one
-        in the end, and information without bounds would drown all other in its rounding.
+        With D the covariance of the sampling, ``H = R' (I + R D R')^-1 R``, and the same of z. A
+        known total keeps a hundredth of the sampling's standard deviation. In the end the posterior
+        is taken at a total of one. Information without bounds would drown all other in its
+        rounding.
         """
         draw = draw_of(pilot, self.people, hidden=self.hidden)
         draw += np.outer(pilot, pilot) * (_LOOSE / self.people)
@@ -149,7 +150,7 @@ def draw_of(mass: Vector, people: int, *, hidden: bool) -> Matrix:
 
 
 def noise_of(block: Block) -> float:
-    """Return the variance of the noise in each answer; UnsupportedChannelError for other laws."""
+    """Return the variance of the noise in each answer, or raise UnsupportedChannelError."""
     # Of several rounds the answers are combined, and so is their noise.
     refusal = "a release with added noise is needed; reports are decoded by the spectral prior"
     return required(block.law, AdditiveNoise, refusal).variance
@@ -167,26 +168,28 @@ def inner_information(channel: Channel, cells: Cells, people: int) -> Vector:
 
 
 def people_given(block: Block, release: Release, population: Vector, people: int) -> Vector:
-    """Return the mean of the people's masses, given the law that they were drawn from.
+    """Return the mean of the people's masses, given the distribution from which they were drawn.
 
-    ``m + D A' (A D A' + V)^-1 (y - A m)`` with D the covariance of the draw and V that of the
-    noise: what the release shows beyond the law is shared between the draw and the noise. Some
-    may be negative; they sum to one. Where the number of people is an estimate, their number may
-    differ from it by as much as it likes.
+    It is ``m + D A' (A D A' + V)^-1 (y - A m)``, with D the covariance of the sampling and V that
+    of the noise. So the deviation of the release from the distribution is divided between the two.
+    Some masses may be negative, and they sum to one. Where the number of people is an estimate,
+    their true number is left free.
 
     Parameters
     ----------
     block : Block
-        Of the release's channel.
+        Block of the release's channel.
     release : Release
+        The release.
     population : numpy.ndarray
-        float64 [symbols], m.
+        Distribution m, float64 [symbols].
     people : int
+        Number of people.
 
     Notes
     -----
-    By conjugate gradients, O(symbols log symbols) a step for prefix sums and some tens of steps,
-    so nothing of the size [symbols, symbols] is held.
+    It uses conjugate gradients, O(symbols log symbols) a step for prefix sums and some tens of
+    steps. So nothing of the size [symbols, symbols] is held.
     """
     operator, variance = block.operator, noise_of(block)
     # The total varies by as much as itself where it is not known, and not at all where it is.
@@ -233,17 +236,17 @@ _BLUR = 5.0
 
 
 def equal_runs(domain: Domain, mass: Vector, *, most: int) -> tuple[ScaledBasis, Cells]:
-    """Return the waves of runs of symbols that touch, each other symbol alone, and these cells.
+    """Return the waves of runs of bins that touch, each other bin alone, and these cells.
 
     Parameters
     ----------
     domain : Domain
-        Ordered; else UnsupportedChannelError.
+        Ordered domain. Another one raises UnsupportedChannelError.
     mass : numpy.ndarray
-        float64 [symbols], the distribution as which the mass of a cell is spread over its symbols;
-        every symbol keeps a twentieth of an even share.
+        Distribution as which the mass of a cell is spread over its bins, float64 [symbols]. Every
+        bin keeps a twentieth of an even share.
     most : int
-        Runs, at least 2. A domain of no more symbols that touch is left as it is.
+        Most runs, at least 2. A domain of no more bins that touch is left as it is.
     """
     size = domain.size
     basis = ScaledBasis(domain)
@@ -279,22 +282,24 @@ much. Without it polynomials had little weight where their answer is a tenth nea
 def polynomials(
     information: Matrix, score: Vector, scaled: ScaledBasis, mass: Vector | None
 ) -> list[Candidate]:
-    """Return smooth shapes that are polynomials, with what the reports say for each.
+    """Return smooth shapes that are polynomials, with the reports' evidence for each.
 
-    Polynomials of the density; the same scaled by its root, where there is an answer so far; and
-    polynomials of the logarithm, of which a normal density has degree 2. A circle has none.
+    They are polynomials of the density, and the same scaled by its root where there is an answer so
+    far. There are also polynomials of the logarithm, of which a Gaussian density has degree 2. A
+    circle has none.
 
     Parameters
     ----------
     information, score : numpy.ndarray
-        Of the quadratic likelihood: float64 [size, size] and [size].
+        Quadratic likelihood: float64 [size, size] and [size].
     scaled : ScaledBasis
+        Waves of the bins.
     mass : numpy.ndarray, optional
-        float64 [size], the answer so far.
+        The answer so far, float64 [size].
 
     Notes
     -----
-    O(size^2) for each degree.
+    It takes O(size^2) for each degree.
     """
     if scaled.circular:
         return []
@@ -376,42 +381,67 @@ MOST_CELLS = 512
 
 @dataclass(frozen=True)
 class SpectralPursuit:
-    """Average step pursuit and the spectral prior, and find these people's distribution beside it.
+    """Empirical-Bayes CDF from a release: step pursuit averaged with a spectral prior.
+
+    It is the default decoder of a released distribution function.
 
     Parameters
     ----------
     target : {"people", "population"}
-        Whose distribution is estimated: that of the people in the release, or the one they were
-        drawn from, which is smoother.
+        Distribution to estimate: that of the people in the release, or that of the population from
+        which they were drawn, which is smoother. Default: "people".
     passes : int
-        Times the prior is learned, in 1..5.
+        Number of times the prior is learned, in 1..5. Default: 2.
     cells : int
-        Cells whose masses the prior is learned for, in 8..512; a domain of up to half as many more
-        symbols has a cell for each.
+        Number of cells whose masses the prior is learned for, in 8..512. A domain of up to half as
+        many more bins has a cell for each bin. Default: 256.
     band : bool
-        False: no band is computed.
+        Whether to compute the credible bands. Default: True.
+
+    See Also
+    --------
+    StepPursuit : Faster, with the exact confidence band of the unbiased sums.
 
     Notes
     -----
-    **Privacy.** It sees the release only, so it costs nothing.
+    **Privacy.** A decoder is post-processing of a release, so it costs no privacy.
 
-    **Accuracy.** See `benchmarks/accuracy`: of the same releases it is nearer to the people than
-    step pursuit.
+    **Accuracy.** On the same releases it is nearer to the people than step pursuit. See
+    `benchmarks/accuracy`. The bands are those of the posterior under a widened prior, as in the
+    local model.
 
-    **Cost.** O(cells^3), and O(symbols log symbols) for each of them: 0.3 s at 256 symbols and 0.4
-    s at 1024, of which the band is a quarter.
+    **Cost.** O(cells^3), and O(bins log bins) for each cell: 0.3 s at 256 bins and 0.4 s at 1024.
+    The band is a quarter of it.
 
-    The release's likelihood is exact. Above 384 symbols the prior is learned for 256 cells, whose
-    masses are spread as step pursuit has them; the people's distribution is found at all symbols.
-    So within a cell only jumps are found; columns of whole numbers have theirs at every symbol.
+    The release's likelihood is exact. Above 384 bins the prior is learned for 256 cells, whose
+    masses are spread as step pursuit has them. The people's distribution is found at all bins. So
+    within a cell only jumps are found. Columns of whole numbers have theirs at every bin.
 
-    Beside waves of the density and of its logarithm the prior has polynomials of both, weighed by
-    evidence: at small epsilon a density that ends with a slope is nearer by a tenth. A circle has
-    none.
+    In addition to waves of the density and of its logarithm, the prior has polynomials of both,
+    weighted by evidence. At small epsilon this reduces the error by a tenth on a density that ends
+    with a slope. A circle has no polynomials.
 
-    The band is that of the posterior under a widened prior, as in the local model.
+    The decoder is this library's own. Its prior is that of :class:`SpectralPrior`, by marginal
+    likelihood [1]_ with sparse variances [2]_. Its jumps are those of :class:`StepPursuit`.
 
-    Source: own; the prior as :class:`SpectralPrior`, the jumps as :class:`StepPursuit`.
+    References
+    ----------
+    .. [1] D. J. C. MacKay, "Bayesian interpolation", Neural Computation 4(3), 1992.
+       doi:10.1162/neco.1992.4.3.415
+    .. [2] M. E. Tipping, "Sparse Bayesian learning and the relevance vector machine", Journal of
+       Machine Learning Research 1, 2001.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> ages = list(range(20, 60)) * 500  # 52.5 % of them at most 40
+    >>> published = lw.release(
+    ...     ages, lw.Interval(0, 100, bins=50, outside="clip"), neighbors="replace-one",
+    ...     epsilon=1, delta="1e-6", rng=lw.seeded(1),
+    ... )
+    >>> release = published.release
+    >>> round(float(lw.decoders.SpectralPursuit().decode(release.channel, release).cdf(40)), 2)
+    0.52
     """
 
     _: KW_ONLY
@@ -433,7 +463,19 @@ class SpectralPursuit:
 
     @one_thread
     def decode(self, channel: Channel, release: Release) -> Distribution:
-        """Return the distribution, with the bands of the posterior.
+        """Return the distribution, with the credible bands of the posterior.
+
+        Parameters
+        ----------
+        channel : Channel
+            Distribution of the release's answers for each value.
+        release : Release
+            Release of a mechanism.
+
+        Returns
+        -------
+        Distribution
+            Estimate, with its credible bands if `band`.
 
         Raises
         ------

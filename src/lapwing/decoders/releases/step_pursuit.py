@@ -1,9 +1,9 @@
 """Step pursuit: a released distribution function by a learned prior of sine waves and jumps.
 
-The difference between a distribution function and the straight line is zero at both ends, so it
-is a sum of sine waves, and the noise of a prefix-sum release is nearly independent in them. How
-fast the waves of the data fall off is learned by marginal likelihood. Jumps that no wave explains
-(atoms of the data) are added one by one while the release shows them.
+The difference between a distribution function and the straight line is zero at both ends. So it is
+a sum of sine waves, and the noise of a prefix-sum release is nearly independent in them. Marginal
+likelihood determines how fast the waves of the data decay. Jumps that no wave explains (atoms of
+the data) are added one by one while the release shows them.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ class Waves:
     Parameters
     ----------
     size : int
-        Steps; there are size - 1 inner points and as many waves.
+        Number of steps. There are ``size - 1`` inner points and as many waves.
     noise : numpy.ndarray
-        float64 [size - 1]: variance of the noise in each wave.
+        Variance of the noise in each wave, float64 [size - 1].
     """
 
     size: int
@@ -95,7 +95,7 @@ class Waves:
     def jump_waves(self, places: NDArray[np.int64]) -> Vector:
         """Return the waves of unit jumps: float64 [size - 1, jumps].
 
-        A jump at place j (1..size) is the curve ``1[k >= j] - k / size`` at k = 1..size - 1; its
+        A jump at place j (1..size) is the curve ``1[k >= j] - k / size`` at k = 1..size - 1. Its
         transform has the closed form ``cos(pi m (2 j - 1) / (2 size)) / (2 sin(pi m / (2 size)))``.
         """
         angle = np.pi * np.arange(1, self.size) / (2 * self.size)
@@ -150,17 +150,22 @@ def pursue(observed: Vector, *, noise: Vector, sampling: Vector) -> SmoothedCurv
     Parameters
     ----------
     observed : numpy.ndarray
-        float64 [size - 1]: waves of the curve minus the straight line.
+        Waves of the curve minus the straight line, float64 [size - 1].
     noise : numpy.ndarray
-        float64 [size - 1]: variances of the release's noise.
+        Variances of the release's noise, float64 [size - 1].
     sampling : numpy.ndarray
-        float64 [size - 1]: variances of the sampling of people.
+        Variances of the sampling of people, float64 [size - 1].
+
+    Returns
+    -------
+    SmoothedCurve
+        Posterior mean of the waves, with the jumps.
 
     Notes
     -----
     Jumps enter greedily, the largest standardized score first, while it is above
-    ``sqrt(2 ln size) + 0.75``; then all jumps are fitted together, none below zero, and the
-    prior of the rest is learned again. O(size (jumps + 41 * 21 / 6)) a jump.
+    ``sqrt(2 ln size) + 0.75``. Then all jumps are fitted together, none below zero, and the prior
+    of the rest is learned again. It takes O(size (jumps + 41 * 21 / 6)) for each jump.
     """
     size = observed.size + 1
     waves = Waves(size, noise + sampling)
@@ -203,31 +208,57 @@ METHOD = "exact covariance of the release's noise"
 
 @dataclass(frozen=True)
 class StepPursuit:
-    """Smooth what is smooth, keep the jumps that the release shows, and make it monotone.
+    """Empirical-Bayes CDF from a release, with sine waves and greedy jumps.
+
+    It smooths the smooth part, keeps the jumps that the release shows, and makes the curve
+    monotone.
 
     Parameters
     ----------
     smooth : bool
-        False: only the isotonic regression of the unbiased prefix sums.
+        False: only the isotonic regression of the unbiased prefix sums. Default: True.
     band : bool
-        False: no band is computed.
+        Whether to compute the confidence band. Default: True.
+
+    See Also
+    --------
+    SpectralPursuit : More accurate, and slower.
 
     Notes
     -----
-    **Privacy.** It sees the release only, so it costs nothing.
+    **Privacy.** A decoder is post-processing of a release, so it costs no privacy.
 
-    **Accuracy.** With 10^4 people the Kolmogorov-Smirnov distance is half that of the isotonic step
-    alone on smooth data at small epsilon, and no worse on data full of atoms; see the benchmarks.
+    **Accuracy.** With 10^4 people and small epsilon, the Kolmogorov-Smirnov distance on smooth data
+    is half that of isotonic regression alone. It is no worse on data full of atoms. See
+    `benchmarks/accuracy`.
 
-    The band about the population adds the sampling of people at the decoded distribution. That
-    nearest to the unbiased shares has the noise of empty bins as people, and would overstate the
-    variance of this sampling: by 59 % on average along the curve of a normal density, at 1024 bins,
-    10^4 people and epsilon 1.
+    The band about the population adds the sampling of people at the decoded distribution. The
+    distribution nearest to the unbiased shares has the noise of empty bins as people. It would
+    overstate the variance of this sampling by 59 % on average along the CDF of a Gaussian density.
+    This is at 1024 bins, 10^4 people and epsilon 1.
 
-    **Cost.** O(size log size) a wave fit, one fit a jump; the noise of the waves and the columns of
-    the band are computed once for a size and kept.
+    **Cost.** O(size log size) for a fit of the waves, and one fit for each jump. The noise of the
+    waves and the columns of the band are computed once for a size and kept.
 
-    Source: own; empirical Bayes in a sine basis with greedy jumps.
+    The decoder is this library's own. It is empirical Bayes by marginal likelihood [1]_ in a sine
+    basis.
+
+    References
+    ----------
+    .. [1] D. J. C. MacKay, "Bayesian interpolation", Neural Computation 4(3), 1992.
+       doi:10.1162/neco.1992.4.3.415
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> ages = list(range(20, 60)) * 500  # 52.5 % of them at most 40
+    >>> published = lw.release(
+    ...     ages, lw.Interval(0, 100, bins=50, outside="clip"), neighbors="replace-one",
+    ...     epsilon=1, delta="1e-6", rng=lw.seeded(1),
+    ... )
+    >>> release = published.release
+    >>> round(float(lw.decoders.StepPursuit().decode(release.channel, release).cdf(40)), 2)
+    0.52
     """
 
     _: KW_ONLY
@@ -239,7 +270,19 @@ class StepPursuit:
 
     @one_thread
     def decode(self, channel: Channel, release: Release) -> Distribution:
-        """Return the distribution, with the exact band of the unbiased prefix sums.
+        """Return the distribution, with the exact confidence band of the unbiased prefix sums.
+
+        Parameters
+        ----------
+        channel : Channel
+            Distribution of the release's answers for each value.
+        release : Release
+            Release of a mechanism.
+
+        Returns
+        -------
+        Distribution
+            Estimate, with the band if `band`.
 
         Raises
         ------
