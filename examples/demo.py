@@ -3,12 +3,11 @@
 Both surveys use the randomizer that `lapwing.recommend` names, and decode with its decoder. Run it
 with `make demo`, or `python examples/demo.py [folder for the files]`. Nothing is simulated:
 every person's value is randomized on its own, with secure randomness, so each run differs a little.
-Here the truth is known, so every answer stands beside it; in use, nobody would hold it.
+Here the truth is known, and shown next to every answer. In use, nobody would hold it.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import sys
@@ -26,7 +25,6 @@ from rich.table import Table
 import lapwing as lw
 from lapwing.protocol.domains.units import to_text
 
-DATA = Path(__file__).parent / "data"
 BATCHES = 8
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 BEFORE = {
@@ -41,10 +39,9 @@ class Column:
 
     title: str
     finding: str  # the title of the picture
-    file: str
+    table: lw.datasets.CountTable
     folder: str
     survey: lw.Survey
-    scale: float  # of a value in the file, in the unit of the domain
     text: Callable[[float], str]
     length: str  # a distance in this unit, for people; formatted with the number
     length_scale: float
@@ -57,7 +54,7 @@ class Column:
 TAXI = Column(
     title="NYC taxi trips: time of day of the pick-up",
     finding="Taxi trips peak in the evening",
-    file="nyc_taxi_pickup_minutes.csv",
+    table=lw.datasets.load_taxi(),
     folder="taxi",
     survey=lw.Survey(
         "taxi pick-up time",
@@ -65,7 +62,6 @@ TAXI = Column(
             lw.Interval("00:00", "24:00", bins=144, unit="time-of-day", circular=True), epsilon=1
         ),
     ),
-    scale=60,
     text=lambda seconds: to_text(seconds, unit="time-of-day")[:5],
     length="{:.1f} minutes",
     length_scale=1 / 60,
@@ -83,14 +79,13 @@ TAXI = Column(
 INCOME = Column(
     title="Incomes: US dollars in a year, American Community Survey 2019",
     finding="Half of the people earn at most about 30,000 dollars",
-    file="acs_income_2019.csv",
+    table=lw.datasets.load_income(),
     folder="income",
     # Many people have exactly 0, so 0 is declared to be a symbol of its own.
     survey=lw.Survey(
         "income in 2019",
         lw.MultiscaleWave(lw.Interval(0, 2**19, bins=128, atoms=(0,)), epsilon=2),
     ),
-    scale=1,
     text=lambda dollars: f"{dollars:,.0f}",
     length="{:,.0f} dollars",
     length_scale=1,
@@ -109,11 +104,7 @@ INCOME = Column(
 
 def read_values(column: Column) -> np.ndarray:
     """Return one value per person from a table of counts, in an order that says nothing."""
-    with (DATA / column.file).open(newline="") as stream:
-        rows = list(csv.reader(stream))[1:]
-    values, counts = np.array(rows, dtype=np.int64).T
-    people = np.repeat(values * column.scale, counts)
-    return np.random.default_rng(1).permutation(people)
+    return np.random.default_rng(1).permutation(column.table.values())
 
 
 def new_table(*headings: str) -> Table:
@@ -173,7 +164,7 @@ def save(column: Column, tally: lw.tallies.CountTally, answer: lw.Distribution) 
 
 
 def compare(column: Column, values: np.ndarray, answer: lw.Distribution, console: Console) -> None:
-    """Print quantiles and distances beside the truth."""
+    """Print quantiles and distances, with the truth."""
     truth = lw.results.Cumulative.of_values(values)
     band = answer.confidence_band(0.95)
     table = new_table("quantile", "estimate", "95 % interval", "truth", "inside")
@@ -262,7 +253,7 @@ def observe(column: Column, values: np.ndarray, answer: lw.Distribution, console
 
 
 def draw(column: Column, values: np.ndarray, answer: lw.Distribution) -> Path:
-    """Write the density and the CDF with its band, the truth beside them."""
+    """Write the density and the CDF with its band, and the truth."""
     truth = lw.Distribution.of_values(values, answer.domain)
     axes = answer.plot(truth=truth, title=column.finding, label=column.label)
     path = FOLDER / f"{column.folder}.png"

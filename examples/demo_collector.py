@@ -2,14 +2,13 @@
 
 Run it with `make demo-collector`, or `python examples/demo_collector.py`. It starts `lapwing serve`
 on a free port with a database in a temporary folder, publishes two surveys, and lets four processes
-randomize real values and send them. Then the page's address stands on the screen until Enter is
-pressed; where nobody sits at a terminal, it ends by itself. Nothing is simulated: every value is
+randomize real values and send them. Then the page's address is on the screen until Enter is
+pressed. Without a terminal, it ends on its own. Nothing is simulated: every value is
 randomized on its own, with secure randomness, before anything of it is sent.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import subprocess
 import sys
@@ -31,7 +30,6 @@ import lapwing as lw
 from lapwing.client import CollectorAddress, Gateway, send_reports
 from lapwing.protocol.domains.units import to_text
 
-DATA = Path(__file__).parent / "data"
 PROCESSES = 4
 
 PICK_UP = lw.Survey(
@@ -53,24 +51,19 @@ class Crowd:
 
     survey: lw.Survey
     epoch: str
-    file: str
-    scale: float  # of a number in the file, in the unit of the survey
+    table: lw.datasets.CountTable
     people: int
 
     def values(self) -> np.ndarray:
-        """Return their values: those of the file, or as many of them as there are people."""
-        with (DATA / self.file).open(newline="") as stream:
-            numbers, counts = np.array([*csv.reader(stream)][1:], dtype=float).T
-        held = np.random.default_rng(1).multivariate_hypergeometric(
-            counts.astype(np.int64), self.people
-        )
-        return np.repeat(numbers * self.scale, held)
+        """Return their values: those of the table, or as many of them as there are people."""
+        held = np.random.default_rng(1).multivariate_hypergeometric(self.table.counts, self.people)
+        return np.repeat(self.table.numbers, held)
 
 
 CROWDS = (
-    Crowd(PICK_UP, "2018-to-2020", "nyc_taxi_pickup_minutes.csv", 60, 100_000),
-    Crowd(PICK_UP, "pandemic", "nyc_taxi_pickup_minutes_2020.csv", 60, 70_856),
-    Crowd(INCOME, "2019", "acs_income_2019.csv", 1, 29_144),
+    Crowd(PICK_UP, "2018-to-2020", lw.datasets.load_taxi(), 100_000),
+    Crowd(PICK_UP, "pandemic", lw.datasets.load_taxi("pandemic"), 70_856),
+    Crowd(INCOME, "2019", lw.datasets.load_income(), 29_144),
 )
 
 
@@ -144,7 +137,7 @@ def collector(folder: str) -> Iterator[Admin]:
 
 
 def show(admin: Admin, crowd: Crowd) -> None:
-    """Print quantiles of the collector's answer, beside the truth that nobody else holds."""
+    """Print quantiles of the collector's answer, and the truth that nobody else holds."""
     domain = crowd.survey.randomizer.domain
     path = f"/v1/surveys/{crowd.survey.fingerprint}/results/{crowd.epoch}?quantiles=0.25,0.5,0.75"
     # On a circle quantiles are counted from somewhere: here from midnight.

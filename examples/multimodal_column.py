@@ -2,11 +2,10 @@
 
 Run it with `python examples/multimodal_column.py [picture.png]`. A hub sends its flights off in
 waves, so the minutes of departure have a dozen peaks and none at night. 224,591 flights send one
-report each, once at epsilon 1 and once at epsilon 4: the peaks of the estimate are counted beside
+report each, once at epsilon 1 and once at epsilon 4: the peaks of the estimate are counted, and
 those of the truth.
 """
 
-import csv
 import sys
 from pathlib import Path
 
@@ -14,11 +13,9 @@ import numpy as np
 
 import lapwing as lw
 
-TABLE = Path(__file__).parent / "data" / "houston_departure_minutes.csv"
 PICTURE = Path(sys.argv[1] if len(sys.argv) > 1 else "multimodal_column.png")
 
-rows = np.array(list(csv.reader(TABLE.read_text().splitlines()))[1:], dtype=np.int64)
-seconds = np.repeat(60 * rows[:, 0], rows[:, 1])
+seconds = lw.datasets.load_departures().values()
 day = lw.Interval("00:00", "24:00", bins=144, unit="time-of-day", circular=True)
 truth = lw.Distribution.of_values(seconds, day)
 

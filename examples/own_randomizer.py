@@ -65,7 +65,7 @@ class OwnOrNext(TwoLevel):
 def main() -> None:
     seats = lw.Categories(["A", "B", "C", "D", "E"])
     randomizer = OwnOrNext(seats, epsilon=1)
-    # The same with a threshold one past its limit. It must break the promise, and say so.
+    # The same with a threshold one past its limit. It must violate the guarantee, and say so.
     loosened = replace(randomizer)
     loosened.__dict__["_threshold"] = randomizer._threshold + 1
     check_randomizer(randomizer, loosened=loosened, reports=20_000)

@@ -9,9 +9,6 @@ docs/guides/local/fabricated-reports.md
 
 from __future__ import annotations
 
-import csv
-from pathlib import Path
-
 import numpy as np
 from rich import box
 from rich.console import Console
@@ -20,7 +17,6 @@ from rich.table import Table
 import lapwing as lw
 from lapwing.protocol.messages.reports import pack_codes
 
-TABLE = Path(__file__).parent / "data" / "acs_income_2019.csv"
 FAKES = (0.0, 0.001, 0.01, 0.05)
 HIGH = 262_144  # the upper half of the domain, which few people really reach
 REPEATS = 5
@@ -67,8 +63,7 @@ def answers(
 
 def main() -> None:
     """Print the table of docs/guides/local/fabricated-reports.md."""
-    rows = np.array(list(csv.reader(TABLE.read_text().splitlines()))[1:], dtype=np.int64)
-    values = np.repeat(rows[:, 0], rows[:, 1])
+    values = lw.datasets.load_income().values()
     domain = lw.Interval(0, 2**19, bins=128)
     counts = np.bincount(domain.index(values), minlength=domain.size)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)

@@ -1,22 +1,17 @@
 """A smooth column: when 260,000 taxi trips began, with an interval on every answer.
 
 Run it with `python examples/smooth_column.py [picture.png]`. The day is a circle, so 23:59 is
-beside 00:00. Each trip sends one report at epsilon 1; the truth is known here and drawn beside.
+next to 00:00. Each trip sends one report at epsilon 1. The truth is known here, and drawn as well.
 """
 
-import csv
 import sys
 from pathlib import Path
 
-import numpy as np
-
 import lapwing as lw
 
-TABLE = Path(__file__).parent / "data" / "nyc_taxi_pickup_minutes.csv"
 PICTURE = Path(sys.argv[1] if len(sys.argv) > 1 else "smooth_column.png")
 
-rows = np.array(list(csv.reader(TABLE.read_text().splitlines()))[1:], dtype=np.int64)
-seconds = np.repeat(60 * rows[:, 0], rows[:, 1])
+seconds = lw.datasets.load_taxi().values()
 
 day = lw.Interval("00:00", "24:00", bins=240, unit="time-of-day", circular=True)
 survey = lw.Survey("taxi pick-up time", lw.MultiscaleWave(day, epsilon=1))

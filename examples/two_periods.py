@@ -1,11 +1,10 @@
 """Two periods compared: how the hours of taxi trips moved in the pandemic of 2020.
 
 Run it with `python examples/two_periods.py [picture.png]`. Reports carry a public label, the
-period, and are counted by it; nothing else about a trip is known. No trip is in both periods, but
-the same people may ride in both: what each trip was promised holds for each trip.
+period, and are counted by it. Nothing else about a trip is known. No trip is in both periods, but
+the same people may ride in both. So the guarantee holds for each trip.
 """
 
-import csv
 import sys
 from pathlib import Path
 
@@ -13,20 +12,12 @@ import numpy as np
 
 import lapwing as lw
 
-DATA = Path(__file__).parent / "data"
 PICTURE = Path(sys.argv[1] if len(sys.argv) > 1 else "two_periods.png")
-FILES = {
-    "before": "nyc_taxi_pickup_minutes.csv",  # 2018-01 to 2020-02
-    "pandemic": "nyc_taxi_pickup_minutes_2020.csv",  # 2020-03 to 2020-12
+
+values = {
+    "before": lw.datasets.load_taxi("before-pandemic").values(),  # 2018-01 to 2020-02
+    "pandemic": lw.datasets.load_taxi("pandemic").values(),  # 2020-03 to 2020-12
 }
-
-
-def read(file: str) -> np.ndarray:
-    rows = np.array(list(csv.reader((DATA / file).read_text().splitlines()))[1:], dtype=np.int64)
-    return np.repeat(60 * rows[:, 0], rows[:, 1])
-
-
-values = {name: read(file) for name, file in FILES.items()}
 labels = [name for name, seconds in values.items() for _ in seconds]
 
 day = lw.Interval("00:00", "24:00", bins=144, unit="time-of-day")
@@ -40,8 +31,8 @@ change = results["pandemic"].difference(results["before"], people="different")
 truths = {name: lw.Distribution.of_values(seconds, day) for name, seconds in values.items()}
 true_change = truths["pandemic"].difference(truths["before"])
 
-print(f"{change.first.reports:,} trips less {change.second.reports:,} earlier ones")
-print(f"promise to each trip: {change.guarantee}")
+print(f"{change.first.reports:,} trips, compared with {change.second.reports:,} earlier ones")
+print(f"guarantee of each trip: {change.guarantee}")
 print(f"{'share of trips':18}  change    95 % interval          truth")
 for start, stop in ((0, 5), (5, 10), (10, 17), (17, 21), (21, 24)):
     span = (3600 * start, 3600 * stop)

@@ -121,7 +121,7 @@ def test_the_demo_leaves_documents_that_load(demo: tuple[str, Path]) -> None:
 
 
 def test_the_demo_of_the_collector(tmp_path: Path) -> None:
-    """It ends by itself, because nobody sits at a terminal."""
+    """It ends on its own, because nobody sits at a terminal."""
     text = run("demo_collector.py", folder=tmp_path)
     assert "4 processes randomized and sent 200,000 reports" in text
     assert "100,000 reports" in text and "70,856 reports" in text and "29,144 reports" in text
@@ -201,8 +201,8 @@ def test_the_multimodal_column(tmp_path: Path) -> None:
 
 def test_two_periods(tmp_path: Path) -> None:
     text = run("two_periods.py", "two.png", folder=tmp_path)
-    assert "100,000 trips less 260,000 earlier ones" in text
-    assert "promise to each trip: epsilon = 1, pure" in text
+    assert "100,000 trips, compared with 260,000 earlier ones" in text
+    assert "guarantee of each trip: epsilon = 1, pure" in text
     found = intervals(text)
     assert [true for _, _, true in found] == [-4.15, 1.39, 10.17, -1.14, -6.27]
     assert all(abs((low + high) / 2 - true) < 2.5 * (high - low) for low, high, true in found)
