@@ -113,7 +113,7 @@ class ReleasedMasses:
         return cls(root, answers, people, release.people is None)
 
     def near(self, pilot: Vector) -> tuple[Matrix, Vector]:
-        """Return H and s about the population, whose sampling of people has the distribution of the pilot.
+        """Return H and s about the population, sampled by the distribution of the pilot.
 
         With D the covariance of the sampling, ``H = R' (I + R D R')^-1 R``, and the same of z. A
         known total keeps a hundredth of the sampling's standard deviation. In the end the posterior

@@ -74,8 +74,8 @@ class SparseRecovery:
 
     See Also
     --------
-    lapwing.CompressivePrivatization : The randomizer of the paper. lapwing.MixturePrior : Better
-    near the limit of recovery, and on heavy tails.
+    lapwing.CompressivePrivatization : The randomizer of the paper.
+    lapwing.MixturePrior : Better near the limit of recovery, and on heavy tails.
 
     Notes
     -----
