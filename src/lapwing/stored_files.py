@@ -39,6 +39,7 @@ CLASSES = {
     "lapwing-group-tallies": "lapwing.protocol.messages.group_tallies:GroupTallies",
     "lapwing-release": "lapwing.protocol.release:Release",
     "lapwing-distribution": "lapwing.results.distribution:Distribution",
+    "lapwing-joint-distribution": "lapwing.results.joint_distribution:JointDistribution",
     "lapwing-signed-estimate": "lapwing.results.signed_estimate:SignedEstimate",
     "lapwing-heavy-hitters": "lapwing.results.heavy_hitters:HeavyHitters",
     "lapwing-series": "lapwing.results.series:Series",

@@ -1,6 +1,7 @@
 from .deconvolution.wiener import BinomialSmoothing as BinomialSmoothing
 from .deconvolution.wiener import GaussianSmoothing as GaussianSmoothing
 from .deconvolution.wiener import Wiener as Wiener
+from .empirical_bayes.log_density_prior import LogDensityPrior as LogDensityPrior
 from .empirical_bayes.mixture_prior import MixturePrior as MixturePrior
 from .empirical_bayes.spectral_prior import SpectralPrior as SpectralPrior
 from .likelihood.expectation_maximization import ExpectationMaximization as ExpectationMaximization

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, Protocol, TypeVar, get_args
+from typing import Any, ClassVar, Protocol, TypeVar, cast, get_args
+
+import numpy as np
 
 from lapwing.decoders.resolution import steps_entry
 from lapwing.errors import ArgumentError, UnsupportedChannelError, kind_of
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.observation import Kind, Observation
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
@@ -65,6 +68,10 @@ class SearchDecoder(Protocol):
         ...
 
 
+_ANSWERS = ("distribution", "joint-distribution", "heavy-hitters")
+"""What a decoder may return."""
+
+
 def check_reads(decoder: Any) -> None:
     """Raise ArgumentError unless a decoder, or its class, says which observations it decodes."""
     kinds = get_args(Kind)
@@ -80,9 +87,10 @@ def require_answer(answer: Any, domain: Domain, name: str) -> None:
     ArgumentError
         When it is no result, or on another domain than the channel's.
     """
-    if getattr(answer, "_kind", None) not in ("distribution", "heavy-hitters"):
+    if getattr(answer, "_kind", None) not in _ANSWERS:
         raise ArgumentError(
-            f"the decoder {name} must return a Distribution or HeavyHitters, it returned "
+            f"the decoder {name} must return a Distribution, JointDistribution or HeavyHitters, "
+            "it returned "
             f"{kind_of(answer)}"
         )
     if answer.domain != domain:
@@ -122,6 +130,9 @@ def distribution_of(
         The estimate before it became a distribution. It gets the guarantee and the provenance of
         the distribution.
     """
+    if isinstance(channel.domain, Product):
+        # A type checker takes it for a Distribution, as everybody does who decodes one attribute.
+        return cast(Distribution, _joint(channel, observation, mass, provenance, uncertainty))
     return Distribution(
         channel.domain,
         mass,
@@ -131,6 +142,37 @@ def distribution_of(
         provenance=provenance | steps_entry(channel, observation.total),
         signed=signed,
     )
+
+
+def _joint(
+    channel: Channel,
+    observation: Observation,
+    mass: Vector,
+    provenance: dict[str, Any],
+    uncertainty: Uncertainty | None,
+) -> Any:
+    """Return decoded masses of pairs, with draws of their errors."""
+    from lapwing.results.joint_distribution import JointDistribution
+    from lapwing.results.joint_uncertainty import JointUncertainty
+
+    domain: Any = channel.domain
+    draws = None
+    if uncertainty is not None:
+        law = uncertainty.about("simultaneous", "empirical")
+        errors = law.noise.sample(_DRAWS_OF_PAIRS, np.random.default_rng(0))
+        draws = JointUncertainty(law.center, errors.astype(np.float32), law.method)
+    return JointDistribution(
+        domain,
+        mass,
+        reports=observation.total,
+        guarantee=channel.guarantee,
+        uncertainty=draws,
+        provenance=provenance,
+    )
+
+
+_DRAWS_OF_PAIRS = 200
+"""Draws of the errors of pairs from a covariance."""
 
 
 def required(part: object, kind: type[Part], refusal: str) -> Part:

@@ -16,6 +16,7 @@ from lapwing.decoders.unbiased.least_squares import LeastSquares
 from lapwing.errors import ArgumentError
 from lapwing.planning.registry import DECODERS
 from lapwing.protocol.channels.hashed_channel import LISTED
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.randomizer import Randomizer
 
@@ -58,6 +59,8 @@ def recommended_decoder(randomizer: Randomizer, *, size: int | None = None) -> D
     size : int, optional
         Symbols at which it is decoded, without those below and above. Default: those of its domain.
     """
+    if randomizer.domain.name == Product.name:
+        return _decoder_of_pairs(randomizer)
     symbols = randomizer.domain.inside_size if size is None else size
     named = named_decoder(randomizer)
     if named.name == SpectralPrior.name:
@@ -69,6 +72,18 @@ def recommended_decoder(randomizer: Randomizer, *, size: int | None = None) -> D
             return SpectralPrior() if symbols <= COUNTED_LIMIT else LeastSquares()
         return MixturePrior() if symbols >= FEW else LeastSquares()
     return LeastSquares() if named.reads == "log" else named
+
+
+def _decoder_of_pairs(randomizer: Randomizer) -> Decoder:
+    """Return the log-density prior where reports see each axis by itself, else least squares.
+
+    Those of single cells do so: randomized response, unary encoding and subset selection.
+    """
+    from lapwing.decoders.empirical_bayes.log_density_prior import LogDensityPrior
+
+    seen = named_decoder(randomizer).name in (LogDensityPrior.name, MixturePrior.name)
+    pairs: Any = LogDensityPrior()
+    return pairs if seen else LeastSquares()
 
 
 def named_decoder(randomizer: Randomizer) -> Any:

@@ -174,7 +174,7 @@ RANDOMIZERS = Registry(
     RandomizedResponse SquareWave UnaryEncoding OptimizedUnaryEncoding SubsetSelection
     AffineSubsetSelection HadamardResponse CompressivePrivatization Rappor LocalHashing
     LinearHashing PrefixHashing MultiscaleWave GeneralWave Piecewise Hierarchical HaarHadamard
-    Wavelet
+    Wavelet BoxWave MultiscaleBoxes
     """,
 )
 """Every randomizer that a document may name. Adding one of ours is adding a word.
@@ -191,7 +191,7 @@ DECODERS = Registry(
     ExpectationMaximization LeastSquares MixturePrior Normalization Threshold
     PenalizedLikelihood SparseRecovery CompressiveEstimate SpectralPrior TreeConsistency
     WaveletClip Wiener GaussianSmoothing BinomialSmoothing HeavyHitterSelection ExhaustiveScan
-    Candidates PrefixExtension
+    Candidates PrefixExtension LogDensityPrior
     """,
 )
 """Every decoder that a document or a command may name."""

@@ -15,6 +15,8 @@ from .categorical.rappor import Rappor as Rappor
 from .categorical.subset_selection import SubsetSelection as SubsetSelection
 from .categorical.unary_encoding import OptimizedUnaryEncoding as OptimizedUnaryEncoding
 from .categorical.unary_encoding import UnaryEncoding as UnaryEncoding
+from .joint.box_wave import BoxWave as BoxWave
+from .joint.multiscale_boxes import MultiscaleBoxes as MultiscaleBoxes
 from .numerical.general_wave import GeneralWave as GeneralWave
 from .numerical.haar_hadamard import HaarHadamard as HaarHadamard
 from .numerical.hierarchical import Hierarchical as Hierarchical

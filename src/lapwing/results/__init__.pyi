@@ -3,5 +3,8 @@ from .cumulative import Cumulative as Cumulative
 from .difference import Difference as Difference
 from .distribution import Distribution as Distribution
 from .heavy_hitters import HeavyHitters as HeavyHitters
+from .joint_difference import JointDifference as JointDifference
+from .joint_distribution import JointDistribution as JointDistribution
+from .joint_uncertainty import JointUncertainty as JointUncertainty
 from .series import Series as Series
 from .signed_estimate import SignedEstimate as SignedEstimate

@@ -456,7 +456,6 @@ class Survey(Stored):
         from lapwing.decoders.decoder import check_reads, require_answer
         from lapwing.decoders.logs.exhaustive_scan import ExhaustiveScan
         from lapwing.planning.defaults import default_decoder, scanned_long
-        from lapwing.results.distribution import Distribution
 
         self.check(tally)
         if bins is not None:
@@ -486,7 +485,7 @@ class Survey(Stored):
             channel, tally, **({"progress": progress} if scans else {})
         )
         require_answer(found, channel.domain, type(chosen).__name__)
-        if self.answers == "fresh" or not isinstance(found, Distribution):
+        if self.answers == "fresh" or not hasattr(found, "provenance"):
             return found
         # A difference must know that its two sides share randomness.
         kept = {"survey": self.fingerprint, "answers": self.answers}

@@ -16,6 +16,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.hashed_strings import HashedStrings
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.segmented import Segmented
 
 DOMAINS: Mapping[str, type[Any]] = {
@@ -24,6 +25,7 @@ DOMAINS: Mapping[str, type[Any]] = {
     "categories": Categories,
     "hashed-strings": HashedStrings,
     "segmented": Segmented,
+    "product": Product,
 }
 
 
@@ -85,8 +87,28 @@ def build(document: Mapping[str, Any], table: Mapping[str, type[Any]], *, name: 
 
 def build_domain(document: Mapping[str, Any]) -> Domain:
     """Return the domain that a document describes."""
+    if isinstance(document, Mapping) and document.get("class") == Product.name:
+        return _build_product(document)
     domain: Domain = build(document, DOMAINS, name="a domain")
     return domain
+
+
+def _build_product(document: Mapping[str, Any]) -> Product:
+    """Return the product that a document describes: its axes are a list, because order counts."""
+    require(document, {"class", "axes"}, name="a domain")
+    entries = document["axes"]
+    if not isinstance(entries, list) or not all(isinstance(one, Mapping) for one in entries):
+        raise FormatError("the axes of a domain must be a list of objects")
+    for entry in entries:
+        require(entry, {"name", "domain"}, name="an axis")
+        if not isinstance(entry["name"], str):
+            raise FormatError("the name of an axis must be a string")
+    axes = {entry["name"]: build_domain(entry["domain"]) for entry in entries}
+    if len(axes) != len(entries):
+        raise FormatError("the axes of a domain must have different names")
+    built = Product(**axes)
+    require_spelling(document, built.to_document(), name="a domain")
+    return built
 
 
 def build_open_domain(document: Mapping[str, Any]) -> Domain:

@@ -38,6 +38,9 @@ def domain_text(domain: Any, *, bins: str | None = None) -> str:
         labels = ", ".join(str(label)[:40] for label in listed[:8])
         more = f", and {len(listed) - 8:,} more" if len(listed) > 8 else ""
         return f"{len(listed):,} categories: {labels}{more}{missing}"
+    if domain.name == "product":
+        axes = (f"{name} ({domain_text(axis)})" for name, axis in domain.axes.items())
+        return f"pairs of {' and '.join(axes)}"
     if domain.name == "segmented":
         return f"{len(domain.segments)} segments, each of {domain_text(domain.domain, bins=bins)}"
     if domain.name == "integers":

@@ -1,0 +1,221 @@
+"""The likelihood of reports about pairs, seen through products of both axes.
+
+A density over two axes is ``x = exp(eta) / sum(exp(eta))`` with ``eta = A Z B'``: columns of A and
+B are functions of the axes, Z their amplitudes. What is computed here needs products of small
+matrices only: the likelihood and its slope, its curvature, and draws from the posterior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lapwing.errors import UnsupportedChannelError
+from lapwing.linear.arrays import Matrix, Vector
+from lapwing.linear.operators.separable import Separable
+from lapwing.protocol.channels.channel import Block, Channel
+from lapwing.protocol.channels.laws import FixedSizeSubset, Multinomial, ProductOfBits
+from lapwing.protocol.messages.tally import CountTally
+
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class SeparablePart:
+    """Counts of one block of the channel, and how each cell is seen there.
+
+    Parameters
+    ----------
+    first, second : numpy.ndarray
+        Zeros and ones: which outputs of an axis see which of its symbols.
+    base, slope : float
+        The chance of an output is ``base + slope * (what it sees)``.
+    counts : numpy.ndarray
+        float64 [outputs of the first axis, outputs of the second].
+    reports : int
+    information : float or None
+        None where each report is one output. Else what each count is worth as a sum of independent
+        bits: 1, or less where bits exclude each other.
+    """
+
+    first: Matrix
+    second: Matrix
+    base: float
+    slope: float
+    counts: Matrix
+    reports: int
+    information: float | None
+
+    def means(self, cells: Matrix) -> Matrix:
+        """Return the chance of each output."""
+        return self.base + self.slope * (self.first @ cells @ self.second.T) + _TINY
+
+    def changes(self, moved: Matrix) -> Matrix:
+        """Return by how much chances change with the cells; a stack of changes is taken."""
+        changes: Matrix = self.slope * np.matmul(np.matmul(self.first, moved), self.second.T)
+        return changes
+
+    def adjoint(self, outputs: Matrix) -> Matrix:
+        """Return the transpose of :meth:`changes`."""
+        cells: Matrix = self.slope * np.matmul(np.matmul(self.first.T, outputs), self.second)
+        return cells
+
+    def value_and_score(self, cells: Matrix) -> tuple[float, Matrix]:
+        """Return the (composite) log-likelihood, and its slope by the chances of outputs."""
+        means = self.means(cells)
+        if self.information is None:
+            return float((self.counts * np.log(means)).sum()), self.counts / means
+        others = 1 - means + _TINY
+        value = self.counts * np.log(means) + (self.reports - self.counts) * np.log(others)
+        score = (self.counts - self.reports * means) / (means * others)
+        return self.information * float(value.sum()), self.information * score
+
+    def weights(self, cells: Matrix) -> Matrix:
+        """Return the expected information about the chance of each output."""
+        means = self.means(cells)
+        if self.information is None:
+            return self.reports / means
+        return self.information * self.reports / (means * (1 - means) + _TINY)
+
+
+def separable_parts(channel: Channel, tally: CountTally) -> list[SeparablePart]:
+    """Return the blocks of a channel over two axes, with their counts.
+
+    Raises
+    ------
+    UnsupportedChannelError
+        When a block is not a product of both axes, or its reports have another distribution.
+    """
+    found = []
+    shape = getattr(channel.domain, "shape", None)
+    if shape is None:
+        raise UnsupportedChannelError(
+            "the log-density prior decodes pairs: reports about a Product of two axes"
+        )
+    for block, counts, reports in zip(channel.blocks, tally.blocks, tally.reports, strict=True):
+        if reports:
+            first, second, inside, outside = _factors(block, shape)
+            found.append(
+                SeparablePart(
+                    first,
+                    second,
+                    outside,
+                    inside - outside,
+                    counts.astype(np.float64).reshape(first.shape[0], second.shape[0]),
+                    reports,
+                    _information(block),
+                )
+            )
+    return found
+
+
+def _factors(block: Block, shape: tuple[int, int]) -> tuple[Matrix, Matrix, float, float]:
+    operator = block.operator
+    if isinstance(operator, Separable):
+        return operator.first, operator.second, operator.inside, operator.outside
+    if operator.compound is not None and operator.shape[0] == operator.shape[1]:
+        return np.eye(shape[0]), np.eye(shape[1]), *operator.compound
+    raise UnsupportedChannelError(
+        "the log-density prior needs reports that see each axis by itself: boxes, strips, blocks "
+        "or single cells; decode this randomizer by MixturePrior or LeastSquares"
+    )
+
+
+def _information(block: Block) -> float | None:
+    law = block.law
+    if isinstance(law, Multinomial):
+        return None
+    if isinstance(law, ProductOfBits):
+        return 1.0
+    if isinstance(law, FixedSizeSubset):
+        return 1 - 1 / law.symbols
+    raise UnsupportedChannelError(
+        "the log-density prior decodes reports of one output, of bits, or of sets of one size"
+    )
+
+
+class LogDensity:
+    """Densities over two axes by the amplitudes of products of their functions.
+
+    Parameters
+    ----------
+    first, second : numpy.ndarray
+        Functions of the axes: float64 [symbols, functions].
+    parts : sequence of SeparablePart
+    """
+
+    def __init__(self, first: Matrix, second: Matrix, parts: Sequence[SeparablePart]) -> None:
+        self.first = first
+        self.second = second
+        self.parts = parts
+
+    def cells(self, amplitudes: Matrix) -> Matrix:
+        """Return the shares of the cells."""
+        eta = self.first @ amplitudes @ self.second.T
+        cells: Matrix = np.exp(eta - eta.max())
+        cells /= cells.sum()
+        return cells
+
+    def value_and_slope(self, amplitudes: Matrix) -> tuple[float, Matrix]:
+        """Return the log-likelihood and its slope by the amplitudes."""
+        cells = self.cells(amplitudes)
+        value, slope = 0.0, np.zeros_like(cells)
+        for part in self.parts:
+            more, score = part.value_and_score(cells)
+            value += more
+            slope += part.adjoint(score)
+        return value, self.pulled_back(cells, slope)
+
+    def moved(self, cells: Matrix, amplitudes: Matrix) -> Matrix:
+        """Return by how much cells change with the amplitudes; a stack of changes is taken."""
+        eta = np.matmul(np.matmul(self.first, amplitudes), self.second.T)
+        mean = (eta * cells).sum(axis=(-2, -1), keepdims=True)
+        moved: Matrix = cells * (eta - mean)
+        return moved
+
+    def pulled_back(self, cells: Matrix, slope: Matrix) -> Matrix:
+        """Return the transpose of :meth:`moved`."""
+        mean = (slope * cells).sum(axis=(-2, -1), keepdims=True)
+        eta = cells * (slope - mean)
+        amplitudes: Matrix = np.matmul(np.matmul(self.first.T, eta), self.second)
+        return amplitudes
+
+    def weights(self, cells: Matrix) -> list[Matrix]:
+        """Return the information about the outputs of each part."""
+        return [part.weights(cells) for part in self.parts]
+
+    def diagonal(self, cells: Matrix) -> Matrix:
+        """Return the diagonal of the curvature, as if both axes were independent."""
+        rows, columns = cells.sum(axis=1), cells.sum(axis=0)
+        total = np.zeros((self.first.shape[1], self.second.shape[1]))
+        for part in self.parts:
+            along = part.first @ _centered(self.first, rows)
+            across = part.second @ _centered(self.second, columns)
+            total += along.T**2 @ (part.slope**2 * part.weights(cells)) @ across**2
+        return total
+
+    def curved(self, cells: Matrix, weights: Sequence[Matrix], amplitudes: Matrix) -> Matrix:
+        """Return the expected curvature times a stack of amplitudes."""
+        moved = self.moved(cells, amplitudes)
+        slope = np.zeros_like(moved)
+        for part, weight in zip(self.parts, weights, strict=True):
+            slope += part.adjoint(weight * part.changes(moved))
+        return self.pulled_back(cells, slope)
+
+    def noise(
+        self, cells: Matrix, weights: Sequence[Matrix], draws: int, rng: np.random.Generator
+    ) -> Matrix:
+        """Return slopes as the noise of the reports makes them: [draws, functions, functions]."""
+        slope = np.zeros((draws, *cells.shape))
+        for part, weight in zip(self.parts, weights, strict=True):
+            slope += part.adjoint(np.sqrt(weight) * rng.standard_normal((draws, *weight.shape)))
+        return self.pulled_back(cells, slope)
+
+
+def _centered(functions: Matrix, shares: Vector) -> Matrix:
+    """Return functions times the shares, each but the constant less its mean."""
+    centered = functions - shares @ functions
+    centered[:, 0] = 1.0
+    return shares[:, None] * centered

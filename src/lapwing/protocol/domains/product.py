@@ -1,0 +1,307 @@
+"""Pairs of values: two named axes, each with a domain of its own, as one domain of their cells."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import ArgumentError, DomainError, kind_of
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
+from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.row_counts import RowCounts
+from lapwing.protocol.domains.text_values import Texts
+
+MOST_CELLS = 2**20
+"""Cells of a product: symbols of one axis times those of the other."""
+
+_AXES = ("interval", "integers", "categories")
+
+_LONGEST_NAME = 100
+
+
+@dataclasses.dataclass(frozen=True, init=False, repr=False)
+class Product(Domain):
+    """Product domain: pairs of two attributes, one value of each axis.
+
+    Each person holds one pair. The symbols are the cells of a table: one for each symbol of the
+    first axis with each symbol of the second one. So values outside the range of an axis, and
+    missing ones, have a row or a column of their own where their axis counts them.
+
+    Parameters
+    ----------
+    **axes : Interval, Integers or Categories
+        Exactly two, by name and in order. At most 2^20 cells.
+
+    Raises
+    ------
+    DomainError
+        When there are not two axes, an axis is of another kind or has no bins yet, a name is not
+        legal, or there are too many cells.
+
+    See Also
+    --------
+    lapwing.survey.publication.release : Takes one column and public segments of its rows.
+
+    Notes
+    -----
+    A product has no order: :attr:`left`, :attr:`right` and what follows from them are refused. The
+    axes keep theirs; :meth:`~lapwing.results.JointDistribution.marginal` asks them.
+
+    **Privacy.** Both values of a pair are protected together, by one epsilon. In a table by
+    segment the label of the segment is public, and only the other value is protected.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> flights = lw.Product(delay=lw.Interval(0, 60, bins=12), hour=lw.Integers(0, 23))
+    >>> flights.size, flights.shape
+    (336, (14, 24))
+    >>> flights.index([(12.5, 7), (90, 23)])
+    array([ 79, 335])
+    """
+
+    names: tuple[str, str]
+    """The names of the axes, in order."""
+
+    domains: tuple[Domain, Domain]
+    """Their domains."""
+
+    name: ClassVar[str] = "product"
+    """Of its class, in documents."""
+
+    def __init__(self, **axes: Domain) -> None:
+        for given in axes.values():
+            require_domain(given)
+            if given.name not in _AXES:
+                raise DomainError(
+                    "an axis of a Product must be an Interval, Integers or Categories, got "
+                    f"{given.name}"
+                )
+        if len(axes) != 2:
+            raise DomainError(
+                f"a Product must have two named axes, got {len(axes)}; for example "
+                "Product(delay=Interval(0, 60, bins=64), hour=Integers(0, 23))"
+            )
+        for name in axes:
+            if not (0 < len(name) <= _LONGEST_NAME and name.isprintable()):
+                raise DomainError("the name of an axis must be 1 to 100 printable characters")
+        # A product has no missing symbol, and its cells lie on no line.
+        object.__setattr__(self, "missing", "refuse")
+        object.__setattr__(self, "ordered", False)
+        object.__setattr__(self, "names", tuple(axes))
+        object.__setattr__(self, "domains", tuple(axes.values()))
+        if self.size > MOST_CELLS:
+            raise DomainError(
+                f"a Product must have at most {MOST_CELLS:,} cells, got {self.size:,} "
+                f"({self.shape[0]:,} times {self.shape[1]:,}); use fewer bins"
+            )
+
+    def __repr__(self) -> str:
+        """Return the constructor's call."""
+        return f"Product({', '.join(f'{name}={one!r}' for name, one in self.axes.items())})"
+
+    @property
+    def axes(self) -> Mapping[str, Domain]:
+        """The domain of each axis, by its name."""
+        return MappingProxyType(dict(zip(self.names, self.domains, strict=True)))
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        """Symbols of each axis."""
+        first, second = self.domains
+        return first.size, second.size
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def missing_index(self) -> None:
+        """None: each axis may have a missing symbol."""
+        return None
+
+    @property
+    def left(self) -> NDArray[np.float64]:
+        """Refused: pairs have no order."""
+        raise DomainError(
+            "pairs have no order, so no CDF, quantile or mean; ask for a marginal, or for one axis "
+            "given the other"
+        )
+
+    def axis_number(self, name: str) -> int:
+        """Return the number of an axis.
+
+        Parameters
+        ----------
+        name : str
+            One of :attr:`names`.
+
+        Returns
+        -------
+        int
+            0 or 1.
+
+        Raises
+        ------
+        ArgumentError
+            When no axis has this name.
+        """
+        if name not in self.names:
+            said = repr(name) if isinstance(name, str) else kind_of(name)
+            raise ArgumentError(f"the axes are {' and '.join(self.names)}, got {said}")
+        return self.names.index(name)
+
+    def index(self, values: Values) -> NDArray[np.int64]:
+        """Return the cell of each pair.
+
+        Parameters
+        ----------
+        values : sequence of pairs, array_like [n, 2], or table
+            A table has a column for each axis, by its name: a mapping, a data frame or an Arrow
+            table.
+
+        Returns
+        -------
+        numpy.ndarray
+            Number of the cell of each pair, int64 [n].
+
+        Raises
+        ------
+        DomainError
+            With the position of the first pair of which an axis refuses its value.
+        """
+        columns = self.columns(values)
+        found, refused = [], []
+        for name, domain, column in zip(self.names, self.domains, columns, strict=True):
+            try:
+                found.append(domain.index(column))
+            except DomainError as error:
+                refused.append(DomainError(f"axis {name}: {error}", position=error.position))
+        if refused:
+            # An error without a position is about a whole column, and comes first.
+            raise min(refused, key=lambda error: -1 if error.position is None else error.position)
+        return self._cells(*found)
+
+    def _cells(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+        return first * self.shape[1] + second
+
+    def index_or_missing(
+        self, values: Values, *, texts: Texts = "iso", rows: RowCounts | None = None
+    ) -> NDArray[np.int64]:
+        """Return the cell of each pair; a value that is none of its axis counts as missing there.
+
+        Parameters
+        ----------
+        values : sequence of pairs, array_like [n, 2], or table
+            As :meth:`index` takes them.
+        texts : {"iso", "days", "seconds"}
+            How strings of dates and times are read. Default: "iso".
+        rows : RowCounts, optional
+            Gets what the cells do not tell.
+
+        Returns
+        -------
+        numpy.ndarray
+            Number of the cell of each pair, int64 [n].
+        """
+        return self._cells(
+            *(
+                domain.index_or_missing(column, texts=texts, rows=rows)
+                for domain, column in zip(self.domains, self.columns(values), strict=True)
+            )
+        )
+
+    def columns(self, values: Any) -> tuple[Any, Any]:
+        """Return the values of each axis, from pairs or a table.
+
+        Parameters
+        ----------
+        values : sequence of pairs, array_like [n, 2], or table
+            As :meth:`index` takes them.
+
+        Returns
+        -------
+        tuple of two array_like
+            One column for each axis.
+
+        Raises
+        ------
+        DomainError
+            When these are no pairs, or the table has no column of an axis.
+        """
+        if hasattr(values, "column_names"):
+            return self._named(values, list(values.column_names))
+        if hasattr(values, "columns") or isinstance(values, Mapping):
+            return self._named(values, list(getattr(values, "columns", values)))
+        if isinstance(values, np.ndarray):
+            if values.ndim != 2 or values.shape[1] != 2:
+                raise DomainError(_PAIRS.format(names=" and ".join(self.names)))
+            return values[:, 0], values[:, 1]
+        if not isinstance(values, Sequence) or isinstance(values, str | bytes):
+            raise DomainError(_PAIRS.format(names=" and ".join(self.names)))
+        for position, pair in enumerate(values):
+            if not isinstance(pair, Sequence | np.ndarray) or isinstance(pair, str | bytes):
+                raise DomainError(
+                    f"every value must be a pair of {' and '.join(self.names)}, the one at "
+                    f"position {position} is none",
+                    position=position,
+                )
+            if len(pair) != 2:
+                raise DomainError(
+                    f"every value must be a pair of {' and '.join(self.names)}, the one at "
+                    f"position {position} has {len(pair)} entries",
+                    position=position,
+                )
+        return [pair[0] for pair in values], [pair[1] for pair in values]
+
+    def _named(self, table: Any, found: list[Any]) -> tuple[Any, Any]:
+        absent = [name for name in self.names if name not in found]
+        if absent:
+            raise DomainError(
+                f"the table must have the columns {' and '.join(self.names)}, it lacks "
+                f"{' and '.join(absent)}"
+            )
+        first, second = (table[name] for name in self.names)
+        if len(first) != len(second):
+            raise DomainError(
+                f"both columns must have as many rows, got {len(first)} and {len(second)}"
+            )
+        return first, second
+
+    def for_curator(self) -> Product:
+        """Return the product of the axes in which every value has a symbol.
+
+        Returns
+        -------
+        Product
+            Domain that refuses no pair.
+        """
+        return Product(**{name: axis.for_curator() for name, axis in self.axes.items()})
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form: the class, and the axes in order.
+
+        Returns
+        -------
+        dict
+            JSON object with the class name and the axes.
+        """
+        return {
+            "class": self.name,
+            "axes": [
+                {"name": name, "domain": axis.to_document()} for name, axis in self.axes.items()
+            ],
+        }
+
+
+_PAIRS = (
+    "the values must be pairs of {names}: a list of pairs, an array of two columns, or a table "
+    "with both columns"
+)

@@ -1,0 +1,1 @@
+"""Randomizers of pairs: two attributes in one report."""

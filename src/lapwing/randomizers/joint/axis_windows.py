@@ -1,0 +1,260 @@
+"""What a report about a pair may say of one axis: a window of bins, a set of labels, or nothing.
+
+Each symbol of an axis is seen by the same number of outputs of that axis. So every pair is seen by
+the product of both numbers, and the two-level design needs nothing else.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import ArgumentError
+from lapwing.linear.arrays import Matrix
+from lapwing.linear.memoized import cached_property
+from lapwing.protocol.domains.domain import Domain
+from lapwing.randomizers.window_counts import spread_in_circular_windows, spread_in_windows
+
+MOST_SETS = 5000
+"""Sets of labels that a report may name."""
+
+LARGEST_SET = 4
+"""Most labels in a set by default: larger ones gain nothing and are many."""
+
+
+class AxisWindows(ABC):
+    """Which outputs of an axis see each of its symbols: `near` of `outputs`, for every symbol."""
+
+    outputs: int
+    """Outputs of the axis."""
+
+    near: int
+    """Outputs that see a symbol: as many for each."""
+
+    @abstractmethod
+    def locate(self, symbols: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the outputs at these places in the order of each symbol, near ones first."""
+
+    @abstractmethod
+    def spread(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return counts of outputs, when everybody is uniform in what sees their symbol.
+
+        Parameters
+        ----------
+        people : numpy.ndarray
+            int64 [symbols].
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        numpy.ndarray
+            int64 [outputs].
+        """
+
+    @cached_property
+    def indicator(self) -> Matrix:
+        """Which outputs see which symbols, as zeros and ones: [outputs, symbols]."""
+        matrix = np.zeros((self.outputs, self._symbols))
+        symbols = np.arange(self._symbols)
+        for place in range(self.near):
+            matrix[self.locate(symbols, np.full(symbols.size, place)), symbols] = 1.0
+        return matrix
+
+    _symbols: int
+
+
+@dataclass(frozen=True)
+class NotAsked(AxisWindows):
+    """An axis that a report says nothing about: one output sees all symbols.
+
+    Parameters
+    ----------
+    domain : Domain
+    """
+
+    domain: Domain
+
+    outputs = 1
+    near = 1
+
+    @property
+    def _symbols(self) -> int:  # type: ignore[override]
+        return self.domain.size
+
+    def locate(self, symbols: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the one output."""
+        return np.zeros_like(symbols)
+
+    def spread(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return the number of people."""
+        return np.array([people.sum()])
+
+
+@dataclass(frozen=True)
+class BinWindows(AxisWindows):
+    """Windows of neighboring bins; on a line they reach over both ends, on a circle they wrap.
+
+    Values outside the range and missing ones are no neighbors of any bin. Each has as many outputs
+    of its own as a bin has in its window.
+
+    Parameters
+    ----------
+    domain : Domain
+        Interval or Integers.
+    near : int
+        Bins in a window.
+    """
+
+    domain: Domain
+    near: int
+
+    @cached_property
+    def _bins(self) -> NDArray[np.int64]:
+        """The symbols that are bins: all but those outside and the missing one."""
+        return bins_of(self.domain)
+
+    @property
+    def _symbols(self) -> int:  # type: ignore[override]
+        return self.domain.size
+
+    @cached_property
+    def _grid(self) -> int:
+        """Outputs of the windows."""
+        return self._bins.size if self.domain.circular else self._bins.size + self.near - 1
+
+    @cached_property
+    def outputs(self) -> int:  # type: ignore[override]
+        """Outputs of the windows, and those of the symbols that stand apart."""
+        return self._grid + self.near * (self.domain.size - self._bins.size)
+
+    @cached_property
+    def _start(self) -> NDArray[np.int64]:
+        """First output that sees each symbol: int64 [symbols]."""
+        start = np.empty(self.domain.size, dtype=np.int64)
+        start[self._bins] = np.arange(self._bins.size)
+        apart = np.setdiff1d(np.arange(self.domain.size), self._bins)
+        start[apart] = self._grid + self.near * np.arange(apart.size)
+        return start
+
+    def locate(self, symbols: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the outputs at these places, counted from the window's start and around."""
+        start = self._start[symbols]
+        if not self.domain.circular or self._grid == self.outputs:
+            return (start + places) % self.outputs
+        # A window that wraps within the circle; symbols apart are passed after the whole of it.
+        on_circle = start < self._grid
+        turned = np.where(places < self._grid, (start + places) % self._grid, places)
+        return np.where(on_circle, turned, (start + places) % self.outputs)
+
+    def spread(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return counts of outputs, drawn for all people at once."""
+        inside = people[self._bins]
+        if self.domain.circular:
+            grid = spread_in_circular_windows(inside, width=self.near, rng=rng)
+        else:
+            grid = spread_in_windows(inside, width=self.near, points=self._grid, rng=rng)
+        apart = np.delete(people, self._bins)
+        chances = np.full(self.near, 1 / self.near)
+        own = [rng.multinomial(number, chances) for number in apart]
+        return np.concatenate([grid, *own]).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class LabelSets(AxisWindows):
+    """All sets of so many labels; a set sees the labels that it holds.
+
+    Parameters
+    ----------
+    domain : Domain
+    members : int
+        Labels in a set, fewer than there are.
+    """
+
+    domain: Domain
+    members: int
+
+    @property
+    def _symbols(self) -> int:  # type: ignore[override]
+        return self.domain.size
+
+    @cached_property
+    def outputs(self) -> int:  # type: ignore[override]
+        """Number of sets."""
+        return comb(self.domain.size, self.members)
+
+    @cached_property
+    def near(self) -> int:  # type: ignore[override]
+        """Sets that hold a given label."""
+        return comb(self.domain.size - 1, self.members - 1)
+
+    @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        """For each label the sets that hold it, then the others: int64 [labels, sets]."""
+        sets = np.array(list(combinations(range(self.domain.size), self.members)))
+        holds = (sets[:, :, None] == np.arange(self.domain.size)).any(axis=1)
+        return np.argsort(~holds.T, axis=1, kind="stable").astype(np.int64)
+
+    def locate(self, symbols: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the sets at these places of each label's order."""
+        return self._order[symbols, places]
+
+    def spread(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return counts of sets: for each label a multinomial draw of those that hold it."""
+        counts = np.zeros(self.outputs, dtype=np.int64)
+        chances = np.full(self.near, 1 / self.near)
+        for label, number in enumerate(people):
+            if number:
+                counts[self._order[label, : self.near]] += rng.multinomial(number, chances)
+        return counts
+
+
+def bins_of(domain: Domain) -> NDArray[np.int64]:
+    """Return the symbols of an axis that are neither outside the range nor missing."""
+    apart = [*domain.outside_indices]
+    if domain.missing_index is not None:
+        apart.append(domain.missing_index)
+    return np.delete(np.arange(domain.size, dtype=np.int64), apart)
+
+
+def axis_windows(domain: Domain, width: int | None, *, name: str) -> AxisWindows:
+    """Return the windows of one axis.
+
+    Parameters
+    ----------
+    domain : Domain
+        Of the axis.
+    width : int or None
+        Bins of a window, or labels of a set; None where the axis is not asked about.
+    name : str
+        Of the axis, for messages.
+
+    Raises
+    ------
+    ArgumentError
+        When the width is not from 1 to the bins of the axis, or below the number of its labels, or
+        there are too many sets of labels.
+    """
+    if width is None:
+        return NotAsked(domain)
+    whole = isinstance(width, int | np.integer) and not isinstance(width, bool)
+    bins = bins_of(domain).size
+    most = bins if domain.ordered else domain.size - 1
+    if not whole or not 1 <= width <= most:
+        what = "bins of a window" if domain.ordered else "labels of a set"
+        raise ArgumentError(
+            f"the {what} of axis {name} must be a whole number from 1 to {most}, or None for an "
+            f"axis that is not asked about; got {width!r}"
+        )
+    if domain.ordered:
+        return BinWindows(domain, int(width))
+    if comb(domain.size, int(width)) > MOST_SETS:
+        raise ArgumentError(
+            f"there must be at most {MOST_SETS:,} sets of labels of axis {name}, got "
+            f"{comb(domain.size, int(width)):,} sets of {width}; use smaller sets"
+        )
+    return LabelSets(domain, int(width))

@@ -1,0 +1,81 @@
+"""Which symbols of an axis a condition holds, and how an axis is cut into slices of people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lapwing.errors import ArgumentError, DomainError
+from lapwing.linear.arrays import Vector, Whole
+from lapwing.protocol.domains.ranges import to_spans, touched
+from lapwing.results.cumulative import Cumulative
+from lapwing.results.symbols import asked_symbol
+
+Parts = dict[str, tuple[Vector, bool]]
+"""Part of each symbol that is asked: "estimate", at least ("whole"), at most ("some"); and whether
+an end lies inside a bin."""
+
+
+def condition_parts(axis: Any, name: str, asked: Any) -> Parts:
+    """Return the part of each symbol of an axis that a condition holds.
+
+    Parameters
+    ----------
+    axis : Domain
+    name : str
+        Of the axis, for messages.
+    asked : pair, label, value, or list of labels
+    """
+    try:
+        if isinstance(asked, tuple) and axis.ordered:
+            return range_parts(axis, asked)
+        labels = asked if isinstance(asked, list | set | frozenset) else [asked]
+        weights = np.zeros(axis.size)
+        for label in labels:
+            weights[asked_symbol(axis, label)] = 1.0
+    except DomainError as error:
+        raise DomainError(f"axis {name}: {error}") from None
+    except ArgumentError as error:
+        raise ArgumentError(f"axis {name}: {error}") from None
+    return dict.fromkeys(("estimate", "whole", "some"), (weights, False))
+
+
+def range_parts(axis: Any, asked: tuple[Any, ...]) -> Parts:
+    """Return the part of each symbol of an axis that lies in a range."""
+    if len(asked) != 2:
+        raise ArgumentError(f"a range must be (low, high), got {len(asked)} entries")
+    spans = to_spans(*asked, axis)
+    symbols = touched(axis, spans)
+    placed = symbols.whole.size
+    found = {}
+    for edge, held in (("whole", symbols.whole), ("some", symbols.some)):
+        weights = np.zeros(axis.size)
+        weights[:placed] = held
+        found[edge] = weights, False
+    estimate = found["whole"][0].copy()
+    cut = np.flatnonzero(symbols.some & ~symbols.whole)
+    for symbol in cut:
+        unit = np.zeros(axis.size)
+        unit[symbol] = 1.0
+        estimate[symbol] = Cumulative.on(axis, unit).between(spans)
+    return {**found, "estimate": (estimate, cut.size > 0)}
+
+
+def slices(axis: Any, shares: Vector, least: float) -> list[Whole]:
+    """Return runs of neighboring symbols that have at least a share of the people each."""
+    symbols = np.arange(axis.size, dtype=np.int64)
+    if not axis.ordered:
+        listed = symbols[: len(axis.listed)]
+        return [listed[[number]] for number in range(listed.size) if shares[number] > 0]
+    if axis.missing_index is not None:
+        symbols = symbols[:-1]
+    found: list[list[int]] = [[]]
+    for symbol in symbols.tolist():
+        found[-1].append(symbol)
+        if shares[found[-1]].sum() >= least:
+            found.append([])
+    if len(found) > 1:
+        rest = found.pop()
+        found[-1] += rest
+    return [np.array(run) for run in found if shares[run].sum() > 0]

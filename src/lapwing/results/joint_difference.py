@@ -1,0 +1,80 @@
+"""Two joint distributions compared."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lapwing.results.joint_distribution import JointDistribution
+
+
+@dataclass(frozen=True, eq=False)
+class JointDifference:
+    """Difference of two joint distributions, of different people.
+
+    Parameters
+    ----------
+    first, second : JointDistribution
+        The difference is the first minus the second.
+    """
+
+    first: JointDistribution
+    second: JointDistribution
+
+    def probability(self, **ranges: Any) -> float:
+        """Return the difference of the probabilities of ranges.
+
+        Parameters
+        ----------
+        **ranges : pair, label, value, or list of labels
+            As for :meth:`JointDistribution.probability`.
+
+        Returns
+        -------
+        float
+            In [-1, 1].
+        """
+        return self.first.probability(**ranges) - self.second.probability(**ranges)
+
+    def probability_interval(
+        self, *, level: float = 0.95, **ranges: Any
+    ) -> tuple[float, float] | None:
+        """Return an interval for :meth:`probability`.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level, in (0, 1). Default: 0.95.
+        **ranges : pair, label, value, or list of labels
+            As for :meth:`JointDistribution.probability`.
+
+        Returns
+        -------
+        tuple of float, or None
+            Lower and upper end. None where one of the two has no draws.
+        """
+        one = self.first.probability_interval(level=level, **ranges)
+        other = self.second.probability_interval(level=level, **ranges)
+        if one is None or other is None:
+            return None
+        value, second = self.first.probability(**ranges), self.second.probability(**ranges)
+        below = math.hypot(value - one[0], other[1] - second)
+        above = math.hypot(one[1] - value, second - other[0])
+        return max(value - second - below, -1.0), min(value - second + above, 1.0)
+
+    def marginal(self, axis: str) -> Any:
+        """Return the difference of the marginals of one axis.
+
+        Parameters
+        ----------
+        axis : str
+            Name of the axis.
+
+        Returns
+        -------
+        Difference
+            As of two distributions of different people.
+        """
+        return self.first.marginal(axis).difference(self.second.marginal(axis), people="different")

@@ -1,0 +1,770 @@
+"""The result for pairs: a joint distribution, and what can be asked of two attributes together."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lapwing.documents import Stored, lines_of, require, require_format, require_spelling
+from lapwing.errors import ArgumentError, DomainError, FormatError, LimitedWarning
+from lapwing.linear.arrays import Matrix, Values, Vector, as_numbers
+from lapwing.privacy.exact_numbers import check_whole
+from lapwing.privacy.guarantee import Guarantee
+from lapwing.privacy.sampling.randomness import generator_of
+from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.protocol.domains.product import Product
+from lapwing.results.association import mutual_information, pearson, spearman
+from lapwing.results.band import check_level
+from lapwing.results.critical_values import normal_critical_value
+from lapwing.results.distribution import Distribution
+from lapwing.results.joint_conditions import Parts, condition_parts, slices
+from lapwing.results.joint_difference import JointDifference
+from lapwing.results.joint_uncertainty import JointUncertainty
+from lapwing.results.readable import Columns, equal_results, hash_of_result
+from lapwing.results.rounding import estimate_text
+from lapwing.results.spread_law import decoded, encoded
+from lapwing.results.uncertainty import Uncertainty
+
+VERSION = 1
+
+LEAST_SLICE = 0.02
+"""Share of the people in a condition below which its intervals are not measured."""
+
+SLICE = 0.05
+"""Share of the people in each slice of :meth:`JointDistribution.conditional_quantiles`."""
+
+_FIELDS = {
+    *("format", "version", "domain", "mass", "reports", "guarantee", "provenance", "uncertainty")
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JointDistribution(Stored):
+    """Joint distribution of two attributes.
+
+    Its masses are not negative and sum to one. A question about one axis is answered by its
+    marginal, one about both by :meth:`probability`, one about an axis among some of the people by
+    :meth:`given`.
+
+    Parameters
+    ----------
+    domain : Product
+        The two axes.
+    mass : numpy.ndarray
+        Shares of the cells, float64 [cells], row by row of the first axis.
+    reports : int
+        People behind it; 0 for a distribution that was not estimated.
+    guarantee : Guarantee, optional
+        The privacy guarantee under which the reports were collected.
+    uncertainty : JointUncertainty, optional
+        Posterior draws, made when it was decoded. Without them there are no intervals.
+    provenance : dict
+        How it was made. JSON values only.
+
+    Notes
+    -----
+    **Accuracy.** Intervals are pointwise. They come from a posterior whose prior is four times as
+    wide as learned. The measured coverage is on the page of pairs. Nothing is said of single cells.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> pairs = lw.Product(x=lw.Integers(0, 1), y=lw.Categories(["a", "b"]))
+    >>> joint = lw.results.JointDistribution(pairs, [0.4, 0.1, 0.2, 0.3])
+    >>> round(joint.probability(x=1, y="b"), 3), round(joint.given(y="a").share(1), 3)
+    (0.3, 0.333)
+    """
+
+    domain: Product
+    mass: NDArray[np.float64]
+    reports: int = 0
+    guarantee: Guarantee | None = None
+    uncertainty: JointUncertainty | None = None
+    provenance: dict[str, Any] = field(default_factory=dict)
+    _kind: ClassVar[Literal["joint-distribution"]] = "joint-distribution"
+    _name: ClassVar = "a joint distribution"
+    __eq__ = equal_results
+    __hash__ = hash_of_result
+
+    def __post_init__(self) -> None:
+        """Check that it is a distribution over pairs, and freeze it."""
+        if not isinstance(self.domain, Product):
+            raise DomainError("a joint distribution needs a Product of two axes")
+        mass = as_numbers(self.mass, name="the masses").ravel().copy()
+        if mass.size != self.domain.size:
+            raise ArgumentError(
+                f"there must be {self.domain.size} masses, one for each cell, got {mass.size}"
+            )
+        if not np.isfinite(mass).all() or mass.min() < 0 or abs(float(mass.sum()) - 1) > 1e-6:
+            raise ArgumentError("masses must be finite, not negative and sum to 1")
+        if abs(float(mass.sum()) - 1) > 1e-12:
+            mass /= mass.sum()
+        mass.flags.writeable = False
+        object.__setattr__(self, "mass", mass)
+
+    def __repr__(self) -> str:
+        """Return one line: what it is about, not its numbers."""
+        promise = f", {self.guarantee}" if self.guarantee else ""
+        names = " and ".join(self.domain.names)
+        return f"<JointDistribution of {names}, {self.reports} reports{promise}>"
+
+    @classmethod
+    def of_values(cls, values: Values, domain: Product) -> JointDistribution:
+        """Return the empirical distribution of raw pairs.
+
+        Parameters
+        ----------
+        values : sequence of pairs, array_like [n, 2], or table
+            As :meth:`Product.index` takes them.
+        domain : Product
+            The two axes.
+
+        Returns
+        -------
+        JointDistribution
+            Distribution without an error.
+        """
+        return cls.of_counts(np.bincount(domain.index(values), minlength=domain.size), domain)
+
+    @classmethod
+    def of_counts(cls, counts: ArrayLike, domain: Product) -> JointDistribution:
+        """Return the empirical distribution with these counts of the cells.
+
+        Parameters
+        ----------
+        counts : array_like [cells] or [first axis, second axis]
+            Whole numbers with a positive sum.
+        domain : Product
+            The two axes.
+
+        Returns
+        -------
+        JointDistribution
+            Distribution without an error.
+        """
+        numbers = as_numbers(counts, name="counts").ravel()
+        if not 0 < numbers.sum() < np.inf:
+            raise ArgumentError("counts must have a positive sum")
+        return cls(domain, numbers / numbers.sum(), reports=int(numbers.sum()))
+
+    @property
+    def table(self) -> NDArray[np.float64]:
+        """Shares of the cells as a table: float64 [first axis, second axis]."""
+        return self.mass.reshape(self.domain.shape)
+
+    def marginal(self, axis: str) -> Distribution:
+        """Return the distribution of one attribute alone.
+
+        Parameters
+        ----------
+        axis : str
+            Name of the axis.
+
+        Returns
+        -------
+        Distribution
+            With quantiles, means, bands and all else, if the axis has an order.
+
+        Raises
+        ------
+        ArgumentError
+            When no axis has this name.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> pairs = lw.Product(x=lw.Integers(0, 1), y=lw.Integers(0, 1))
+        >>> joint = lw.results.JointDistribution(pairs, [0.4, 0.1, 0.2, 0.3])
+        >>> joint.marginal("x").mean()
+        0.5
+        """
+        number = self.domain.axis_number(axis)
+        summed = 1 - number
+        mass = self.table.sum(axis=summed)
+        return Distribution(
+            self.domain.domains[number],
+            mass,
+            reports=self.reports,
+            guarantee=self.guarantee,
+            uncertainty=self._sums(lambda cells: cells.sum(axis=1 + summed), mass, self.reports),
+            provenance={**self.provenance, "marginal": axis},
+        )
+
+    def given(self, **condition: Any) -> Distribution:
+        """Return the distribution of one attribute among the people who meet a condition.
+
+        Parameters
+        ----------
+        **condition : pair, label, value, or list of labels
+            The name of the other axis, and which of its values: ``hour=("06:00", "10:00")`` is a
+            range, as :meth:`Distribution.probability` takes it; ``region="north"`` is one label or
+            value; a list is any of several labels.
+
+        Returns
+        -------
+        Distribution
+            Of the axis that the condition does not name. Its `reports` are the people who meet the
+            condition, as estimated.
+
+        Raises
+        ------
+        ArgumentError
+            When the condition does not name exactly one axis, or nobody meets it.
+        DomainError
+            When it cannot be read in the unit of its axis.
+
+        Warns
+        -----
+        LimitedWarning
+            When a range ends inside a bin, whose people are then divided by length. Also when fewer
+            than 2 % of the people meet the condition, where intervals were not measured.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> pairs = lw.Product(x=lw.Integers(0, 1), y=lw.Integers(0, 1))
+        >>> joint = lw.results.JointDistribution(pairs, [0.4, 0.1, 0.2, 0.3])
+        >>> round(joint.given(x=0).share(1), 3)
+        0.2
+        """
+        if len(condition) != 1:
+            raise ArgumentError(
+                f"a condition must be on one axis, {' or '.join(self.domain.names)}, got "
+                f"{len(condition)}"
+            )
+        ((name, asked),) = condition.items()
+        number = self.domain.axis_number(name)
+        weights, cut = self._parts(number, asked)["estimate"]
+        if cut:
+            warnings.warn(
+                f"the range of {name} ends inside a bin; the people of this bin are divided by "
+                "length, and intervals do not include what is unknown there; choose edges of bins",
+                LimitedWarning,
+                stacklevel=2,
+            )
+        held = np.tensordot(weights, self.table, axes=(0, number))
+        share = float(held.sum())
+        if share <= 0:
+            raise ArgumentError(f"nobody meets the condition on {name}; choose a wider one")
+        if self.uncertainty is not None and share < LEAST_SLICE:
+            warnings.warn(
+                f"only {estimate_text(100 * share)} % of the people meet the condition on {name}; "
+                "intervals are not measured below 2 %",
+                LimitedWarning,
+                stacklevel=2,
+            )
+        return self._among(number, weights)
+
+    def _among(self, number: int, weights: Vector) -> Distribution:
+        """Return the distribution of the other axis among people who are weighted by one axis."""
+        held = np.tensordot(weights, self.table, axes=(0, number))
+        share = float(held.sum())
+        mass = held / share
+
+        def conditional(cells: Matrix) -> Matrix:
+            sums = np.tensordot(cells, weights, axes=(1 + number, 0))
+            center = sums[0] / sums[0].sum()
+            # To first order: an error in the number of people is in every share.
+            moved = (sums[1:] - sums[1:].sum(axis=1, keepdims=True) * mass) / share
+            return np.vstack([center, moved])
+
+        people = max(1, round(self.reports * share)) if self.reports else 0
+        return Distribution(
+            self.domain.domains[1 - number],
+            mass,
+            reports=people,
+            guarantee=self.guarantee,
+            uncertainty=self._sums(conditional, mass, people),
+            provenance={**self.provenance, "given": self.domain.names[number]},
+        )
+
+    def _of_symbols(self, number: int, symbols: NDArray[np.int64]) -> Distribution:
+        """Return the distribution of one axis among those in some symbols of the other."""
+        weights = np.zeros(self.domain.shape[number])
+        weights[symbols] = 1.0
+        return self._among(number, weights)
+
+    def _sums(self, summed: Any, mass: Vector, reports: int) -> Uncertainty | None:
+        """Return the error distribution of sums of cells; None without draws."""
+        if self.uncertainty is None:
+            return None
+        cells = np.vstack([self.uncertainty.center[None], self.uncertainty.draws])
+        sums = summed(cells.reshape(-1, *self.domain.shape))
+        return self.uncertainty.of_sums(sums, mass, reports)
+
+    def probability(self, **ranges: Any) -> float:
+        """Return the share of the people whose values lie in a range on each axis.
+
+        Parameters
+        ----------
+        **ranges : pair, label, value, or list of labels
+            For one axis or for both, as for :meth:`given`. Ranges hold the end that belongs to the
+            bins. An infinite end includes the values beyond the range of the axis.
+
+        Returns
+        -------
+        float
+            Probability in [0, 1], among the people whose values are present on the axes named.
+
+        Raises
+        ------
+        ArgumentError
+            When no axis is named, or one that does not exist.
+        DomainError
+            When a range cannot be read in the unit of its axis.
+        """
+        weights, _ = self._box(ranges, "estimate")
+        present = self._present(ranges)
+        held = float((self.table * present).sum())
+        if held <= 0:
+            raise ArgumentError("nobody has values on the axes named, so no share is defined")
+        return min(float((self.table * weights * present).sum()) / held, 1.0)
+
+    def probability_interval(
+        self, *, level: float = 0.95, **ranges: Any
+    ) -> tuple[float, float] | None:
+        """Return an interval for :meth:`probability`.
+
+        It holds whatever the values do inside the bins in which the ranges end.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level, in (0, 1). Default: 0.95.
+        **ranges : pair, label, value, or list of labels
+            As for :meth:`probability`.
+
+        Returns
+        -------
+        tuple of float, or None
+            Lower and upper end of a pointwise interval, in [0, 1]. None without draws.
+
+        Raises
+        ------
+        ArgumentError
+            When the ranges are none, or the level is not in (0, 1).
+        """
+        check_level(level)
+        if self.uncertainty is None:
+            return None
+        present = self._present(ranges)
+        critical = normal_critical_value(level)
+        estimate = self.probability(**ranges)
+        ends = []
+        for edge, sign in (("whole", -1), ("some", 1)):
+            weights, _ = self._box(ranges, edge)
+            value, deviation = self._ratio(weights * present, present)
+            ends.append(value + sign * critical * deviation)
+        low, high = np.clip(ends, 0.0, 1.0)
+        return min(float(low), estimate), max(float(high), estimate)
+
+    def _ratio(self, weights: Matrix, present: Matrix) -> tuple[float, float]:
+        """Return ``sum(weights * shares) / sum(present * shares)`` and its standard deviation."""
+        law = self.uncertainty
+        assert law is not None
+        held = float(law.center @ present.ravel())
+        value = float(law.center @ weights.ravel()) / held
+        return value, law.deviation((weights - value * present).ravel()) / held
+
+    def _box(self, ranges: dict[str, Any], edge: str) -> tuple[Matrix, bool]:
+        """Return the part of each cell that lies in the ranges, and whether one ends in a bin."""
+        if not ranges:
+            raise ArgumentError(f"name at least one axis: {' or '.join(self.domain.names)}")
+        for name in ranges:
+            self.domain.axis_number(name)
+        parts, cut = [], False
+        for number, name in enumerate(self.domain.names):
+            if name not in ranges:
+                parts.append(np.ones(self.domain.shape[number]))
+                continue
+            weights, ends_inside = self._parts(number, ranges[name])[edge]
+            parts.append(weights)
+            cut = cut or ends_inside
+        return np.outer(*parts), cut
+
+    def _parts(self, number: int, asked: Any) -> Parts:
+        return condition_parts(self.domain.domains[number], self.domain.names[number], asked)
+
+    def _present(self, ranges: dict[str, Any]) -> Matrix:
+        """Return which cells hold people whose values are present on the axes named."""
+        parts = []
+        for name, axis in self.domain.axes.items():
+            present = np.ones(axis.size)
+            if name in ranges and axis.missing_index is not None and axis.ordered:
+                present[axis.missing_index] = 0.0
+            parts.append(present)
+        return np.outer(*parts)
+
+    def conditional_quantiles(
+        self,
+        axis: str,
+        probabilities: Sequence[float] = (0.25, 0.5, 0.75),
+        *,
+        level: float = 0.95,
+        slice_share: float = SLICE,
+    ) -> Columns:
+        """Return quantiles of one axis in slices of the people along the other axis.
+
+        Parameters
+        ----------
+        axis : str
+            Name of an ordered axis, whose quantiles are asked.
+        probabilities : sequence of float
+            In [0, 1]. Default: the quartiles.
+        level : float
+            Confidence level of the intervals, in (0, 1). Default: 0.95.
+        slice_share : float
+            Least share of the people in a slice, in (0, 1]: neighboring bins of the other axis are
+            put together until they have it. Labels are slices each. Default: 0.05.
+
+        Returns
+        -------
+        dict of str to list
+            A row for each slice and probability: "from" and "to" or "label" of the slice, "share",
+            "probability", "quantile", "low", "high".
+
+        Raises
+        ------
+        ArgumentError
+            When no axis has this name, or the share is not in (0, 1].
+        DomainError
+            When the axis has no order.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> pairs = lw.Product(x=lw.Integers(0, 3), y=lw.Categories(["a", "b"]))
+        >>> joint = lw.results.JointDistribution(pairs, [0.2, 0, 0.2, 0.1, 0.1, 0.2, 0, 0.2])
+        >>> joint.conditional_quantiles("x", [0.5])["quantile"]
+        [1.0, 2.0]
+        """
+        number = self.domain.axis_number(axis)
+        of, by = self.domain.domains[number], self.domain.domains[1 - number]
+        if not of.ordered:
+            raise DomainError(f"axis {axis} has no order, so no quantiles; ask for shares")
+        if not 0 < slice_share <= 1:
+            raise ArgumentError(f"slice_share must be in (0, 1], got {slice_share}")
+        check_level(level)
+        other = self.domain.names[1 - number]
+        shares = self.marginal(other).mass
+        rows: list[dict[str, Any]] = []
+        for symbols in slices(by, shares, slice_share):
+            found = self._of_symbols(1 - number, symbols)
+            if by.ordered:
+                place = {"from": float(by.left[symbols[0]]), "to": float(by.right[symbols[-1]])}
+            else:
+                place = {"label": by.listed[symbols[0]]}  # type: ignore[attr-defined]
+            for probability in probabilities:
+                interval = found.quantile_interval(probability, level=level)
+                low, high = (None, None) if interval is None else interval
+                rows.append(
+                    {
+                        **place,
+                        "share": float(shares[symbols].sum()),
+                        "probability": float(probability),
+                        "quantile": _plain(found.quantile(probability)),
+                        "low": _plain(low),
+                        "high": _plain(high),
+                    }
+                )
+        return {key: [row[key] for row in rows] for key in rows[0]} if rows else {}
+
+    def correlation(self, kind: Literal["pearson", "spearman"] = "pearson") -> float:
+        """Return the correlation of the two attributes.
+
+        Parameters
+        ----------
+        kind : {"pearson", "spearman"}
+            Of the values, at the middles of their bins and limited to the ranges of the axes, or of
+            their ranks. Default: "pearson".
+
+        Returns
+        -------
+        float
+            In [-1, 1], among the people whose values are both present.
+
+        Raises
+        ------
+        DomainError
+            When an axis has no order, or is a circle.
+        ArgumentError
+            When the kind is another word, or an axis holds one value only.
+        """
+        return float(self._association(kind)(self.table))
+
+    def correlation_interval(
+        self, kind: Literal["pearson", "spearman"] = "pearson", *, level: float = 0.95
+    ) -> tuple[float, float] | None:
+        """Return an interval for :meth:`correlation`.
+
+        Parameters
+        ----------
+        kind : {"pearson", "spearman"}
+            As for :meth:`correlation`.
+        level : float
+            Confidence level, in (0, 1). Default: 0.95.
+
+        Returns
+        -------
+        tuple of float, or None
+            Lower and upper end, in [-1, 1]. None without draws.
+        """
+        return self._association_interval(self._association(kind), level, least=-1.0)
+
+    def mutual_information(self) -> float:
+        """Return the mutual information of the two attributes, in nats.
+
+        Returns
+        -------
+        float
+            At least 0; 0 for independent attributes. Of the binned attributes.
+        """
+        return mutual_information(self.table)
+
+    def mutual_information_interval(self, *, level: float = 0.95) -> tuple[float, float] | None:
+        """Return an interval for :meth:`mutual_information`.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level, in (0, 1). Default: 0.95.
+
+        Returns
+        -------
+        tuple of float, or None
+            Lower and upper end, at least 0. None without draws.
+        """
+        most = math.log(min(self.domain.shape))
+        return self._association_interval(mutual_information, level, least=0.0, most=most)
+
+    def _association(self, kind: str) -> Any:
+        places = []
+        for name, axis in self.domain.axes.items():
+            if not axis.ordered or axis.circular:
+                raise DomainError(
+                    f"axis {name} has no order on a line, so no correlation; ask for the mutual "
+                    "information"
+                )
+            places.append((axis.left + axis.right) / 2)
+        if kind == "pearson":
+            return lambda table: pearson(table, *places)
+        if kind == "spearman":
+            first, second = (place.size for place in places)
+            return lambda table: spearman(table[:first, :second])
+        raise ArgumentError(f"kind must be 'pearson' or 'spearman', got {kind!r}")
+
+    def _association_interval(
+        self, statistic: Any, level: float, *, least: float, most: float = 1.0
+    ) -> tuple[float, float] | None:
+        """Return an interval from the statistic's slope along each draw."""
+        check_level(level)
+        if self.uncertainty is None:
+            return None
+        slopes = []
+        for draw in self.uncertainty.draws.reshape(-1, *self.domain.shape):
+            ahead = statistic(np.maximum(self.table + _STEP * draw, 0.0))
+            behind = statistic(np.maximum(self.table - _STEP * draw, 0.0))
+            slopes.append((ahead - behind) / (2 * _STEP))
+        reach = normal_critical_value(level) * float(np.sqrt(np.mean(np.square(slopes))))
+        value = statistic(self.table)
+        return max(value - reach, least), min(value + reach, most)
+
+    def difference(self, other: JointDistribution) -> JointDifference:
+        """Return this distribution minus another one, of different people.
+
+        Parameters
+        ----------
+        other : JointDistribution
+            On the same domain.
+
+        Returns
+        -------
+        JointDifference
+            Differences of probabilities, with intervals.
+
+        Raises
+        ------
+        ArgumentError
+            When the other has another domain.
+        """
+        if not isinstance(other, JointDistribution) or other.domain != self.domain:
+            raise ArgumentError("a difference needs two joint distributions on one domain")
+        return JointDifference(self, other)
+
+    def sample(self, size: int, *, rng: np.random.Generator | int) -> list[tuple[Any, Any]]:
+        """Return synthetic pairs.
+
+        Parameters
+        ----------
+        size : int
+            At least 0.
+        rng : numpy.random.Generator or int
+            Source of the random numbers.
+
+        Returns
+        -------
+        list of pair
+            Values of both axes. A number is drawn evenly within its bin.
+        """
+        check_whole("size", size, low=0, high=2**31, error=ArgumentError)
+        generator = generator_of(rng)
+        cells = generator.choice(self.mass.size, size=size, p=self.mass)
+        columns = []
+        for axis, symbols in zip(
+            self.domain.domains, np.unravel_index(cells, self.domain.shape), strict=True
+        ):
+            counts = np.bincount(symbols, minlength=axis.size)
+            column = np.empty(size, dtype=object)
+            for symbol in np.flatnonzero(counts):
+                unit = np.zeros(axis.size)
+                unit[symbol] = 1.0
+                drawn = Distribution(axis, unit).sample(int(counts[symbol]), rng=generator)
+                column[symbols == symbol] = list(drawn)
+            columns.append(column.tolist())
+        return list(zip(*columns, strict=True))
+
+    def plot(
+        self, *, quantiles_of: str | None = None, level: float = 0.95, figure: Any = None
+    ) -> Any:
+        """Plot the joint distribution, or quantiles of one axis along the other.
+
+        Two ordered axes give a map with contours, both marginals at its sides, and a map of the
+        uncertainty. With an axis of labels there is a distribution for each label instead.
+
+        Parameters
+        ----------
+        quantiles_of : str, optional
+            Name of an ordered axis: draw its quartiles, with intervals, along the other axis.
+        level : float
+            Confidence level of intervals, in (0, 1). Default: 0.95.
+        figure : matplotlib.figure.Figure, optional
+            Where to draw. Default: a new figure of pyplot.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+
+        Raises
+        ------
+        MissingExtraError
+            When matplotlib is not installed.
+        """
+        from lapwing.results.joint_plotting import draw_joint, draw_quantiles
+
+        if quantiles_of is not None:
+            return draw_quantiles(self, quantiles_of, level=level, figure=figure)
+        return draw_joint(self, level=level, figure=figure)
+
+    def summary(self, *, level: float = 0.95) -> str:
+        """Return what is worth knowing, as lines for a terminal.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level, in (0, 1). Default: 0.95.
+
+        Returns
+        -------
+        str
+            One fact a line.
+        """
+        return lines_of(self._facts(level))
+
+    def _facts(self, level: float) -> dict[str, str]:
+        facts = {"people": f"{self.reports:,}"}
+        for name, axis in self.domain.axes.items():
+            if axis.ordered and not axis.circular:
+                one = self.marginal(name)
+                facts[f"quartiles of {name}"] = ", ".join(
+                    value if isinstance(value, str) else estimate_text(value)
+                    for value in (_plain(one.quantile(q)) for q in (0.25, 0.5, 0.75))
+                )
+        interval = self.mutual_information_interval(level=level)
+        reach = "" if interval is None else f" ({interval[0]:.3f} to {interval[1]:.3f})"
+        facts["mutual information (nats)"] = f"{self.mutual_information():.3f}{reach}"
+        if self.guarantee is not None:
+            facts["guarantee"] = str(self.guarantee)
+        return facts
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form.
+
+        Returns
+        -------
+        dict
+            JSON object, with arrays as base64.
+        """
+        return {
+            "format": f"lapwing-{self._kind}",
+            "version": VERSION,
+            "domain": self.domain.to_document(),
+            "mass": encoded(self.mass),
+            "reports": self.reports,
+            "guarantee": self.guarantee.to_document() if self.guarantee else None,
+            "provenance": self.provenance,
+            "uncertainty": self.uncertainty.to_document() if self.uncertainty else None,
+        }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Return the joint distribution that :meth:`to_document` wrote.
+
+        Parameters
+        ----------
+        document : dict
+            JSON object.
+
+        Returns
+        -------
+        JointDistribution
+            The same.
+
+        Raises
+        ------
+        FormatError
+            When it is no joint distribution, of an unknown version or damaged.
+        """
+        require_format(document, name="lapwing-joint-distribution", version=VERSION)
+        require(document, _FIELDS, name="a joint distribution")
+        domain = build_domain(document["domain"])
+        if not isinstance(domain, Product):
+            raise FormatError("the domain of a joint distribution must be a product")
+        reports, provenance = document["reports"], document["provenance"]
+        if type(reports) is not int or reports < 0 or not isinstance(provenance, dict):
+            raise FormatError(
+                "a joint distribution must hold a number of reports and how it was made"
+            )
+        guarantee, uncertainty = document["guarantee"], document["uncertainty"]
+        try:
+            found = cls(
+                domain,
+                decoded(document["mass"], numbers=domain.size).ravel(),
+                reports=reports,
+                guarantee=None if guarantee is None else Guarantee.from_document(guarantee),
+                uncertainty=(
+                    None
+                    if uncertainty is None
+                    else JointUncertainty.from_document(uncertainty, cells=domain.size)
+                ),
+                provenance=provenance,
+            )
+        except (ArgumentError, DomainError) as error:
+            raise FormatError(f"the joint distribution is damaged: {error}") from None
+        require_spelling(document, found.to_document(), name="the joint distribution")
+        return found
+
+
+_STEP = 0.05
+"""Part of a draw along which a slope is taken."""
+
+
+def _plain(value: Any) -> Any:
+    """Return a number or text of NumPy as Python's."""
+    return value.item() if isinstance(value, np.ndarray | np.generic) else value
