@@ -22,7 +22,7 @@ from lapwing.planning.registry import MECHANISMS
 from lapwing.privacy import Promise
 from lapwing.privacy.exact_numbers import exact_number
 from lapwing.privacy.gaussian_dp import delta_above, epsilon_above
-from lapwing.privacy.ledger import SLACK, LedgerEntry
+from lapwing.privacy.ledger_entry import SLACK, LedgerEntry
 from lapwing.privacy.privacy_loss import PrivacyLoss, concentrated_epsilon
 from tests.mistaken import mistaken
 from tests.rows import each

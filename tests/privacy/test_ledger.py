@@ -24,7 +24,7 @@ from lapwing.errors import (
 )
 from lapwing.privacy.gaussian_dp import noise_scale
 from lapwing.privacy.guarantee import PrivacyUnit
-from lapwing.privacy.ledger import LedgerEntry
+from lapwing.privacy.ledger_entry import LedgerEntry
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from tests.damaged_documents import at_most, damaged, junk
 from tests.mistaken import mistaken

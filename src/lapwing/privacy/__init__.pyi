@@ -2,8 +2,8 @@ from .guarantee import Certificate as Certificate
 from .guarantee import Guarantee as Guarantee
 from .guarantee import PrivacyUnit as PrivacyUnit
 from .ledger import Ledger as Ledger
-from .ledger import LedgerEntry as LedgerEntry
 from .ledger import LedgerFile as LedgerFile
+from .ledger_entry import LedgerEntry as LedgerEntry
 from .privacy_loss import PrivacyLoss as PrivacyLoss
 from .promise import Promise as Promise
 from .sampling.randomness import secure as secure

@@ -1,4 +1,4 @@
-"""What a randomizer or mechanism promises.
+"""Privacy guarantees of randomizers and mechanisms.
 
 A :class:`Guarantee` never states an epsilon without its neighbor relation and model. A
 :class:`Certificate` compares the exact worst likelihood ratio of an integer-threshold randomizer
@@ -73,14 +73,21 @@ class PrivacyUnit:
     Parameters
     ----------
     name : str
-        Of the column that says whose a row is, 1 to 100 printable characters. It is public: the
-        release and the ledger state it.
+        Name of the column that identifies the unit of a row, 1 to 100 printable characters. It is
+        public, because the release and the ledger state it.
     most : int
-        Rows of one unit that are counted, in 1..2^20. Of a unit with more, random ones are.
+        Largest number of rows of one unit that are counted, in 1..2^20. Of a unit with more rows,
+        random ones are counted.
+
+    Raises
+    ------
+    ArgumentError
+        When a parameter is out of range.
 
     Examples
     --------
-    >>> print(PrivacyUnit("patient", 3))
+    >>> import lapwing as lw
+    >>> print(lw.privacy.PrivacyUnit("patient", 3))
     patient (at most 3 rows)
     """
 
@@ -102,12 +109,34 @@ class PrivacyUnit:
         return f"{self.name} (at most {self.most} row{'s' * (self.most > 1)})"
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the JSON form.
+
+        Returns
+        -------
+        dict
+            JSON object that :meth:`from_document` reads.
+        """
         return {"name": self.name, "most": self.most}
 
     @classmethod
     def from_document(cls, document: Any) -> PrivacyUnit:
-        """Return the unit that :meth:`to_document` wrote; FormatError when it is none."""
+        """Return the unit that :meth:`to_document` wrote.
+
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
+
+        Returns
+        -------
+        PrivacyUnit
+            The same unit.
+
+        Raises
+        ------
+        FormatError
+            When it is not a unit.
+        """
         require(document, {"name", "most"}, name="a unit of privacy")
         try:
             if type(document["most"]) is not int:
@@ -120,34 +149,47 @@ class PrivacyUnit:
 @american
 @dataclass(frozen=True)
 class Guarantee:
-    """Differential-privacy guarantee of a randomizer or mechanism.
+    """Differential-privacy guarantee of a randomizer or mechanism (Dwork et al., 2006).
 
     Parameters
     ----------
     epsilon : int, float, str, Decimal or Fraction
-        In (0, 10^9], nats; kept as an exact fraction. A float is the decimal that it prints.
+        Privacy parameter in nats, in (0, 10^9]. It is kept as an exact fraction. A float is the
+        decimal that it prints.
     delta : int, float, str, Decimal or Fraction
-        In [0, 1); 0 is pure differential privacy.
+        Privacy parameter, in [0, 1). Zero is pure differential privacy.
     neighbors : {"replace-one", "add-or-remove-one"}
-        What may differ between two inputs that must stay indistinguishable. In the local model
-        it is always "replace-one": a report hides which value its sender holds.
+        Difference between two inputs that must stay indistinguishable. In the local model it is
+        always "replace-one", because a report hides which value its sender holds.
     model : {"local", "central", "shuffle"}
-        Who is trusted: nobody; a curator, with the raw values; or a shuffler, with who sent which
-        report.
+        Trust model. "local" trusts nobody. "central" trusts a curator with the raw values.
+        "shuffle" trusts a shuffler to hide who sent which report.
     lifetime : int, float, str, Decimal or Fraction, optional
-        Where reports share what a device file keeps (a permanent round of :class:`lapwing.Rappor`,
-        or a memoized report): the epsilon of any number of them, where `epsilon` is that of one.
-        It is said beside the promise and takes no part in comparisons. It does not hold for
-        reports that are randomized without such a file.
+        Epsilon of any number of reports that share a device file, where `epsilon` is that of one
+        report. Such reports are memoized, or come from a permanent round of
+        :class:`lapwing.Rappor`. It takes no part in comparisons, and does not hold for reports
+        without such a file. Default: None.
     unit : PrivacyUnit, optional
-        In the central model: what is replaced, added or removed, with all its rows. Default: one
-        row.
+        In the central model: the unit that is replaced, added or removed, with all its rows.
+        Default: one row.
+
+    Raises
+    ------
+    PrivacyError
+        When a parameter is out of range.
+
+    References
+    ----------
+    .. [1] C. Dwork, F. McSherry, K. Nissim, A. Smith, "Calibrating noise to sensitivity in private
+       data analysis", TCC, 2006. doi:10.1007/11681878_14
 
     Examples
     --------
-    >>> print(Guarantee(1, 0, "replace-one", "local"))
+    >>> import lapwing as lw
+    >>> print(lw.Guarantee(1, 0, "replace-one", "local"))
     epsilon = 1, pure, neighbors replace-one, local model
-    >>> print(str(Guarantee("0.1", 0, "replace-one", "local", lifetime=24)).split("; ")[1])
+    >>> memoized = lw.Guarantee("0.1", 0, "replace-one", "local", lifetime=24)
+    >>> print(str(memoized).split("; ")[1])
     all reports from one device file together: epsilon = 24
     """
 
@@ -214,7 +256,13 @@ class Guarantee:
         return f"{promise}; all reports from one device file together: epsilon = {lifetime:g}"
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form; fractions are written exactly, as text."""
+        """Return the JSON form. Fractions are written exactly, as strings.
+
+        Returns
+        -------
+        dict
+            JSON object that :meth:`from_document` reads.
+        """
         return {
             "epsilon": str(self.epsilon),
             "delta": str(self.delta),
@@ -227,6 +275,16 @@ class Guarantee:
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Guarantee:
         """Return the guarantee that :meth:`to_document` wrote.
+
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
+
+        Returns
+        -------
+        Guarantee
+            The same guarantee.
 
         Raises
         ------
@@ -265,17 +323,25 @@ class Certificate:
     Parameters
     ----------
     epsilon : Fraction
-        The epsilon that was promised.
+        Epsilon of the guarantee, in nats.
     ratio : Fraction
-        The largest ``P(report | value) / P(report | other value)`` over all reports and pairs of
-        values, exactly, from the integer thresholds that the sampler uses.
+        Largest ``P(report | value) / P(report | other value)`` over all reports and pairs of
+        values. It is exact, from the integer thresholds that the sampler uses.
 
     Notes
     -----
     **Privacy.** Every probability of an integer-threshold randomizer is a rational number, so
     `ratio` is exact. :attr:`holds` compares it with a rational lower bound of ``e^epsilon``. The
-    contract tests recompute it from the dense table of probabilities on small domains, and feed it
-    a threshold one above the largest legal one, which must not hold.
+    contract tests recompute it from the dense table of probabilities on small domains. They also
+    test a threshold one above the largest legal one, which must not hold.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> randomizer = lw.RandomizedResponse(lw.Categories(["yes", "no"]), epsilon=1)
+    >>> certificate = randomizer.certificate()
+    >>> certificate.holds, certificate.loss < 1e-9
+    (True, True)
     """
 
     epsilon: Fraction
@@ -283,7 +349,7 @@ class Certificate:
 
     @property
     def bound(self) -> Fraction:
-        """A rational number at most ``e^epsilon``, within 2^-200 of it."""
+        """Rational lower bound of ``e^epsilon``, within 2^-200 of it."""
         return exponential_bounds(self.epsilon)[0]
 
     @property
@@ -293,15 +359,20 @@ class Certificate:
 
     @property
     def loss(self) -> float:
-        """How much of epsilon the rounding of thresholds leaves unused: ``epsilon - ln(ratio)``.
+        """Epsilon that the rounding of thresholds leaves unused: ``epsilon - ln(ratio)``.
 
-        Computed as ``-ln(1 - (bound - ratio) / bound)`` in exact differences, because the two
-        logarithms agree to about 16 digits.
+        It is computed as ``-ln(1 - (bound - ratio) / bound)`` in exact differences. The two
+        logarithms agree to about 16 digits, so their difference in floating point would be noise.
         """
         return -math.log1p(-float((self.bound - self.ratio) / self.bound))
 
     def check(self) -> Certificate:
-        """Return self.
+        """Return the certificate itself if it holds.
+
+        Returns
+        -------
+        Certificate
+            The same certificate.
 
         Raises
         ------

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from lapwing.documents import (
     html_of,
@@ -33,25 +33,20 @@ from lapwing.errors import (
     MismatchError,
     PrivacyError,
 )
-from lapwing.linear.memoized import cached_property
-from lapwing.privacy.exact_numbers import LARGEST_GUARANTEE, check_whole_field
+from lapwing.privacy.exact_numbers import LARGEST_GUARANTEE
 from lapwing.privacy.gaussian_dp import noise_scale
 from lapwing.privacy.guarantee import Guarantee
+from lapwing.privacy.ledger_entry import (
+    LedgerEntry,
+    State,
+    entry_of,
+    protection_of,
+    unit_name,
+)
 from lapwing.privacy.locked_file import LockedFile, acquire
 from lapwing.privacy.privacy_loss import PrivacyLoss, tight_epsilon
 
 VERSION = 2
-
-State = Literal["reserved", "released"]
-
-SLACK = Fraction(101, 100)
-"""What a mechanism may leave unused of its guarantee for its loss to be believed: far more than the
-rounding of noise does."""
-
-_TWICE = Fraction(2)
-
-MOST_ROUNDS = 10_000
-"""Rounds of one person that a payment may cover; more only make its exact fractions long."""
 
 _MILLION = 10**6
 
@@ -63,119 +58,50 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True)
-class LedgerEntry:
-    """Payment of a ledger: a guarantee and its privacy loss.
-
-    Parameters
-    ----------
-    name : str
-    guarantee : Guarantee
-        What was promised, with its neighbor relation and model.
-    loss : PrivacyLoss, optional
-        What it costs where that adds more tightly than its epsilon and delta. Default: those. It
-        must give the guarantee by the proved conversion, and is what is charged when it does so
-        with at most 1 % to spare. A smaller one is not that of the guarantee, which is then
-        charged itself.
-    state : {"reserved", "released"}
-        "reserved" from before the noise is drawn until the output is safely written. It counts as
-        spent: after a crash nobody knows who has seen the output.
-    release : str, optional
-        Identifier of the output.
-    rounds : int
-        Drawings of noise that it pays for, in 1..10,000.
-    drawn_rounds : int
-        How many of them were begun: marked before their noise is drawn, so none is drawn twice.
-
-    Raises
-    ------
-    PrivacyError
-        When its loss is more than its guarantee.
-    ArgumentError
-        When it is none of this.
-    """
-
-    name: str
-    guarantee: Guarantee
-    loss: PrivacyLoss | None = None
-    state: State = "released"
-    release: str | None = None
-    rounds: int = 1
-    drawn_rounds: int = 1
-
-    def __post_init__(self) -> None:
-        """Check that it is a payment, and that its loss is that of its guarantee."""
-        whole = isinstance(self.name, str) and isinstance(self.release, str | None)
-        if not whole or not isinstance(self.guarantee, Guarantee):
-            raise ArgumentError("an entry of a ledger needs a name and a Guarantee")
-        if self.state not in ("reserved", "released"):
-            raise ArgumentError("the state of an entry must be 'reserved' or 'released'")
-        check_whole_field(self, "rounds", low=1, high=MOST_ROUNDS)
-        check_whole_field(self, "drawn_rounds", low=1, high=self.rounds)
-        if self.loss is not None:
-            if not isinstance(self.loss, PrivacyLoss):
-                raise ArgumentError("the loss of an entry must be a PrivacyLoss, or left out")
-            if not self.loss.within(self.guarantee.epsilon, self.guarantee.delta):
-                raise PrivacyError(
-                    f"the loss of {self.name!r} must give its guarantee ({self.guarantee}), and it "
-                    "costs more; state what it costs"
-                )
-
-    @cached_property
-    def cost(self) -> PrivacyLoss:
-        """What is added up."""
-        stated = PrivacyLoss(epsilon=self.guarantee.epsilon, delta=self.guarantee.delta)
-        if self.loss is None:
-            return stated
-        if self.loss.uses_up(stated.epsilon, stated.delta, slack=SLACK):
-            return self.loss
-        # What is stated for a promise in mu or rho is the conversion itself, rounded up to 1e-7.
-        # Such a loss has no delta of its own, which could take the conversion to any epsilon, and
-        # needs the one that is stated.
-        if self.loss.delta or (stated.delta and self.loss.epsilon == stated.epsilon):
-            return stated
-        try:
-            converted = self.loss.epsilon_at(stated.delta)
-            # Of a tiny loss the rounding alone would be many times what it costs.
-            exactly = (
-                converted == stated.epsilon < self.loss.scaled(_TWICE).epsilon_at(stated.delta)
-            )
-        except PrivacyError:  # no conversion reaches this delta
-            return stated
-        return self.loss if exactly else stated
-
-
-@dataclass(frozen=True)
 class Ledger:
-    """Privacy ledger: a budget, the list of its payments, and their composition.
+    """Privacy ledger (privacy accountant): a budget, its payments, and their composition.
 
-    A ledger is a value: :meth:`spend` returns a new one, so nothing changes when it refuses.
-    :meth:`save` writes a new file, :meth:`load` reads a snapshot of one. To pay from a file, use
-    :meth:`open`.
+    A ledger is a value, so :meth:`spend` returns a new one and nothing changes when it refuses. Use
+    :meth:`save` to write a new file, and :meth:`load` to read a snapshot of one. To pay from a
+    file, use :meth:`open`.
 
     Parameters
     ----------
     budget : Guarantee
-        The most that may be spent; its neighbor relation and model bind all entries.
+        The most that may be spent. Its neighbor relation and model bind all entries.
     entries : tuple of LedgerEntry
-        What was spent, in order.
+        Payments, in order. Default: none.
     tight : bool
-        True: what the exact sum refuses is composed numerically as well. This allows more where
-        Gaussian noise is combined with pure epsilons; see
-        :func:`lapwing.privacy.privacy_loss.tight_epsilon`. Needs the extra "central".
+        True: a sum that the exact composition refuses is composed numerically as well. This allows
+        more where Gaussian noise is combined with pure epsilons. See
+        :func:`lapwing.privacy.privacy_loss.tight_epsilon`. It needs the extra "central". Default:
+        False.
+
+    Raises
+    ------
+    BudgetError
+        When the entries exceed the budget.
+    MismatchError
+        When an entry has another neighbor relation or model than the budget.
+    ArgumentError
+        When an argument has another type, or the budget has a lifetime or a unit.
 
     Notes
     -----
     **Privacy.** Losses compose exactly in fractions, each kind with its own (see
-    :class:`PrivacyLoss`): releases with Gaussian noise by Gaussian differential privacy, answers to
-    local surveys and pure releases by basic composition. It holds for any entries, also chosen
-    after seeing earlier answers. Numerical composition, on request, is in floating point with
-    roundings upwards, and its theorem wants the sizes of the payments fixed beforehand: the
-    questions may follow from earlier answers, but not the epsilons.
+    :class:`PrivacyLoss`). Releases with Gaussian noise compose by Gaussian differential privacy.
+    Answers to local surveys and pure releases use basic composition. The result holds for any
+    entries, also those chosen after earlier answers. Numerical composition, on request, is in
+    floating point and rounded upwards. Its theorem needs the sizes of the payments fixed
+    beforehand. The questions may follow from earlier answers, but not the epsilons.
+
+    **Cost.** Each payment adds up all entries.
 
     Examples
     --------
-    >>> one = Guarantee(Fraction(1), Fraction(0), "replace-one", "local")
-    >>> ledger = Ledger(Guarantee(Fraction(3), Fraction(0), "replace-one", "local"))
+    >>> import lapwing as lw
+    >>> one = lw.Guarantee(1, 0, "replace-one", "local")
+    >>> ledger = lw.Ledger(lw.Guarantee(3, 0, "replace-one", "local"))
     >>> ledger = ledger.spend("income", one).spend("age", one)
     >>> ledger.spent.epsilon, ledger.remaining.epsilon
     (Fraction(2, 1), Fraction(1, 1))
@@ -244,14 +170,14 @@ class Ledger:
 
     @property
     def cost(self) -> PrivacyLoss:
-        """The sum of all entries."""
+        """Composed privacy loss of all entries."""
         return sum((entry.cost for entry in self.entries), start=PrivacyLoss())
 
     @property
     def spent(self) -> Guarantee | None:
-        """What the entries add up to; None when there are none.
+        """Composed guarantee of all entries, or None when there are none.
 
-        Epsilons and deltas are summed where all entries have only those; otherwise it is the
+        Epsilons and deltas are summed where all entries have only those. Otherwise it is the
         epsilon at the budget's delta.
         """
         if not self.entries:
@@ -264,10 +190,10 @@ class Ledger:
 
     @property
     def remaining(self) -> Guarantee | None:
-        """What may still be spent by basic composition; None when the epsilon is used up.
+        """Guarantee that may still be spent by basic composition, or None.
 
-        Releases with Gaussian noise may cost less together than this says: see
-        :attr:`largest_payment`.
+        It is None when the epsilon is used up. Releases with Gaussian noise may cost less together
+        than this says. See :attr:`largest_payment`.
         """
         spent = self.spent
         if spent is None:
@@ -285,9 +211,9 @@ class Ledger:
         """The largest guarantee that :meth:`spend` would still accept.
 
         It is that of a payment at the budget's delta, which has Gaussian noise and composes by
-        squares, or :attr:`largest_pure_payment` where that has a larger epsilon. Its epsilon is a
-        whole number of millionths, and at its delta one more would be refused. It never grows by a
-        payment. None when nothing is accepted.
+        squares. Where :attr:`largest_pure_payment` has a larger epsilon, it is that one. Its
+        epsilon is a whole number of millionths, and at its delta one more would be refused. It
+        never grows by a payment. None when nothing is accepted.
         """
         both = (self._largest(self.budget.delta), self.largest_pure_payment)
         return max((each for each in both if each), key=lambda each: each.epsilon, default=None)
@@ -333,8 +259,8 @@ class Ledger:
 
     @property
     def sum_protects(self) -> str | None:
-        """Whom the sum protects, in words; None where all payments protect the same."""
-        return _protected([entry.guarantee for entry in self.entries])
+        """Whom the composed guarantee protects, in words. None where all protect the same."""
+        return protection_of([entry.guarantee for entry in self.entries])
 
     def _repr_html_(self) -> str:
         """Return the budget and the payments as a notebook shows them."""
@@ -362,23 +288,48 @@ class Ledger:
         release: str | None = None,
         rounds: int = 1,
     ) -> Ledger:
-        """Return the ledger with one more entry; for its parameters see :class:`LedgerEntry`.
+        """Return the ledger with one more entry.
+
+        Parameters
+        ----------
+        name : str
+            Name of the payment.
+        guarantee : Guarantee
+            Guarantee of the output, with the neighbor relation and model of the budget.
+        loss : PrivacyLoss, optional
+            Privacy loss, where it composes more tightly than epsilon and delta. Default: None.
+        state : {"reserved", "released"}
+            Whether the output is not yet safely written. Default: "released".
+        release : str, optional
+            Identifier of the output. Default: None.
+        rounds : int
+            Number of noise draws that the payment covers, in 1..10,000. Default: 1.
+
+        Returns
+        -------
+        Ledger
+            New ledger with the payment.
 
         Raises
         ------
         BudgetError
             When the sum would exceed the budget. Nothing is spent.
         MismatchError
-            When the neighbor relation or the model is another one.
+            When the neighbor relation or the model differs from that of the budget.
         PrivacyError, ArgumentError
             When it is no payment, or its loss is more than its guarantee.
+
+        Warns
+        -----
+        LapwingWarning
+            When the payment protects another privacy unit than earlier payments.
         """
         entry = LedgerEntry(name, guarantee, loss, state, release, rounds)
         self._check_relation(entry)
         self._check_total(repr(name), (*self.entries, entry))
-        together = _protected([*(each.guarantee for each in self.entries), guarantee])
-        unit = _unit_name(guarantee)
-        if together and unit not in {_unit_name(each.guarantee) for each in self.entries}:
+        together = protection_of([*(each.guarantee for each in self.entries), guarantee])
+        unit = unit_name(guarantee)
+        if together and unit not in {unit_name(each.guarantee) for each in self.entries}:
             ours = f"one {unit or 'row'}"
             warnings.warn(
                 f"the payment {name!r} protects {ours}, and others of this ledger do not. "
@@ -389,7 +340,23 @@ class Ledger:
         return replace(self, entries=(*self.entries, entry))
 
     def released(self, release: str) -> Ledger:
-        """Return the ledger in which the reserved payment of an output is marked as released."""
+        """Return the ledger in which the reserved payment of an output is marked as released.
+
+        Parameters
+        ----------
+        release : str
+            Identifier of the output.
+
+        Returns
+        -------
+        Ledger
+            New ledger with the changed entry.
+
+        Raises
+        ------
+        ArgumentError
+            When there is no reserved payment for this output.
+        """
         found = [e for e in self.entries if e.release == release and e.state == "reserved"]
         if not found:
             raise ArgumentError("there is no reserved payment for this release")
@@ -407,9 +374,14 @@ class Ledger:
         release : str
             Identifier under which all rounds were paid for.
         after : int
-            Rounds that have been drawn.
+            Number of rounds that have been drawn, at least 1.
         loss : PrivacyLoss
-            What all rounds together cost.
+            Privacy loss of all rounds together.
+
+        Returns
+        -------
+        Ledger
+            New ledger with the changed entry.
 
         Raises
         ------
@@ -442,11 +414,21 @@ class Ledger:
 
         Parameters
         ----------
-        ledger : Path or str
-            Path of the file; a :class:`LedgerFile` is returned as it is. The file is read at each
+        ledger : Path, str or LedgerFile
+            Path of the file. A :class:`LedgerFile` is returned as it is. The file is read at each
             payment, not now.
         wait : float
             Seconds to wait for another process that is paying, 0 or more. Default: 10.
+
+        Returns
+        -------
+        LedgerFile
+            Ledger that can pay.
+
+        Raises
+        ------
+        ArgumentError
+            When a :class:`Ledger` is passed, which is a snapshot and cannot pay.
         """
         if isinstance(ledger, LedgerFile):
             return ledger
@@ -461,7 +443,17 @@ class Ledger:
     def load(cls, path: Path | str) -> Ledger:
         """Return a read-only snapshot of the ledger in a file.
 
-        Paying needs :meth:`open`: a snapshot may be out of date.
+        To pay, use :meth:`open`, because a snapshot may be out of date.
+
+        Parameters
+        ----------
+        path : Path or str
+            Path of the file.
+
+        Returns
+        -------
+        Ledger
+            Ledger as it is in the file now.
 
         Raises
         ------
@@ -474,10 +466,15 @@ class Ledger:
     def save(self, path: Path | str) -> None:
         """Write the ledger to a new file.
 
+        Parameters
+        ----------
+        path : Path or str
+            Path of the file, which must not exist.
+
         Raises
         ------
         FileExistsError
-            When a file of this name exists: what it says was spent must not be forgotten.
+            When a file of this name exists. Its record of what was spent must not be lost.
         """
         path = Path(path)
         # Not over a link either, even one to nowhere.
@@ -494,11 +491,23 @@ class Ledger:
         sync_folder(path.parent)
 
     def to_json(self) -> str:
-        """Return the JSON text."""
+        """Return the JSON document as a string.
+
+        Returns
+        -------
+        str
+            Text of the file that :meth:`save` writes.
+        """
         return json.dumps(self.to_document(), indent=1, allow_nan=False) + "\n"
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the JSON form.
+
+        Returns
+        -------
+        dict
+            JSON object that :meth:`from_document` reads.
+        """
         # Only said where it is so: other readers must refuse what they cannot add up.
         composition = {"composition": "numerical"} if self.tight else {}
         return {
@@ -527,6 +536,16 @@ class Ledger:
     def from_document(cls, document: dict[str, Any]) -> Ledger:
         """Return the ledger that :meth:`to_document` wrote, in any version.
 
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
+
+        Returns
+        -------
+        Ledger
+            The same ledger.
+
         Raises
         ------
         FormatError
@@ -550,78 +569,56 @@ class Ledger:
             )
         if not isinstance(document["entries"], list):
             raise FormatError("the entries of a ledger must be a list")
-        entries = tuple(_entry(entry, version) for entry in document["entries"])
+        entries = tuple(entry_of(entry, version) for entry in document["entries"])
         return cls(Guarantee.from_document(document["budget"]), entries, tight)
-
-
-def _unit_name(guarantee: Guarantee) -> str | None:
-    return None if guarantee.unit is None else guarantee.unit.name
-
-
-def _protected(guarantees: Sequence[Guarantee]) -> str | None:
-    """Return whom the sum of guarantees protects; None where all protect the same."""
-    units = [_unit_name(each) for each in guarantees]
-    names = list(dict.fromkeys(name for name in units if name is not None))
-    if len(set(units)) < 2:
-        return None
-    other = "payment by row" if len(names) == 1 else "payment that does not name this unit"
-    return (
-        f"The sum protects one row. For one {' or '.join(names)} with several rows, each {other} "
-        "counts once for each row"
-    )
-
-
-def _entry(document: Any, version: int) -> LedgerEntry:
-    keys = {"name", "guarantee"} | ({"loss", "state", "release"} if version > 1 else set())
-    in_rounds = version > 1 and isinstance(document, dict) and "rounds" in document
-    if in_rounds:
-        keys |= {"rounds", "drawn_rounds"}
-    if not isinstance(document, dict) or set(document) != keys:
-        raise FormatError(f"every entry of a ledger must have exactly: {', '.join(sorted(keys))}")
-    if in_rounds and document["rounds"] == 1:
-        raise FormatError("the rounds of an entry are only said where there are several")
-    loss = document.get("loss")
-    try:
-        return LedgerEntry(
-            document["name"],
-            Guarantee.from_document(document["guarantee"]),
-            None if loss is None else PrivacyLoss.from_document(loss),
-            document.get("state", "released"),
-            document.get("release"),
-            document.get("rounds", 1),
-            document.get("drawn_rounds", 1),
-        )
-    except (ArgumentError, PrivacyError) as error:
-        raise FormatError(f"an entry of the ledger cannot be used: {error}") from None
 
 
 @dataclass(frozen=True)
 class LedgerFile:
-    """Ledger file, changed by one process at a time; :meth:`Ledger.open` returns it.
+    """Ledger file, changed by one process at a time. :meth:`Ledger.open` returns it.
 
-    A payment is written, and is on the disk, before the block that releases begins. When the
-    block ends well, it is marked as released. After a crash in between it stays reserved, which
-    counts as spent: whether somebody saw the output cannot be known. So no payment ever stands
-    for two releases; a release that is tried again is paid again.
+    A payment is written to the disk before the block that releases begins. When the block ends
+    well, the payment is marked as released. After a crash in between it stays reserved, which
+    counts as spent, because nobody knows who saw the output. So no payment ever covers two
+    releases. A release that is tried again is paid again.
 
     Parameters
     ----------
     path : Path
-        Symbolic links are followed, so all names of a ledger share its budget.
+        Path of the file. Symbolic links are followed, so all names of a ledger share its budget.
     wait : float
-        Seconds to wait for another process that is paying; at least 0.
+        Seconds to wait for another process that is paying, 0 or more. Default: 10.
+
+    Raises
+    ------
+    ArgumentError
+        When wait is no number of seconds.
 
     Notes
     -----
-    **Privacy.** What is locked is the ledger itself, not a file next to it that somebody may tidy
-    away: the lock is on the open file, which is compared with the one of that name, and whatever
-    replaces it is locked before it gets the name. Nothing is written over a file that is another
-    one, or has other content, than what was read. So payments at the same time, by whatever names,
-    add up; and one that was made while another was under way is not erased, also when the file was
-    replaced meanwhile. A file of several hard links is refused, because replacing one of its names
-    would leave the others with a budget of their own. A copy of the file is another ledger: that
-    the same data are paid for by both cannot be known. `tests/privacy/test_ledger_attacks.py` tries
-    all this.
+    **Privacy.** The lock is on the open ledger itself, not on a file next to it that somebody may
+    delete. The open file is compared with the file of that name. A replacement is locked before it
+    gets the name. A file is overwritten only when it is the file, with the content, that was read.
+    So payments at the same time add up, under any names. A payment that was made during another one
+    is kept, also when the file was replaced in between. A file of several hard links is refused.
+    Replacing one of its names would leave the others with a budget of their own. A copy of the file
+    is another ledger. The library cannot know that both pay for the same data.
+    `tests/privacy/test_ledger_attacks.py` tries all this.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> budget = lw.Guarantee(2, 0, "replace-one", "central")
+    >>> with TemporaryDirectory() as folder:
+    ...     lw.Ledger(budget).save(Path(folder) / "budget.json")
+    ...     ledger = lw.Ledger.open(Path(folder) / "budget.json")
+    ...     published = lw.release(
+    ...         range(100), lw.Integers(0, 99), neighbors="replace-one", epsilon=1, ledger=ledger,
+    ...         rng=lw.seeded(1))
+    ...     print(ledger.read().remaining)
+    epsilon = 1, pure, neighbors replace-one, central model
     """
 
     path: Path
@@ -649,7 +646,18 @@ class LedgerFile:
         return f"{self.path.name}: budget {now.budget}; spent: {spent}; left: {left}"
 
     def read(self) -> Ledger:
-        """Return a snapshot of the ledger as it is now; errors as of :meth:`Ledger.load`."""
+        """Return a snapshot of the ledger as it is now.
+
+        Returns
+        -------
+        Ledger
+            Ledger as it is in the file now.
+
+        Raises
+        ------
+        FormatError
+            When the file is no ledger, of an unknown version, or damaged.
+        """
         return Ledger.load(self.path)
 
     @contextmanager
@@ -667,20 +675,29 @@ class LedgerFile:
         Parameters
         ----------
         name : str
+            Name of the payment.
         guarantee : Guarantee
-        loss : PrivacyLoss, optional
+            Guarantee of the output.
+        loss : PrivacyLoss or None
+            Privacy loss of the output. None charges epsilon and delta.
         release : str
             Identifier of the output.
         rounds : int
-            Drawings of noise that it pays for; the block makes the first.
+            Number of noise draws that the payment covers, in 1..10,000. Default: 1. The block makes
+            the first.
+
+        Yields
+        ------
+        Ledger
+            Ledger with the reserved payment.
 
         Raises
         ------
         BudgetError
-            When the ledger stays locked by another process, has several hard links, or would be
-            overspent: nothing was spent then, and the block does not run. After the block, when the
-            file was replaced meanwhile and what is there now cannot pay; or when it got another
-            hard link, and the payment stays reserved.
+            Before the block: when another process keeps the ledger locked, the file has several
+            hard links, or the budget would be exceeded. Then nothing was spent and the block does
+            not run. After the block: when the file was replaced and the new one cannot pay. Also
+            when it got another hard link. Then the payment stays reserved.
         """
         with self._locked() as file:
             ledger = _ledger(file.content, file.path).spend(
@@ -700,9 +717,27 @@ class LedgerFile:
                     self._carry_over(ledger.entries[-1])
 
     def begin_round(self, release: str, *, after: int, loss: PrivacyLoss) -> Ledger:
-        """Mark one more round of a payment as drawn, on the disk; its noise is drawn after that.
+        """Mark one more round of a payment as drawn, on the disk, before its noise is drawn.
 
-        For the parameters and errors see :meth:`Ledger.next_round`.
+        Parameters
+        ----------
+        release : str
+            Identifier under which all rounds were paid for.
+        after : int
+            Number of rounds that have been drawn, at least 1.
+        loss : PrivacyLoss
+            Privacy loss of all rounds together.
+
+        Returns
+        -------
+        Ledger
+            Ledger with the changed entry.
+
+        Raises
+        ------
+        BudgetError
+            When this ledger did not pay for the round, or it was drawn already. Then nothing
+            changes.
         """
         with self._locked() as file:
             ledger = _ledger(file.content, file.path).next_round(release, after=after, loss=loss)

@@ -1,7 +1,8 @@
-"""What a release costs: losses add, and their sum gives an epsilon at any delta.
+"""Privacy losses of releases. Losses add, and their sum gives an epsilon at any delta.
 
-Four kinds are kept apart, because each adds exactly only with its own: squares of mu (Gaussian
-differential privacy), rho (zero-concentrated), and epsilon with delta (pure and approximate).
+Four kinds are kept apart, because each adds exactly only with its own. They are squares of mu
+(Gaussian differential privacy), rho (zero-concentrated), and epsilon with delta (pure and
+approximate).
 """
 
 from __future__ import annotations
@@ -37,23 +38,41 @@ class PrivacyLoss:
     Parameters
     ----------
     mu_squared : int, float, str, Decimal or Fraction
-        Of Gaussian differential privacy. Like the others in [0, 10^15] and kept as an exact
-        fraction; a float is the decimal that it prints.
+        Square of mu of Gaussian differential privacy, in [0, 10^15]. Default: 0. It is kept as an
+        exact fraction. A float is the decimal that it prints.
     rho : int, float, str, Decimal or Fraction
-        Of zero-concentrated differential privacy.
+        Parameter of zero-concentrated differential privacy, in [0, 10^15]. Default: 0.
     epsilon, delta : int, float, str, Decimal or Fraction
-        Of pure and of approximate differential privacy, which add by basic composition.
+        Parameters of pure and approximate differential privacy, in [0, 10^15]. Default: 0. They add
+        by basic composition.
+
+    Raises
+    ------
+    PrivacyError
+        When a number is negative or too large.
 
     Notes
     -----
-    **Privacy.** Adaptive composition, each kind with its own: mu-GDP adds squares (Dong et al.
-    2022, corollary 2), rho adds (Bun and Steinke 2016), epsilon and delta add (Dwork and Roth 2014,
-    theorem 3.16). Kinds are combined by basic composition of their (epsilon, delta), or, where
-    there is rho, after ``rho += mu^2 / 2``, which every mu-GDP release with normal noise satisfies.
+    **Privacy.** Adaptive composition adds each kind with its own. Gaussian differential privacy
+    adds squares of mu ([1]_, corollary 2). Rho adds [2]_. Epsilon and delta add ([3]_, theorem
+    3.16). Kinds are combined by basic composition of their (epsilon, delta). Where there is rho,
+    they are combined after ``rho += mu^2 / 2``, which holds for every mu-GDP release with Gaussian
+    noise.
+
+    References
+    ----------
+    .. [1] J. Dong, A. Roth, W. J. Su, "Gaussian differential privacy", Journal of the Royal
+       Statistical Society Series B, 2022. doi:10.1111/rssb.12454
+    .. [2] M. Bun, T. Steinke, "Concentrated differential privacy: simplifications, extensions, and
+       lower bounds", TCC, 2016. doi:10.1007/978-3-662-53641-4_24
+    .. [3] C. Dwork, A. Roth, "The algorithmic foundations of differential privacy", Foundations and
+       Trends in Theoretical Computer Science, 2014. doi:10.1561/0400000042
 
     Examples
     --------
-    >>> one = PrivacyLoss(mu_squared=Fraction(1, 4))
+    >>> import lapwing as lw
+    >>> from fractions import Fraction
+    >>> one = lw.privacy.PrivacyLoss(mu_squared="0.25")
     >>> round(float((one + one).epsilon_at(Fraction(1, 10**6))), 3)
     3.308
     """
@@ -81,21 +100,42 @@ class PrivacyLoss:
         )
 
     def scaled(self, factor: Fraction) -> PrivacyLoss:
-        """Return so many times this loss."""
+        """Return a multiple of this loss.
+
+        Parameters
+        ----------
+        factor : Fraction
+            Factor, at least 0.
+
+        Returns
+        -------
+        PrivacyLoss
+            Loss with each number multiplied by the factor.
+        """
         return PrivacyLoss(**{f.name: factor * getattr(self, f.name) for f in fields(self)})
 
     @property
     def pure(self) -> bool:
-        """Whether it is an epsilon and nothing else."""
+        """Whether the loss is an epsilon and nothing else."""
         return self.mu_squared == self.rho == self.delta == 0
 
     def epsilon_at(self, delta: Fraction) -> Fraction:
-        """Return an epsilon with which the whole satisfies (epsilon, delta).
+        """Return an epsilon at a delta, by the proved conversion.
+
+        Parameters
+        ----------
+        delta : Fraction
+            Delta of the composed guarantee, in [0, 1).
+
+        Returns
+        -------
+        Fraction
+            Epsilon in nats with which the whole satisfies (epsilon, delta).
 
         Raises
         ------
         PrivacyError
-            When the delta is not above what approximate releases have used of it already.
+            When the delta is not above the delta that approximate releases have already spent.
         """
         rest = delta - self.delta
         if rest < 0 or (rest < _LEAST_DELTA and (self.mu_squared or self.rho)):
@@ -110,7 +150,18 @@ class PrivacyLoss:
         return self.epsilon
 
     def within(self, epsilon: Fraction, delta: Fraction) -> bool:
-        """Return whether the whole is proved to satisfy (epsilon, delta)."""
+        """Return whether the whole is proved to satisfy (epsilon, delta).
+
+        Parameters
+        ----------
+        epsilon, delta : Fraction
+            Privacy parameters of a guarantee.
+
+        Returns
+        -------
+        bool
+            True when it is proved.
+        """
         left, rest = epsilon - self.epsilon, delta - self.delta
         if left < 0 or rest < 0:
             return False
@@ -122,15 +173,20 @@ class PrivacyLoss:
     def uses_up(self, epsilon: Fraction, delta: Fraction, *, slack: Fraction) -> bool:
         """Return whether a guarantee is that of this loss: a little more would break it.
 
-        Its own delta has no part in this. A loss that uses up the stated delta by its own is within
-        the guarantee with any large epsilon, so that would make any epsilon believed.
+        The loss's own delta has no part in this. A loss whose own delta uses up the stated one is
+        within the guarantee with any large epsilon. So any epsilon would be believed.
 
         Parameters
         ----------
         epsilon, delta : Fraction
-            The guarantee, which the loss satisfies.
+            Guarantee that the loss satisfies.
         slack : Fraction
-            Above 1: how much more.
+            Factor above 1: how much more.
+
+        Returns
+        -------
+        bool
+            True when this loss times `slack` would break the guarantee.
         """
         left, squared = epsilon - slack * self.epsilon, slack * self.mu_squared
         if left < 0 and _pure_delta_below(-left) > delta:
@@ -142,12 +198,34 @@ class PrivacyLoss:
         return delta_exceeds(max(left, ZERO), squared, 2 * delta if self.epsilon else delta)
 
     def to_document(self) -> dict[str, str]:
-        """Return the JSON form; fractions are written exactly, as text."""
+        """Return the JSON form. Fractions are written exactly, as strings.
+
+        Returns
+        -------
+        dict
+            JSON object that :meth:`from_document` reads.
+        """
         return {field.name: str(getattr(self, field.name)) for field in fields(self)}
 
     @classmethod
     def from_document(cls, document: Any) -> PrivacyLoss:
-        """Return the loss that :meth:`to_document` wrote; FormatError when it is none."""
+        """Return the loss that :meth:`to_document` wrote.
+
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
+
+        Returns
+        -------
+        PrivacyLoss
+            The same loss.
+
+        Raises
+        ------
+        FormatError
+            When it is not a privacy loss.
+        """
         names = {field.name for field in fields(cls)}
         if not isinstance(document, dict) or set(document) != names:
             raise FormatError(f"a privacy loss must have exactly: {', '.join(sorted(names))}")
@@ -170,7 +248,7 @@ def _pure_delta_below(excess: Fraction) -> Fraction:
 def logarithm_above(number: Fraction) -> Fraction:
     """Return a rational number at least ln(number), within 1e-11 of it, with proof.
 
-    For a positive number; minus that of its inverse is a lower bound.
+    The number must be positive. Minus the result for its inverse is a lower bound.
     """
     if number < 1:
         found = Fraction(math.ceil(math.log(number) * 2**40) + 1, 2**40)
@@ -186,12 +264,36 @@ def logarithm_above(number: Fraction) -> Fraction:
 
 @memoized(most=256)
 def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
-    """Return an epsilon at which rho-zCDP has this delta, rounded upwards in exact arithmetic.
+    """Conversion of rho-zCDP to an epsilon at a delta (Canonne, Kamath and Steinke, 2020).
 
-    The least over whole orders alpha of ``alpha rho + (ln(1 / delta) - ln(alpha - 1) + alpha
-    ln(1 - 1 / alpha)) / (alpha - 1)``.
+    It is the least over whole orders alpha of ``alpha rho + (ln(1 / delta) - ln(alpha - 1) + alpha
+    ln(1 - 1 / alpha)) / (alpha - 1)``, rounded upwards in exact arithmetic.
 
-    Source: Canonne, Kamath and Steinke 2020, proposition 12.
+    Parameters
+    ----------
+    rho : Fraction
+        Parameter of zero-concentrated differential privacy.
+    delta : Fraction
+        Delta, in (0, 1).
+
+    Returns
+    -------
+    Fraction
+        Epsilon in nats.
+
+    Raises
+    ------
+    PrivacyError
+        When delta is out of range.
+
+    Notes
+    -----
+    The bound is proposition 12 of [1]_.
+
+    References
+    ----------
+    .. [1] C. Canonne, G. Kamath, T. Steinke, "The discrete Gaussian for differential privacy",
+       NeurIPS, 2020.
     """
     if not 0 < delta < 1:
         raise PrivacyError(f"delta must be in (0, 1), got {float(delta):g}")
@@ -222,45 +324,59 @@ _MARGIN = Fraction(1, 10**7)
 
 
 def tight_epsilon(losses: Iterable[PrivacyLoss], delta: Fraction) -> Fraction:
-    """Return an epsilon with which payments of several kinds together satisfy (epsilon, delta).
+    """Numerical composition: an epsilon for payments of several kinds (Koskela et al., 2020).
 
-    Never more than exact composition says. Worth its time where normal noise stands beside pure
-    epsilons, or where there are many pure ones.
+    It is never more than exact composition gives. It is worth its time where Gaussian noise is
+    combined with pure epsilons, or where there are many pure ones.
 
     Parameters
     ----------
     losses : iterable of PrivacyLoss
-        One a payment, not their sum: many small epsilons cost less than one large one.
+        Losses of the payments, one by one. Many small epsilons cost less than their sum.
     delta : Fraction
-        In (0, 1).
+        Delta of the composed guarantee, in (0, 1).
+
+    Returns
+    -------
+    Fraction
+        Epsilon in nats with which all payments together satisfy (epsilon, delta).
 
     Raises
     ------
     MissingExtraError
         When `dp-accounting` is not installed.
     PrivacyError
-        When delta is not above what the payments use of it already.
+        When the delta is not above the delta that the payments have already spent.
 
     Notes
     -----
-    **Privacy.** A pure epsilon, whatever noise it had, is no easier to tell apart than randomized
-    response with that epsilon; an (epsilon, delta) than the same with a chance delta of failure
-    (Kairouz, Oh and Viswanath 2015); normal noise than one normal variable from another, mu apart.
-    Their loss distributions are discretized pessimistically and convolved (Koskela et al. 2020;
-    Doroshenko et al. 2022). Payments in rho have no loss distribution: then the exact sum is
-    returned. Unlike the exact sum it is not proved in rational arithmetic. The tests compare it
-    with closed forms. The theorem lets every question follow from earlier answers, but the losses
-    must be fixed beforehand; the exact sum allows both.
+    **Privacy.** A pure epsilon, whatever its noise, is dominated by randomized response with that
+    epsilon. An (epsilon, delta) is dominated by the same with probability delta of failure [1]_.
+    Gaussian noise is a Gaussian pair at distance mu. Their loss distributions are discretized
+    pessimistically and convolved [2]_ [3]_. Payments in rho have no loss distribution, so the exact
+    sum is returned then. Unlike the exact sum, the result is not proved in rational arithmetic. The
+    tests compare it with closed forms. The theorem lets every question follow from earlier answers,
+    but the losses must be fixed beforehand. The exact sum allows both.
 
     **Cost.** About 20 ms, after 2 s for the first import.
 
+    References
+    ----------
+    .. [1] P. Kairouz, S. Oh, P. Viswanath, "The composition theorem for differential privacy",
+       ICML, 2015.
+    .. [2] A. Koskela, J. Jälkö, A. Honkela, "Computing tight differential privacy guarantees using
+       FFT", AISTATS, 2020.
+    .. [3] V. Doroshenko, B. Ghazi, P. Kamath, R. Kumar, P. Manurangsi, "Connect the dots: tighter
+       discrete approximations of privacy loss distributions", PoPETs, 2022.
+
     Examples
     --------
-    >>> normal = PrivacyLoss(mu_squared=Fraction(1, 900))
-    >>> pure = PrivacyLoss(epsilon=Fraction(1, 10))
-    >>> round(float((normal + pure).epsilon_at(Fraction(1, 10**6))), 4)
+    >>> from fractions import Fraction
+    >>> from lapwing.privacy import PrivacyLoss
+    >>> gaussian, pure = PrivacyLoss(mu_squared=Fraction(1, 900)), PrivacyLoss(epsilon="0.1")
+    >>> round(float((gaussian + pure).epsilon_at(Fraction(1, 10**6))), 4)
     0.2227
-    >>> round(float(tight_epsilon([normal, pure], Fraction(1, 10**6))), 4)
+    >>> round(float(tight_epsilon([gaussian, pure], Fraction(1, 10**6))), 4)
     0.2173
     """
     paid = list(losses)

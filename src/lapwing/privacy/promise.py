@@ -1,4 +1,4 @@
-"""What a curator promises before a release: a privacy budget and what it protects."""
+"""Privacy parameters that a curator sets before a release."""
 
 from __future__ import annotations
 
@@ -35,27 +35,49 @@ _FINE = 2**40
 @american
 @dataclass(frozen=True)
 class Promise:
-    """Privacy parameters: epsilon with delta, or mu, or rho, and the neighbors.
+    """Privacy parameters: (epsilon, delta), mu or rho, with the neighbor relation.
 
     Parameters
     ----------
     neighbors : {"replace-one", "add-or-remove-one"}
-        Which data sets must not be distinguished. Always stated: with "replace-one" the number of
-        people is public; "add-or-remove-one" hides it, and its epsilon is worth half as much.
-    epsilon, delta : number or text
-        Epsilon in (0, 24], delta in [0, 1). Delta 0 is pure differential privacy.
-    mu : number or text
-        Of Gaussian differential privacy.
-    rho : number or text
-        Of zero-concentrated differential privacy.
+        Which data sets must not be distinguished. With "replace-one" the number of people is
+        public. "add-or-remove-one" hides it, and a replaced row then has up to twice the epsilon.
+    epsilon : int, float, str, Decimal or Fraction, optional
+        Privacy parameter in nats, in (0, 24].
+    delta : int, float, str, Decimal or Fraction
+        Privacy parameter, in [0, 1). Default: 0, which is pure differential privacy.
+    mu : int, float, str, Decimal or Fraction, optional
+        Parameter of Gaussian differential privacy, in (0, 24].
+    rho : int, float, str, Decimal or Fraction, optional
+        Parameter of zero-concentrated differential privacy, in (0, 24].
     unit : PrivacyUnit, optional
-        Who is replaced, added or removed, with up to so many rows. The number of rows is then
-        never public, with either relation. Default: a row is all that a person has.
+        Privacy unit, which is replaced, added or removed with all its rows. The number of rows is
+        then never public, with either relation. Default: a person has one row.
 
     Raises
     ------
     PrivacyError
-        Unless exactly one of epsilon, mu and rho is given, in its range.
+        When not exactly one of epsilon, mu and rho is given, or one is out of range.
+
+    Notes
+    -----
+    **Privacy.** The definitions are those of [1]_ (epsilon and delta), [2]_ (mu) and [3]_ (rho).
+
+    References
+    ----------
+    .. [1] C. Dwork, A. Roth, "The algorithmic foundations of differential privacy", Foundations and
+       Trends in Theoretical Computer Science, 2014. doi:10.1561/0400000042
+    .. [2] J. Dong, A. Roth, W. J. Su, "Gaussian differential privacy", Journal of the Royal
+       Statistical Society Series B, 2022. doi:10.1111/rssb.12454
+    .. [3] M. Bun, T. Steinke, "Concentrated differential privacy: simplifications, extensions, and
+       lower bounds", TCC, 2016. doi:10.1007/978-3-662-53641-4_24
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> promise = lw.privacy.Promise("replace-one", epsilon=1, delta="1e-6")
+    >>> promise.shows_people, promise.pure
+    (True, False)
     """
 
     neighbors: Neighbors
@@ -104,16 +126,30 @@ class Promise:
 
     @property
     def shows_people(self) -> bool:
-        """Whether the number of rows is public: replaced rows, one of each person."""
+        """Whether the number of rows is public: replaced rows, and one row for each person."""
         return self.neighbors == "replace-one" and self.unit is None
 
     @property
     def pure(self) -> bool:
-        """Whether delta is zero, so that only noise with exponential tails keeps it."""
+        """Whether it is pure: epsilon with delta 0.
+
+        Only noise with exponential tails keeps a pure promise.
+        """
         return self.epsilon is not None and self.delta == 0
 
     def guarantee(self, loss: PrivacyLoss) -> Guarantee:
-        """Return what a release of this loss guarantees, in epsilon and delta."""
+        """Return the guarantee, in epsilon and delta, of a release with this loss.
+
+        Parameters
+        ----------
+        loss : PrivacyLoss
+            Privacy loss of the release.
+
+        Returns
+        -------
+        Guarantee
+            Guarantee of the central model. For mu and rho it states the epsilon at delta 1e-6.
+        """
         epsilon, delta = self.epsilon, self.delta
         if epsilon is None:
             delta = Fraction(0) if loss.pure else STATED_DELTA
@@ -121,7 +157,18 @@ class Promise:
         return Guarantee(epsilon, delta, self.neighbors, "central", unit=self.unit)
 
     def allows(self, loss: PrivacyLoss) -> bool:
-        """Return whether a loss is proved to keep the promise."""
+        """Return whether a loss is proved to keep the promise.
+
+        Parameters
+        ----------
+        loss : PrivacyLoss
+            Privacy loss of a release.
+
+        Returns
+        -------
+        bool
+            True when the loss is proved to be within the privacy parameters.
+        """
         if self.epsilon is not None:
             return loss.within(self.epsilon, self.delta)
         if self.mu is not None:
@@ -132,24 +179,26 @@ class Promise:
         return loss.delta == 0 and loss.rho + (loss.mu_squared + loss.epsilon**2) / 2 <= self.rho
 
     def split(self, releases: int, mechanism: Any, domain: Any) -> Promise:
-        """Return what each of several releases may promise so that all of them keep this promise.
+        """Return the privacy parameters of each of several releases under this promise.
 
         For mechanisms that release again over all people after each round, such as
-        :class:`AdaptiveQuantiles` and :class:`MatchingPursuit`: the people of the first round
+        :class:`AdaptiveQuantiles` and :class:`MatchingPursuit`. There the people of the first round
         contribute to every release. Releases of linear mechanisms are added instead, and each of
         their rounds has people of its own.
 
         Parameters
         ----------
         releases : int
-            Number of releases, in 1..1000; fixed before the first.
+            Number of releases, in 1..1000. It is fixed before the first.
         mechanism : Mechanism
+            Mechanism of all releases.
         domain : Interval, Integers or Categories
+            Domain of the values.
 
         Returns
         -------
         Promise
-            In epsilon where the mechanism's loss is pure, else in mu or rho, which compose more
+            In epsilon where the mechanism's loss is pure, else in mu or rho. Those compose more
             tightly than epsilons with deltas.
 
         Raises
@@ -159,17 +208,16 @@ class Promise:
 
         Notes
         -----
-        **Privacy.** The loss of one release under the whole promise is divided into equal parts:
-        epsilons add, squares of mu add, and rho adds (:class:`PrivacyLoss`), also when each release
+        **Privacy.** The loss of one release under the whole promise is divided into equal parts.
+        Epsilons add, squares of mu add, and rho adds (:class:`PrivacyLoss`), also when each release
         is chosen after the earlier ones. The sum is computed and compared with the promise.
 
         Examples
         --------
-        >>> from lapwing import Interval
-        >>> from lapwing.mechanisms import AdaptiveQuantiles
-        >>> promise = Promise("replace-one", epsilon=1, delta="1e-6")
-        >>> domain = Interval(0, 1, bins=64, outside="clip")
-        >>> each = promise.split(10, AdaptiveQuantiles(20), domain)
+        >>> import lapwing as lw
+        >>> promise = lw.privacy.Promise("replace-one", epsilon=1, delta="1e-6")
+        >>> domain = lw.Interval(0, 1, bins=64, outside="clip")
+        >>> each = promise.split(10, lw.mechanisms.AdaptiveQuantiles(20), domain)
         >>> round(float(each.mu), 4)
         0.0749
         """
@@ -204,7 +252,13 @@ class Promise:
         return Fraction(math.floor(loss.epsilon / releases * _FINE), _FINE)
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the JSON form.
+
+        Returns
+        -------
+        dict
+            JSON object that :meth:`from_document` reads.
+        """
         numbers = {
             name: None if value is None else epsilon_text(value)
             for name, value in (("epsilon", self.epsilon), ("mu", self.mu), ("rho", self.rho))
@@ -214,7 +268,23 @@ class Promise:
 
     @classmethod
     def from_document(cls, document: Any) -> Promise:
-        """Return the promise that :meth:`to_document` wrote; FormatError when it is none."""
+        """Return the promise that :meth:`to_document` wrote.
+
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
+
+        Returns
+        -------
+        Promise
+            The same promise.
+
+        Raises
+        ------
+        FormatError
+            When it is not a promise.
+        """
         keys = {"neighbors", "epsilon", "delta", "mu", "rho"}
         of_unit = isinstance(document, dict) and "unit" in document
         require(document, keys | ({"unit"} if of_unit else set()), name="a promise")

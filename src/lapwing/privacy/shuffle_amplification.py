@@ -1,18 +1,18 @@
-"""Amplification by shuffling: what a promise is worth once nobody can tell who sent what.
+"""Privacy amplification by shuffling: the guarantee of reports in random order.
 
 Every person randomizes on their own device with a local epsilon. A shuffler then passes all reports
-on in random order, without any name, address or time. Whoever sees only the shuffled reports learns
-much less about one person, because others may have sent what this person sent. How much less is
-computed here, as an upper bound, and the smaller of two theorems is used:
+on in random order, without any name, address or time. An observer of the shuffled reports alone
+learns much less about one person, because others may have sent what this person sent. This module
+computes an upper bound of epsilon. It uses the smaller of two theorems:
 
 * **clones** (Feldman, McMillan and Talwar 2021): holds for every local randomizer. Each of the
   others hides the person with probability ``e^-epsilon0``.
 * **flagged**: for randomizers whose reports of any two values have the same total variation
-  distance (a `total_variation` that they state). Others hide more often, and with some probability
-  the report does not depend on the value at all; the bound even tells the observer when that is so.
+  distance (a `total_variation` that they state). Others hide more often. With some probability the
+  report does not depend on the value at all, and the bound even tells the observer when that is so.
 
-Neither says anything about the reports themselves, which keep their local promise, and both are
-void when the shuffler is not trusted or when reports can be linked to people by other means.
+Neither says anything about the reports themselves, which keep their local guarantee. Both are void
+when the shuffler is not trusted, or when reports can be linked to people by other means.
 """
 
 from __future__ import annotations
@@ -45,30 +45,33 @@ _TAIL = 1e-4
 
 
 class Shuffled(Protocol):
-    """What the bounds need of a randomizer; a stated `total_variation` makes the second apply."""
+    """Randomizer with what the bounds need. A `total_variation` makes the second apply."""
 
     @property
     def guarantee(self) -> Guarantee:
-        """The local promise."""
+        """Guarantee of one report, in the local model."""
         ...
 
 
 def amplified(randomizer: Shuffled, *, users: int, delta: Any) -> Guarantee:
-    """Return what shuffled reports of so many people promise each of them.
+    """Privacy amplification by shuffling (Feldman, McMillan and Talwar, 2021).
+
+    It is the guarantee that shuffled reports give each of so many people.
 
     Parameters
     ----------
     randomizer : Randomizer
-        Of pure epsilon. All people use it, each once.
+        Randomizer of pure epsilon. All people use it, each once.
     users : int
-        People whose reports are shuffled together, at least 1. Count on honest ones only.
+        Honest people whose reports are shuffled together, at least 1.
     delta : float, str or Fraction
-        In (0, 1); well below 1 / users.
+        Delta of the guarantee, in (0, 1). Choose it well below 1 / users.
 
     Returns
     -------
     Guarantee
-        With model "shuffle" and the smallest epsilon that is proved, rounded upwards to six digits.
+        Guarantee of model "shuffle" with the smallest epsilon that is proved, rounded upwards to
+        six digits.
 
     Raises
     ------
@@ -77,20 +80,23 @@ def amplified(randomizer: Shuffled, *, users: int, delta: Any) -> Guarantee:
 
     Notes
     -----
-    **Privacy.** See :func:`clones_delta` and :func:`flagged_delta` for the two theorems; the
-    smaller epsilon is returned, and never more than the local one. Reports must hold nothing but
-    what the randomizer put there: seeds of hashing are public and drawn by the device, independent
-    of the value, so they may be shuffled along; a seed that the server assigned to a person names
-    that person.
+    **Privacy.** The smaller epsilon of two theorems is returned, and never more than the local one.
+    See :func:`clones_delta` and :func:`flagged_delta`. Reports must hold nothing but the output of
+    the randomizer. Seeds of hashing are public and drawn by the device, independent of the value,
+    so they may be shuffled along. A seed that the server assigned to a person names that person.
 
     **Cost.** About 0.1 s for any number of users.
 
+    References
+    ----------
+    .. [1] V. Feldman, A. McMillan, K. Talwar, "Hiding among the clones: a simple and nearly optimal
+       analysis of privacy amplification by shuffling", FOCS, 2021. doi:10.1109/FOCS52979.2021.00096
+
     Examples
     --------
-    >>> from lapwing.protocol.domains.categories import Categories
-    >>> from lapwing.randomizers.categorical.unary_encoding import OptimizedUnaryEncoding
-    >>> bits = OptimizedUnaryEncoding(Categories(100), 1)
-    >>> print(amplified(bits, users=10_000, delta="1e-6"))
+    >>> import lapwing as lw
+    >>> bits = lw.randomizers.OptimizedUnaryEncoding(lw.Categories(range(100)), 1)
+    >>> print(lw.shuffle.amplified(bits, users=10_000, delta="1e-6"))
     epsilon = 0.0530061, delta = 1e-06, neighbors replace-one, shuffle model
     """
     reason = getattr(randomizer, "unshufflable", None)
@@ -121,19 +127,35 @@ def amplified(randomizer: Shuffled, *, users: int, delta: Any) -> Guarantee:
 def amplified_epsilon(
     local_epsilon: float, *, users: int, delta: float, total_variation: float | None = None
 ) -> float:
-    """Return the smallest epsilon for which a bound of delta is at most the given one.
+    """Epsilon of shuffled reports: the smallest for which delta is bounded as given.
 
     Parameters
     ----------
     local_epsilon : float
-        Greater than 0.
+        Epsilon of one report in nats, in (0, 64].
     users : int
-        At least 1.
+        Honest people whose reports are shuffled together, at least 1.
     delta : float
-        In (0, 1).
+        Delta of the guarantee, in (0, 1).
     total_variation : float, optional
         Total variation distance between the reports of two values, when it is the same for every
-        two. Without it only the first theorem is used.
+        two. Default: None, which uses :func:`clones_delta` only.
+
+    Returns
+    -------
+    float
+        Epsilon of the shuffled reports, at most `local_epsilon`.
+
+    Raises
+    ------
+    PrivacyError
+        When an argument is out of range.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> round(lw.shuffle.amplified_epsilon(1, users=10_000, delta=1e-6), 3)
+    0.053
     """
     users = check_whole("users", users, low=1, error=PrivacyError)
     if not 0 < delta < 1:
@@ -186,31 +208,51 @@ def _two_levels(local_epsilon: float, users: int, total_variation: float) -> _La
 def clones_delta(
     epsilon: float, *, local_epsilon: float, users: int, least: float = 1e-12
 ) -> float:
-    """Return an upper bound of delta at an epsilon, for every local randomizer.
+    """Bound of delta at an epsilon by clones (Feldman, McMillan and Talwar, 2021).
+
+    It holds for every local randomizer of pure epsilon.
 
     Parameters
     ----------
     epsilon : float
-        Of the shuffled reports, at least 0.
+        Epsilon of the shuffled reports in nats, at least 0.
     local_epsilon : float
-        epsilon0, of one report.
+        Epsilon of one report in nats, called epsilon0 in the paper.
     users : int
+        Honest people whose reports are shuffled together, at least 1.
     least : float
-        The bound is not made sharper than a thousandth of this.
+        The bound is not made sharper than a thousandth of this. Default: 1e-12.
+
+    Returns
+    -------
+    float
+        Upper bound of delta, in [0, 1].
 
     Notes
     -----
     **Privacy.** Let R be the randomizer, and let two populations differ in the value of person 1, x
-    or x'. By the local promise there are laws Q and Q' with ``R(x) = (p Q + Q') / (p + 1)`` and
-    ``R(x') = (Q + p Q') / (p + 1)``, p = e^epsilon0, and every other person's report is at least
-    ``1 / p`` times ``(Q + Q') / 2``. So each other person is a clone, one of Q and Q' at random,
-    with probability ``1 / p`` and independently, and given how many, the rest of what is seen does
-    not depend on person 1. Only the numbers of draws from Q and from Q' can tell the populations
-    apart: with C binomial(users - 1, 1 / p), A binomial(C, 1/2) and a bit D that is 1 with
-    probability p / (p + 1), they are ``(A + D, C - A + 1 - D)`` or the same the other way round.
-    Tested against the enumeration of all shuffles of small populations.
+    or x'. By the local guarantee there are distributions Q and Q' with ``R(x) = (p Q + Q') / (p +
+    1)`` and ``R(x') = (Q + p Q') / (p + 1)``, where p = e^epsilon0. Every other person's report is
+    at least ``1 / p`` times ``(Q + Q') / 2``. So each other person is a clone with probability ``1
+    / p``, independently. A clone is one of Q and Q' at random. Given the number of clones, the
+    other reports do not depend on person 1. Only the numbers of draws from Q and from Q'
+    distinguish the populations. Let C be binomial(users - 1, 1 / p) and A binomial(C, 1/2). Let D
+    be 1 with probability p / (p + 1), else 0. Then the two numbers are ``(A + D, C - A + 1 - D)``,
+    or the same in the other order. The tests compare the bound with the enumeration of all shuffles
+    of small populations.
 
-    Source: Feldman, McMillan and Talwar 2021 (Hiding among the clones), theorem 3.1.
+    The bound is theorem 3.1 of [1]_.
+
+    References
+    ----------
+    .. [1] V. Feldman, A. McMillan, K. Talwar, "Hiding among the clones: a simple and nearly optimal
+       analysis of privacy amplification by shuffling", FOCS, 2021. doi:10.1109/FOCS52979.2021.00096
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> lw.shuffle.clones_delta(0.2, local_epsilon=1, users=10_000) < 1e-6
+    True
     """
     return _any_randomizer(local_epsilon, users).delta(epsilon, local_epsilon, least=least)
 
@@ -223,28 +265,58 @@ def flagged_delta(
     total_variation: float,
     least: float = 1e-12,
 ) -> float:
-    """Return an upper bound of delta at an epsilon, from the total variation of two reports.
+    """Bound of delta at an epsilon from the total variation (Feldman et al., 2023).
+
+    It holds for randomizers whose reports of any two values have the same total variation distance.
 
     Parameters
     ----------
-    epsilon, local_epsilon, users, least
-        As for :func:`clones_delta`.
+    epsilon : float
+        Epsilon of the shuffled reports in nats, at least 0.
+    local_epsilon : float
+        Epsilon of one report in nats.
+    users : int
+        Honest people whose reports are shuffled together, at least 1.
     total_variation : float
-        v, in (0, (p - 1) / (p + 1)] with p = e^local_epsilon; the same for every two values.
+        Total variation distance v, in (0, (p - 1) / (p + 1)] with p = e^local_epsilon.
+    least : float
+        The bound is not made sharper than a thousandth of this. Default: 1e-12.
+
+    Returns
+    -------
+    float
+        Upper bound of delta, in [0, 1].
+
+    Raises
+    ------
+    PrivacyError
+        When the total variation is out of range.
 
     Notes
     -----
-    **Privacy.** With a = v / (p - 1), ``Q = (R(x) - R(x'))+ / v`` and ``Q' = (R(x') - R(x))+ / v``,
-    the local promise gives ``R(x) = p a Q + a Q' + W`` and ``R(x') = a Q + p a Q' + W`` with one
-    and the same W >= 0 of mass ``1 - (p + 1) a``; and every other report is at least
-    ``a (Q + Q')``, because where R(x) > R(x') the difference is at most p - 1 times the smallest
-    probability that any value gives to that report. Tell the observer whether person 1 drew W, in
-    which case the populations cannot be told apart; otherwise the two numbers are as in
-    :func:`clones_delta`, with clones of probability 2 a. So ``delta = (p + 1) a delta2(epsilon)``.
-    Tested against the enumeration of all shuffles of small populations.
+    **Privacy.** Let a = v / (p - 1), ``Q = (R(x) - R(x'))+ / v`` and ``Q' = (R(x') - R(x))+ / v``.
+    The local guarantee gives ``R(x) = p a Q + a Q' + W`` and ``R(x') = a Q + p a Q' + W`` with the
+    same W >= 0 of mass ``1 - (p + 1) a``. Every other report is at least ``a (Q + Q')``. The reason
+    is that where R(x) > R(x') the difference is at most p - 1 times the smallest probability that
+    any value gives to that report. Tell the observer whether person 1 drew W. If so, the
+    populations cannot be distinguished. Otherwise the two numbers are as in :func:`clones_delta`,
+    with clones of probability 2 a. So ``delta = (p + 1) a delta2(epsilon)``. The tests compare the
+    bound with the enumeration of all shuffles of small populations.
 
-    Source: the decomposition of Feldman, McMillan and Talwar 2023, for two levels, with the flag
-    given away. Without giving it away the bound would be smaller, but enumeration contradicts it.
+    The decomposition is that of [1]_ for two levels, with the flag given to the observer. Without
+    that the bound would be smaller, but enumeration contradicts it.
+
+    References
+    ----------
+    .. [1] V. Feldman, A. McMillan, K. Talwar, "Stronger privacy amplification by shuffling for
+       Rényi and approximate differential privacy", SODA, 2023. doi:10.1137/1.9781611977554.ch181
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> lw.shuffle.flagged_delta(
+    ...     0.2, local_epsilon=1, users=10_000, total_variation=0.25) < 1e-6
+    True
     """
     law = _two_levels(local_epsilon, users, total_variation)
     return law.delta(epsilon, local_epsilon, least=least)

@@ -12,7 +12,8 @@ from typing import Any
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import check_whole_field, epsilon_text
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.privacy.ledger import MOST_ROUNDS, Ledger
+from lapwing.privacy.ledger import Ledger
+from lapwing.privacy.ledger_entry import MOST_ROUNDS
 from lapwing.randomizers.categorical.rappor import Rappor
 from lapwing.survey.survey import Survey
 

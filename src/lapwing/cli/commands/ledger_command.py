@@ -16,7 +16,8 @@ from lapwing.cli.reading.options import relation_of
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import exact_delta, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.privacy.ledger import Ledger, LedgerEntry
+from lapwing.privacy.ledger import Ledger
+from lapwing.privacy.ledger_entry import LedgerEntry
 from lapwing.results.rounding import estimate_text, exact_text
 
 if TYPE_CHECKING:

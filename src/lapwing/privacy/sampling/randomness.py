@@ -175,10 +175,21 @@ _secure = Keystream(lambda: os.urandom(48))
 
 
 def secure() -> RandomSource:
-    """Return the process's keystream, keyed by the operating system.
+    """Cryptographic randomness: the keystream of the process, keyed by the operating system.
 
-    A forked child draws a key of its own, also when another thread draws during the fork. What this
-    returns is refused by `copy` and `pickle`: call it anew where it is needed.
+    A forked child draws a key of its own, also when another thread draws during the fork. `copy`
+    and `pickle` refuse the result, so call the function again where you need it.
+
+    Returns
+    -------
+    RandomSource
+        Source of random 64-bit words.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> lw.privacy.secure().words(2).size
+    2
     """
     return _secure
 
@@ -223,19 +234,30 @@ def generator_of(rng: np.random.Generator | RandomSource | int) -> np.random.Gen
 
 
 def seeded(seed: int) -> RandomSource:
-    """Return a reproducible keystream. For tests and simulation only: a seed is no secret.
+    """Reproducible keystream, for tests and simulation only, because a seed is no secret.
 
-    In a forked child it goes on with the next key that follows from the seed: otherwise than in its
-    parent, but alike in children that were forked from one place.
+    In a forked child it goes on with the next key that follows from the seed. That differs from its
+    parent, but is the same in all children that were forked from one place.
 
     Parameters
     ----------
     seed : int
-        In 0..2^64-1. The key is SHA-512 of a label, the seed and a count of keys drawn.
+        Seed, in 0..2^64-1. The key is SHA-512 of a label, the seed and a count of keys drawn.
+
+    Returns
+    -------
+    RandomSource
+        Source of pseudorandom 64-bit words.
+
+    Raises
+    ------
+    ArgumentError
+        When the seed is out of range.
 
     Examples
     --------
-    >>> seeded(1).words(1) == seeded(1).words(1)
+    >>> import lapwing as lw
+    >>> lw.seeded(1).words(1) == lw.seeded(1).words(1)
     array([ True])
     """
     seed = check_whole("a seed", seed, low=0, high=WORD - 1)
