@@ -106,6 +106,29 @@ def test_those_of_the_central_model(page: str, done: Program, tmp_path: Path) ->
         assert len((tmp_path / "synthetic.csv").read_text().split()) == 10_001
 
 
+def test_those_of_two_rounds(done: Program, tmp_path: Path) -> None:
+    domain = lw.Interval(0, 60, bins=64)
+    people = (20_000 * np.exp(-(((np.arange(64) - 20) / 12) ** 2))).astype(int)
+    first = lw.Survey("wait", lw.MultiscaleWave(domain, epsilon=4))
+    first.save(tmp_path / "first.json")
+    lw.simulate(first.randomizer, people // 4, rng=1).save(tmp_path / "first.tally.json")
+    shown = commands("guides/local/two-rounds.md")
+    assert [line[0] for line in shown] == ["decode", "new", "decode", "new", "recommend", "new"]
+    for line in shown[:2]:
+        done(*line)
+    second = lw.Survey.load(tmp_path / "second.json")
+    assert second.fingerprint != first.fingerprint
+    others = people - people // 4
+    lw.simulate(second.randomizer, others, rng=2).save(tmp_path / "second.tally.json")
+    done(*shown[2])
+    both = lw.Distribution.load(tmp_path / "both.json")
+    assert both.reports == people.sum()
+    both.save(tmp_path / "published.json")
+    for line in shown[3:]:
+        done(*line)
+    assert lw.Survey.load(tmp_path / "survey.json").name == "wait"
+
+
 def test_those_of_series(lapwing: Program, done: Program, tmp_path: Path) -> None:
     shown = commands("guides/local/ask-every-week.md")
     shown += commands("guides/local/detect-changes.md")
