@@ -30,24 +30,25 @@ def _kind_of(made: Any) -> Registry | None:
 
 
 def register(made: Made) -> Made:
-    """Make a randomizer, decoder or mechanism known to documents and commands, by its name.
+    """Register a randomizer, decoder or mechanism for documents and commands, by its name.
 
-    May be used as a decorator. It proves nothing: :mod:`lapwing.testing` does.
+    It may be used as a decorator. It checks the interface only. Use :mod:`lapwing.testing` to check
+    the contract.
 
     Parameters
     ----------
     made : class
-        A frozen dataclass with all that its protocol asks for.
+        Frozen dataclass with all that its protocol asks for.
 
     Returns
     -------
     class
-        The same.
+        The same class.
 
     Raises
     ------
     ArgumentError
-        When it is none of the three, lacks something, or has the name of another.
+        When it is none of the three, lacks an attribute, or has the name of another.
     """
     table = _kind_of(made)
     if table is None or not isinstance(made, type):
@@ -90,11 +91,20 @@ def packages_of_others() -> set[str]:
 
 
 def load() -> list[str]:
-    """Register what installed packages offer, and return the names.
+    """Register the classes that installed packages offer, and return their names.
 
     An installed package offers classes as entry points of the groups ``lapwing.randomizers``,
-    ``lapwing.decoders`` and ``lapwing.mechanisms``, each under the name that the class has. One
-    that cannot be loaded is named in a LapwingWarning, and the others are loaded all the same.
+    ``lapwing.decoders`` and ``lapwing.mechanisms``, each under the name that the class has.
+
+    Returns
+    -------
+    list of str
+        Names of the classes that were registered.
+
+    Warns
+    -----
+    LapwingWarning
+        For each class that cannot be loaded. The others are loaded all the same.
     """
     loaded, failed = [], []
     installed = entry_points()

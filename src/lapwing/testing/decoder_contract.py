@@ -77,24 +77,37 @@ def check_decoder(
 ) -> None:
     """Raise AssertionError unless a decoder keeps its contract on a channel.
 
-    * A tally without noise gives the truth behind it, to 2e-6.
-    * What a drawn tally gives is a legal result, the same every time, with a legal band if it has
-      one; a Distribution is written and read back.
-    * An empty tally, one of another channel, of other sizes or with impossible counts is refused.
+    * A tally without noise gives the truth that it came from, to 2e-6.
+    * The result of a drawn tally is legal and the same every time. So is its band, if it has one. A
+      Distribution is written and read again.
+    * An empty tally is refused. So is one of another channel, of other sizes or with impossible
+      counts.
 
-    Nothing here is decided by chance: the seed of the drawn tally is fixed, and any tally must be
+    Nothing here is decided by chance. The seed of the drawn tally is fixed, and any tally must be
     answered legally.
 
     Parameters
     ----------
     decoder : Decoder
+        Decoder to be checked.
     channel : Channel
-        That it decodes, on a small domain.
+        Channel that it decodes, on a small domain.
     exact : Decoder, optional
-        The same run to the end, where it stops early. Default: `decoder`.
+        The same decoder run to convergence, where `decoder` stops early. Default: `decoder`.
     mass : numpy.ndarray, optional
-        float64 [symbols], the truth without noise. Default: an uneven one. A decoder that smooths
-        returns only those that smoothing leaves alone.
+        True distribution, float64 [symbols]. Default: an uneven one. A decoder that smooths returns
+        only distributions that smoothing does not change.
+
+    Raises
+    ------
+    AssertionError
+        When the decoder breaks the contract. The message names the rule.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> randomizer = lw.RandomizedResponse(lw.Categories(["yes", "no"]), epsilon=1)
+    >>> lw.testing.check_decoder(lw.decoders.LeastSquares(), randomizer.channel)
     """
     size = channel.domain.size
     check_truth(decoder if exact is None else exact, channel, truth(size) if mass is None else mass)

@@ -16,8 +16,26 @@ from lapwing.testing.claims import claim, claim_close, claim_refused
 def check_operator(operator: LinearOperator) -> None:
     """Raise AssertionError unless all products of an operator are those of one matrix.
 
-    The matrix is read off products with unit vectors, so it is for small operators. The vectors are
-    drawn with fixed seeds; rounding is allowed 1e-12, so a right operator does not fail by chance.
+    The matrix is read from products with unit vectors, so it is for small operators. The vectors
+    are drawn with fixed seeds. Rounding is allowed 1e-12, so a right operator does not fail by
+    chance.
+
+    Parameters
+    ----------
+    operator : scipy.sparse.linalg.LinearOperator
+        Small operator to be checked.
+
+    Raises
+    ------
+    AssertionError
+        When a product is wrong. The message names it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lapwing as lw
+    >>> from scipy.sparse.linalg import aslinearoperator
+    >>> lw.testing.check_operator(aslinearoperator(np.eye(3)))
     """
     matrix = by_columns(operator)
     gap = dot_test(operator)
