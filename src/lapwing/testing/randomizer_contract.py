@@ -134,10 +134,36 @@ class _Product:
 def exact_law(
     randomizer: Randomizer, value: int, *, most: int | None = None
 ) -> dict[bytes, Fraction]:
-    """Return the probability of every report of an input, exactly.
+    """Return the exact probability of every report of an input.
 
-    TooMany when a draw has more results than can be listed, or there are more than `most` ways;
-    NotFollowed when a word is used for more than comparisons and :func:`scalar_below`.
+    Parameters
+    ----------
+    randomizer : Randomizer
+        Randomizer to be followed.
+    value : int
+        Index of the input symbol.
+    most : int, optional
+        Largest number of ways to a report. Default: None, no limit.
+
+    Returns
+    -------
+    dict
+        Probability of each report: Fraction by the bytes of the report. The probabilities sum to 1.
+
+    Raises
+    ------
+    TooMany
+        When a draw has more results than can be listed, or there are more than `most` ways.
+    NotFollowed
+        When a word is used for more than comparisons and :func:`scalar_below`.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> randomizer = lw.RandomizedResponse(lw.Categories(["yes", "no"]), epsilon=1)
+    >>> law = lw.testing.exact_law(randomizer, 0)
+    >>> len(law), round(float(max(law.values())), 3)
+    (2, 0.731)
     """
 
     def words(path: _Path) -> Iterator[_Word]:
