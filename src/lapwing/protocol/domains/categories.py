@@ -30,22 +30,36 @@ class Categories(Unordered):
     Parameters
     ----------
     labels : sequence of str or int, or int
-        The labels, all different; or their number, in 1..2^40, which stands for 0..number-1
-        without ever listing them. Texts are compared in one Unicode form: "é" is the same label
-        as one character and as two. A value that is no label is the label with its text, if there
-        is one: "1" is 1, a date "2026-01-02", and a truth value "true" or "false".
+        Labels, all different. A single number in 1..2^40 is their number, and stands for
+        ``0..number-1`` without a list. Strings are compared in one Unicode form: "é" is the same
+        label as one character and as two. A value that is not a label counts as the label with its
+        string, if there is one. So "1" is 1, a date is "2026-01-02", and a truth value is "true" or
+        "false".
     missing : {"refuse", "category"}
-        What becomes of None and NaN. The missing category is the last symbol.
+        Treatment of None and NaN. "category" counts them in a missing category, the last one.
+        Default: "refuse".
     other : str or int, optional
-        One of the labels, which every value that is none of them counts as. Without it such a
-        value is refused; a curator, who must not refuse a row, counts it as missing.
+        Label that counts every value that is none of the labels. Without it such a value is
+        refused. A curator must not refuse a row, and counts it as missing. Default: none.
+
+    See Also
+    --------
+    HashedStrings : For strings that nobody can list.
+
+    Notes
+    -----
+    **Privacy.** The domain is public, and says nothing about the data if its labels do not come
+    from them.
+
+    **Cost.** Placing n values takes O(n) time. Labels given by their number take no memory.
 
     Examples
     --------
-    >>> colors = Categories(["red", "green"], missing="category")
+    >>> import lapwing as lw
+    >>> colors = lw.Categories(["red", "green"], missing="category")
     >>> colors.size, colors.index(["green", None]).tolist()
     (3, [1, 2])
-    >>> Categories(["red", "green", "another"], other="another").index(["blue", "red"]).tolist()
+    >>> lw.Categories(["red", "green", "another"], other="another").index(["blue", "red"]).tolist()
     [2, 0]
     """
 
@@ -135,11 +149,11 @@ class Categories(Unordered):
 
     @property
     def listed(self) -> Sequence[str | int]:
-        """The labels in order, without the missing category; a range where only counted."""
+        """Labels in order without the missing category, or a range if given by their number."""
         return range(self.labels) if isinstance(self.labels, int) else self.labels
 
     def index(self, values: Values) -> NDArray[np.int64]:
-        """Return the symbol of each label: int64 [n].
+        """Return the number of the category of each value: int64 [n].
 
         Parameters
         ----------
@@ -154,7 +168,7 @@ class Categories(Unordered):
         Raises
         ------
         DomainError
-            With the position of the first value that is not one of the labels.
+            When a value is not one of the labels. The message has the position of the first one.
         """
         if not isinstance(self.labels, int):
             return super().index(values)
@@ -196,12 +210,17 @@ class Categories(Unordered):
     """Of its class, in documents."""
 
     def for_curator(self) -> Categories:
-        """Return the domain with missing values counted; ArgumentError beyond 2^24 labels.
+        """Return the domain with missing values counted.
 
         Returns
         -------
         Categories
             Domain that has a bin or category for every value.
+
+        Raises
+        ------
+        ArgumentError
+            Beyond 2^24 labels.
         """
         if len(self.listed) > MAXIMUM_BINS:
             raise ArgumentError(

@@ -1,9 +1,10 @@
-"""The legal values of an attribute, and how a value becomes the number of its bin.
+"""The legal values of an attribute, and the mapping of a value to the number of its bin.
 
-A domain has `size` symbols, numbered from 0. Those of an ordered domain (:class:`Interval`,
-:class:`Integers`) come in increasing order and each occupies ``[left[i], right[i]]`` of the real
-line: an interval's bins have width, an atom or an integer has ``left == right``. A declared
-"missing" symbol is always the last one. Randomizers and decoders see symbols only.
+A domain has `size` bins or categories ("symbols" in the code), numbered from 0. Those of an ordered
+domain (:class:`Interval`, :class:`Integers`) come in increasing order. Each occupies
+``[left[i], right[i]]`` of the real line. An interval's bins have width, and an atom or an integer
+has ``left == right``. A declared missing bin is always the last one. Randomizers and decoders see
+only these numbers.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ Closed = Literal["left", "right"]
 
 
 class Domain(ABC):
-    """Base class of the domains: frozen dataclasses that say which values are legal.
+    """Base class of the domains: frozen dataclasses that define the legal values.
 
-    What follows from the fields is written here. A class may inherit it, but need not: anything
+    Values derived from the fields are written here. A class may inherit it, but need not: anything
     with the same public names is a domain.
     """
 
@@ -63,35 +64,35 @@ class Domain(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """Number of symbols, with the missing one if there is one."""
+        """Number of bins or categories, with the missing one if there is one."""
 
     @property
     def missing_index(self) -> int | None:
-        """Number of the missing symbol, always the last; None when missing values are refused."""
+        """Number of the missing bin, always the last, or None when missing values are refused."""
         return None if self.missing == "refuse" else self.size - 1
 
     @property
     def below_index(self) -> int | None:
-        """Number of the symbol of values below the range; None where they have none."""
+        """Number of the bin of values below the range, or None where they have none."""
         return None
 
     @property
     def above_index(self) -> int | None:
-        """Number of the symbol of values above the range; None where they have none."""
+        """Number of the bin of values above the range, or None where they have none."""
         return None
 
     @property
     def outside_indices(self) -> list[int]:
-        """Numbers of the symbols of values outside the range: two, or none."""
+        """Numbers of the bins of values outside the range: two, or none."""
         return [end for end in (self.below_index, self.above_index) if end is not None]
 
     @property
     def inside_size(self) -> int:
-        """Number of symbols without those below and above the range."""
+        """Number of bins or categories without those below and above the range."""
         return self.size - len(self.outside_indices)
 
     def with_nobody_outside(self, numbers: NDArray[Any]) -> NDArray[Any]:
-        """Return numbers of the symbols, with zeros below and above where those were left out.
+        """Return one number for each bin, with zeros below and above where those were left out.
 
         Parameters
         ----------
@@ -111,22 +112,22 @@ class Domain(ABC):
 
     @property
     def open_ended(self) -> bool:
-        """Whether the first and the last symbol hold the values outside the range, too."""
+        """Whether the first and the last bin also hold the values outside the range."""
         return self.ordered and not self.circular and getattr(self, "outside", None) == "clip"
 
     @property
     @abstractmethod
     def left(self) -> NDArray[np.float64]:
-        """Left end of every symbol but the missing one; DomainError when not ordered."""
+        """Left end of every bin but the missing one. Raises DomainError when not ordered."""
 
     @property
     def right(self) -> NDArray[np.float64]:
-        """Right end of every symbol but the missing one; DomainError when not ordered."""
+        """Right end of every bin but the missing one. Raises DomainError when not ordered."""
         return self.left
 
     @abstractmethod
     def index(self, values: Values) -> NDArray[np.int64]:
-        """Return the symbol of each value.
+        """Return the number of the bin or category of each value.
 
         Parameters
         ----------
@@ -142,9 +143,9 @@ class Domain(ABC):
     def index_or_missing(
         self, values: Values, *, texts: Texts = "iso", rows: RowCounts | None = None
     ) -> NDArray[np.int64]:
-        """Return the symbol of each value, the missing one for what is none: int64 [n].
+        """Return the bin of each value, the missing one for a value of none: int64 [n].
 
-        For a curator, who must not refuse a row. The domain is one of :meth:`for_curator`.
+        It is for a curator, who must not refuse a row. The domain is one of :meth:`for_curator`.
 
         Parameters
         ----------
@@ -153,7 +154,7 @@ class Domain(ABC):
         texts : {"iso", "days", "seconds"}
             How strings of dates and times are read. Default: "iso".
         rows : RowCounts, optional
-            Gets what the symbols do not tell: values that cannot be read, and those clipped.
+            Object that counts values that cannot be read, and clipped ones. Default: none.
 
         Returns
         -------
@@ -177,12 +178,12 @@ class Domain(ABC):
 
     @abstractmethod
     def for_curator(self) -> Self:
-        """Return the domain in which every value has a symbol.
+        """Return the domain in which every value has a bin or category.
 
-        An interval that refuses values outside counts them below and above instead; whole numbers
-        clip them. Missing values get a symbol of their own. A curator must not refuse a row: an
-        error that depends on the data says something about them. A value that is none of the labels
-        counts as the domain's `other` label, else as missing.
+        An interval that refuses values outside counts them below and above instead. Whole numbers
+        clip them. Missing values get a bin of their own. A curator must not refuse a row, because
+        an error that depends on the data reveals something about them. A value that is none of the
+        labels counts as the domain's `other` label, else as missing.
 
         Returns
         -------
@@ -192,7 +193,7 @@ class Domain(ABC):
         Raises
         ------
         ArgumentError
-            When its symbols cannot be counted one by one.
+            When its categories cannot be counted one by one.
         """
 
     def to_document(self) -> dict[str, Any]:
@@ -213,7 +214,7 @@ class Domain(ABC):
 
 
 def require_domain(given: Any) -> None:
-    """Raise DomainError where something else stands than a domain, such as a list of two bounds."""
+    """Raise DomainError for an object that is not a domain, such as a list of two bounds."""
     parts = ("size", "ordered", "missing_index", "index")
     if isinstance(given, type) or not all(hasattr(given, part) for part in parts):
         raise DomainError(
@@ -247,10 +248,10 @@ def check_no_overflow(domain: Domain, *, name: str) -> None:
 
 
 def check_list(entries: Any, *, name: str) -> None:
-    """Raise DomainError unless the entries are a list, or can be gone through like one.
+    """Raise DomainError unless the entries are a list, or can be iterated like one.
 
-    A set has no order: its texts come in another one in each process, so what is made of it would
-    be another document each time.
+    A set has no order. Its strings come in another order in each process, so the document would
+    differ each time.
     """
     if isinstance(entries, set | frozenset):
         raise DomainError(
@@ -264,9 +265,9 @@ def check_list(entries: Any, *, name: str) -> None:
 def read_numbers(
     values: Values, *, unit: Unit, missing: str
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
-    """Return values as numbers, at least one, and where they are missing; None when nowhere.
+    """Return values as numbers, at least one, and a mask of the missing ones (None without any).
 
-    Where a domain counts missing values, what cannot be read is one of them.
+    Where a domain counts missing values, a value that cannot be parsed is one of them.
     """
     refuse = missing == "refuse"
     numbers = to_numbers(values, unit=unit, unreadable="refuse" if refuse else "missing")

@@ -1,4 +1,4 @@
-"""Texts without a list: a domain of all texts, each known by a public hash."""
+"""Strings without a list: a domain of all strings, each identified by a public hash."""
 
 from __future__ import annotations
 
@@ -17,29 +17,41 @@ MOST_BITS = 40
 
 @dataclass(frozen=True)
 class HashedStrings(Unordered):
-    """Domain of all strings; the symbol of one is the first bits of its SHA-256.
+    """Hashed-string domain: all strings, each numbered by the first bits of its SHA-256.
 
-    Nobody needs a list when the survey is made: the analyst brings candidates to the decoder, whose
-    hashes are looked up. A text cannot be read back from its number.
+    Nobody needs a list when the survey is made. The analyst brings candidates to the decoder, which
+    looks up their hashes. A string cannot be recovered from its number.
 
     Parameters
     ----------
     bits : int
-        In 1..40; there are 2^bits symbols. Any two texts share one with probability 2^-bits, so
-        among m candidates about ``m^2 / 2^(bits + 1)`` pairs do (0.01 for 10,000 and 32 bits).
+        Bits of the hash, in 1..40. There are 2^bits categories. Any two strings share one with
+        probability 2^-bits. So among m candidates about ``m^2 / 2^(bits + 1)`` pairs do, which is
+        0.01 for 10,000 candidates and 32 bits.
     missing : {"refuse", "category"}
-        What becomes of None and NaN. The missing category is the last symbol.
+        Treatment of None and NaN. "category" counts them in a missing category, the last one.
+        Default: "refuse".
+
+    See Also
+    --------
+    lapwing.decoders.Candidates : Scores a list of candidate strings.
+    lapwing.LinearHashing : The randomizer for this domain.
 
     Notes
     -----
-    The symbol is the number that the first `bits` bits of the SHA-256 of the text's UTF-8 bytes
-    make, the most significant bit first. The text is in Unicode's NFC form where Unicode 14 assigns
-    all its code points, so a word is one word however it was typed; another text is taken as it is.
-    No case is folded, and nothing is trimmed.
+    The category is the number made by the first `bits` bits of the SHA-256 of the string's UTF-8
+    bytes, the most significant bit first. The string is in Unicode's NFC form where Unicode 14
+    assigns all its code points. So a word is one word however it was typed. Another string is taken
+    as it is. No case is folded, and nothing is trimmed.
+
+    **Privacy.** The domain is public and does not depend on the data.
+
+    **Cost.** Placing n strings takes n hashes.
 
     Examples
     --------
-    >>> words = HashedStrings(32)
+    >>> import lapwing as lw
+    >>> words = lw.HashedStrings(32)
     >>> words.size, words.index(["lapwing", "Lapwing"]).tolist()
     (4294967296, [201812770, 1814088837])
     """
@@ -55,7 +67,7 @@ class HashedStrings(Unordered):
 
     @property
     def listed(self) -> range:
-        """The numbers of the symbols, without the missing one."""
+        """Numbers of the categories, without the missing one."""
         return range(2**self.bits)
 
     def _symbol(self, value: Any, position: int) -> int:
@@ -77,7 +89,7 @@ class HashedStrings(Unordered):
     """Of its class, in documents."""
 
     def for_curator(self) -> NoReturn:
-        """Refused: a curator counts every symbol, and these are too many."""
+        """Refused, because a curator counts every category, and these are too many."""
         raise ArgumentError(
             "a curator counts every symbol, so the domain must be an Interval, Integers or "
             "Categories, got HashedStrings"

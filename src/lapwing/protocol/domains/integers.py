@@ -1,4 +1,4 @@
-"""Whole numbers, each its own symbol."""
+"""Whole numbers, each with its own bin."""
 
 from __future__ import annotations
 
@@ -26,20 +26,35 @@ from lapwing.protocol.domains.domain import (
 class Integers(Domain):
     """Integer domain: the whole numbers from `low` to `high`, both included.
 
-    Each number is its own symbol.
+    Each number has its own bin.
 
     Parameters
     ----------
     low, high : int
-        ``low <= high``, at most 2^24 numbers, both within +-(2^53 - 1).
+        Smallest and largest number, with ``low <= high``, at most 2^24 numbers, and both within
+        +-(2^53 - 1). They are public, so they must not come from the data.
     outside : {"clip", "refuse"}
-        What becomes of numbers outside.
+        Treatment of numbers outside: move them to the nearest end, or raise DomainError. Default:
+        "clip".
     missing : {"refuse", "bin"}
-        What becomes of NaN and null. The missing bin is the last symbol.
+        Treatment of NaN and null. "bin" counts them in a missing bin, the last one. Default:
+        "refuse".
+
+    See Also
+    --------
+    Interval : For real numbers, dates, times, and long ranges.
+
+    Notes
+    -----
+    **Privacy.** The domain is public, and says nothing about the data if its ends do not come from
+    them.
+
+    **Cost.** Placing n values takes O(n) time.
 
     Examples
     --------
-    >>> Integers(17, 90).index([17, 18, 200]).tolist()
+    >>> import lapwing as lw
+    >>> lw.Integers(17, 90).index([17, 18, 200]).tolist()
     [0, 1, 73]
     """
 
@@ -70,16 +85,16 @@ class Integers(Domain):
 
     @property
     def size(self) -> int:
-        """Number of symbols."""
+        """Number of bins."""
         return self.high - self.low + 1 + (self.missing == "bin")
 
     def index(self, values: Values) -> NDArray[np.int64]:
-        """Return the symbol of each value: int64 [n].
+        """Return the bin of each value: int64 [n].
 
         Parameters
         ----------
         values : array_like [n]
-            Whole numbers (also as floats); NaN or None for missing.
+            Whole numbers, also as floats. NaN and None are missing.
 
         Returns
         -------
@@ -89,8 +104,8 @@ class Integers(Domain):
         Raises
         ------
         DomainError
-            With the position of the first value that is missing (unless declared), outside
-            (where refused), or not whole.
+            When a value is missing (unless declared), outside (where refused), or not whole. The
+            message has the position of the first one.
         """
         numbers, missing = read_numbers(values, unit="number", missing=self.missing)
         if missing is not None:

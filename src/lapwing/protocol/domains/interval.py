@@ -1,8 +1,8 @@
 """An interval of the real numbers, cut into bins: on a line or a circle, with atoms.
 
-Which end of a bin belongs to it decides what can be said at an edge. "At most 50" is a sum of whole
-bins where each holds its right end, so that is the default for numbers: round incomes in round bins
-are the normal case, and most of the people at an edge hold just that value.
+The closed end of a bin decides which statements are exact at an edge. "At most 50" is a sum of
+whole bins where each holds its right end, so that is the default for numbers. Round incomes in
+round bins are the normal case, and most of the people at an edge hold just that value.
 """
 
 from __future__ import annotations
@@ -60,61 +60,76 @@ the benchmarks."""
 class Interval(Domain):
     """Interval domain: the real numbers from `low` to `high`, cut into bins.
 
-    Bins are closed on one side and open on the other; on a line, the outermost one at the open
-    side is closed on both.
+    Bins are closed on one side and open on the other. On a line, the outermost one at the open side
+    is closed on both.
 
     Parameters
     ----------
-    low, high : float, or a date, time or text when `unit` says so
-        Finite, ``low < high``; for ``scale="log"`` also ``low > 0``. Public: they must not come
-        from the data. Left out with `edges`.
+    low, high : float, or a date, time or string when `unit` says so
+        Ends of the interval, finite, with ``low < high``. For ``scale="log"`` also ``low > 0``.
+        They are public, so they must not come from the data. Left out with `edges`.
     bins : int, optional
         Number of bins, in 1..2^24. Left out with `edges`. Without either, `bins` is None: the bins
         are not chosen. Such an interval can only be passed to `recommend`, `release` and
-        `expected_error`, which choose the bins; ``dataclasses.replace(domain, bins=128)`` chooses
-        them by hand.
+        `expected_error`, which choose the bins. To choose them by hand, use
+        ``dataclasses.replace(domain, bins=128)``.
     circular : bool
         Whether `high` is the same point as `low` (time of day, angle). Values outside wrap.
+        Default: False.
     scale : {"linear", "log"}
-        Bins of equal width, or of equal ratio.
+        Bins of equal width, or of equal ratio. Default: "linear".
     atoms : sequence of float
-        Values in ``[low, high]`` that many people hold exactly (0, a cap). Each gets a symbol of
-        its own, of width zero; an atom inside a bin splits it.
+        Values in ``[low, high]`` that many people hold exactly (0, a cap). Each gets a bin of its
+        own, of width zero. An atom inside a bin splits it. Default: none.
     outside : {"overflow", "clip", "refuse"}, optional
-        What becomes of values outside the interval. "overflow" gives them two symbols of their
-        own: *below*, the first symbol, for values less than `low`, and *above*, after the last
-        bin, for values greater than `high` (for values of `high` and more where bins are closed on
-        the left). "clip" moves them to the nearest end, so the outermost bins also count what lies
-        beyond them. "refuse" raises DomainError. Default: "overflow" for `low` and `high` with 32
-        bins or more, else "clip". A circle has no outside, because values there wrap. A whole
-        day of times has none either.
+        Treatment of values outside the interval. "overflow" gives them two bins of their own. The
+        first bin, *below*, holds values less than `low`. The bin *above*, after the last one, holds
+        values greater than `high`, and `high` itself where bins are closed on the left. "clip"
+        moves them to the nearest end, so the outermost bins also count what lies beyond them.
+        "refuse" raises DomainError. Default: "overflow" for `low` and `high` with 32 bins or more,
+        else "clip". A circle has no outside, because values there wrap. A whole day of times has
+        none either.
     missing : {"refuse", "bin"}
-        What becomes of NaN and null, and of what cannot be read or, on a circle, is infinite. The
-        missing bin is the last symbol.
+        Treatment of NaN and null, of values that cannot be parsed, and of infinite ones on a
+        circle. "bin" counts them in a missing bin, the last one. Default: "refuse".
     unit : {"number", "date", "datetime", "time-of-day"}
-        What the numbers are: plain, days since 1970-01-01, seconds since then (UTC), or seconds
-        since midnight. Answers are printed in the same unit.
+        Meaning of the numbers: plain numbers, days since 1970-01-01, seconds since then (UTC), or
+        seconds since midnight. Answers are printed in the same unit. Default: "number".
     closed : {"right", "left"}, optional
-        Which end of a bin belongs to it: bins ``(a, b]`` or ``[a, b)``. Default: "right" for
-        numbers, so that "at most b" is exact at each edge; "left" for dates, times and circles,
-        where a day begins at midnight. On a line the lowest value lies in the first bin and the
-        highest in the last one, whatever is closed.
+        End of a bin that belongs to it: bins ``(a, b]`` or ``[a, b)``. Default: "right" for
+        numbers, so that "at most b" is exact at each edge. For dates, times and circles it is
+        "left", because a day begins at midnight. On a line the lowest value always lies in the
+        first bin, and the highest in the last one.
     edges : sequence, optional
-        The edges of bins of your own, at least two and increasing, in the unit of the domain: age
-        bands, income brackets, quantiles of an earlier release. Public, like `low` and `high`.
+        Edges of custom bins, at least two and increasing, in the unit of the domain. Examples are
+        age bands, income brackets, and quantiles of an earlier release. They are public, like `low`
+        and `high`. Default: `bins` of equal width or ratio.
+
+    See Also
+    --------
+    Integers : For whole numbers in a short range.
+
+    Notes
+    -----
+    **Privacy.** The domain is public, and says nothing about the data if its ends, edges and atoms
+    do not come from them.
+
+    **Cost.** Placing n values takes O(n) time for bins of equal width or ratio. With atoms or
+    custom edges it takes O(n log size).
 
     Examples
     --------
-    >>> income = Interval(0, 100, bins=4, atoms=(0,))
+    >>> import lapwing as lw
+    >>> income = lw.Interval(0, 100, bins=4, atoms=(0,))
     >>> income.size, income.index([0, 0.5, 99, 100, 1e9]).tolist()
     (5, [0, 1, 4, 4, 4])
-    >>> years = Interval(0, 100, bins=50)
+    >>> years = lw.Interval(0, 100, bins=50)
     >>> years.size, years.index([-1, 1, 100, 1e9]).tolist()
     (52, [0, 1, 50, 51])
-    >>> ages = Interval(edges=[0, 18, 25, 65, 100], closed="left")
+    >>> ages = lw.Interval(edges=[0, 18, 25, 65, 100], closed="left")
     >>> ages.bins, ages.index([17, 18, 100]).tolist()
     (4, [0, 1, 3])
-    >>> Interval(0, 500_000).size
+    >>> lw.Interval(0, 500_000).size
     Traceback (most recent call last):
         ...
     lapwing.errors.DomainError: the number of bins is missing; pass bins=, or call lw.recommend
@@ -292,15 +307,15 @@ class Interval(Domain):
 
     @cached_property
     def left(self) -> NDArray[np.float64]:
-        """Left end of every symbol but the missing one: float64 [size or size - 1].
+        """Left end of every bin but the missing one: float64 [size or size - 1].
 
-        The symbol below has both ends at `low`, the one above at `high`.
+        The bin below has both ends at `low`, and the bin above at `high`.
         """
         return self._ends(0)
 
     @cached_property
     def right(self) -> NDArray[np.float64]:
-        """Right end of every symbol but the missing one: float64 [size or size - 1]."""
+        """Right end of every bin but the missing one: float64 [size or size - 1]."""
         return self._ends(1)
 
     def _ends(self, side: int) -> NDArray[np.float64]:
@@ -315,38 +330,38 @@ class Interval(Domain):
 
     @cached_property
     def size(self) -> int:
-        """Number of symbols: below, pieces of bins, atoms, above, and the missing one."""
+        """Number of bins: below, pieces of bins, atoms, above, and the missing one."""
         return self.left.size + (self.missing == "bin")
 
     @property
     def below_index(self) -> int | None:
-        """Number of the symbol of values below the interval; None where they have none."""
+        """Number of the bin of values below the interval, or None where they have none."""
         return 0 if self.outside == "overflow" else None
 
     @property
     def above_index(self) -> int | None:
-        """Number of the symbol of values above the interval; None where they have none."""
+        """Number of the bin of values above the interval, or None where they have none."""
         return self.left.size - 1 if self.outside == "overflow" else None
 
     @property
     def missing_index(self) -> int | None:
-        """Number of the missing symbol, or None."""
+        """Number of the missing bin, or None where missing values are refused."""
         self._require_bins()
         return super().missing_index
 
     @property
     def whole_day(self) -> bool:
-        """Whether these are all times of day, so that none is outside."""
+        """Whether the interval holds all times of day, so that none is outside."""
         return self.unit == "time-of-day" and (self.low, self.high) == (0.0, 86_400.0)
 
     @property
     def open_ended(self) -> bool:
-        """Whether the first and the last symbol hold the values outside the range, too."""
+        """Whether the first and the last bin also hold the values outside the range."""
         return super().open_ended and not self.whole_day
 
     @property
     def regular(self) -> bool:
-        """Whether the symbols are just bins of equal width or ratio: nothing stands apart."""
+        """Whether there are only bins of equal width or ratio, without atoms and special bins."""
         return self.size == self.bins and self.edges is None
 
     def refined(self, bins: int) -> Interval:
@@ -365,7 +380,7 @@ class Interval(Domain):
         Raises
         ------
         DomainError
-            When the bins are of one's own.
+            When the interval has custom bins.
         """
         if self.edges is not None and bins != self.bins:
             raise DomainError(
@@ -375,13 +390,13 @@ class Interval(Domain):
         return replace(self, bins=bins)
 
     def index(self, values: Values) -> NDArray[np.int64]:
-        """Return the symbol of each value.
+        """Return the bin of each value.
 
         Parameters
         ----------
         values : array_like [n]
-            Numbers; dates, times, datetimes or their ISO texts where `unit` says so; NaN or None
-            for missing. Each is read by itself.
+            Numbers. Where `unit` says so, they are dates, times, datetimes or their ISO strings.
+            NaN and None are missing. Each value is read on its own.
 
         Returns
         -------
@@ -391,14 +406,15 @@ class Interval(Domain):
         Raises
         ------
         DomainError
-            With the position of the first value that is missing (unless declared), outside
-            (where refused), or of a wrong type.
+            When a value is missing (unless declared), outside (where refused), or of a wrong type.
+            The message has the position of the first one.
 
         Notes
         -----
-        O(n) for bins of equal width or ratio, O(n log size) with atoms or edges of one's own. A
-        value on an edge goes to the bin that is closed there, exactly: the scaled position is
-        corrected by comparing with the edges.
+        **Accuracy.** A value on an edge goes to the bin that is closed there, exactly. The scaled
+        position is corrected by comparing with the edges.
+
+        **Cost.** O(n) for bins of equal width or ratio, O(n log size) with atoms or custom edges.
         """
         self._require_bins()
         numbers, missing = read_numbers(values, unit=self.unit, missing=self.missing)
@@ -483,12 +499,17 @@ class Interval(Domain):
         return replace(self, outside="overflow" if refused else self.outside, missing="bin")
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form; DomainError while the bins are not chosen.
+        """Return the JSON form.
 
         Returns
         -------
         dict
             JSON object with the class name and the fields.
+
+        Raises
+        ------
+        DomainError
+            While the bins are not chosen.
         """
         self._require_bins()
         return super().to_document()

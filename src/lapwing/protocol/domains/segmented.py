@@ -1,4 +1,4 @@
-"""Segments times symbols: the domain of a table that is released by segment."""
+"""Segments times bins: the domain of a table that is released by segment."""
 
 from __future__ import annotations
 
@@ -24,26 +24,32 @@ NO_SEGMENT = "(no segment)"
 
 @dataclass(frozen=True)
 class Segmented(Unordered):
-    """Product domain of segments and values: each symbol is a cell of a table.
+    """Product domain of public segments and values: the cells of a table.
 
     A person holds a value, together with the segment that the person is in.
 
     Parameters
     ----------
     domain : Interval, Integers or Categories
-        Of the values.
+        Domain of the values.
     segments : sequence of str or int
-        Their labels, all different: public, and not from the data. Rows that are in none of them
-        have cells of their own, after the others.
+        Labels of the segments, all different. They are public, so they must not come from the data.
+        Rows that are in none of them have cells of their own, after the others.
 
     Notes
     -----
-    Cell ``s * domain.size + i`` is symbol i in segment s. There is no missing symbol: a value that
-    is missing has a cell in each segment.
+    Cell ``s * domain.size + i`` is bin i in segment s. There is no missing bin, because a missing
+    value has a cell in each segment.
+
+    **Privacy.** The domain is public, and says nothing about the data if its segments do not come
+    from them.
+
+    **Cost.** It has ``domain.size`` cells for each segment, and as many for no segment.
 
     Examples
     --------
-    >>> table = Segmented(Categories(["yes", "no"]), ["north", "south"])
+    >>> import lapwing as lw
+    >>> table = lw.protocol.Segmented(lw.Categories(["yes", "no"]), ["north", "south"])
     >>> table.size, table.listed[3]
     (6, 'south / no')
     """
@@ -68,22 +74,22 @@ class Segmented(Unordered):
 
     @cached_property
     def segmentation(self) -> Categories:
-        """The segments as a domain of their own; what is none of them is missing."""
+        """Segments as a domain of their own, where a value of none of them is missing."""
         return Categories(self.segments, missing="category")
 
     @property
     def missing_index(self) -> None:
-        """None: each segment has a cell for a missing value."""
+        """Always None, because each segment has a cell for a missing value."""
         return None
 
     @property
     def size(self) -> int:
-        """Cells."""
+        """Number of cells."""
         return self.segmentation.size * self.domain.size
 
     @cached_property
     def listed(self) -> Sequence[str | int]:
-        """The names of the cells."""
+        """Names of the cells."""
         segments = [*self.segmentation.listed, NO_SEGMENT]
         return [f"{one} / {symbol}" for one in segments for symbol in _names(self.domain)]
 
