@@ -307,8 +307,8 @@ class DifferenceIntervals:
         Notes
         -----
         **Accuracy.** The errors of the two are independent, so their covariances add. A pointwise
-        band is cut to the simultaneous one, as :meth:`Uncertainty.band` does. A simultaneous band
-        tests equality: see :attr:`DifferenceBand.leaves_zero`.
+        band is cut to the simultaneous one, as in :meth:`Distribution.confidence_band`. A
+        simultaneous band tests equality: its `leaves_zero` says whether it excludes zero somewhere.
 
         **Cost.** The simultaneous band of two CDFs simulates 1,000 errors of the whole curve, once
         for each level. The pointwise band needs this simulation also, up to 32,768 bins.

@@ -91,10 +91,11 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
 
     Notes
     -----
-    **Accuracy.** Every answer has an interval: `probability_interval`, `quantile_interval` and so
-    on. Inside a bin the values are taken to be spread evenly, and intervals allow for any places.
+    **Accuracy.** Ranges, shares, quantiles, the mean and the variance have intervals if there is an
+    error distribution. An answer takes the values in a bin to be spread evenly. An interval allows
+    for any places in the bin.
 
-    **Cost.** The CDF is summed once, O(bins). An answer is then a search in it, O(log bins).
+    **Cost.** The CDF is added up once, O(bins). A point or a quantile is then found in O(log bins).
 
     Examples
     --------
