@@ -1,4 +1,4 @@
-"""What a decoder knows: how counts of reports come about from the distribution it looks for."""
+"""Channel: the distribution of counts of reports, given the distribution of the values."""
 
 from __future__ import annotations
 
@@ -27,22 +27,30 @@ from lapwing.protocol.messages.tally import CountTally
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Channel block: one group of people who randomize in the same way.
+    """Channel block: a group of people who randomize in the same way.
 
     Parameters
     ----------
     operator : Operator
-        Shape [outputs, domain.size]: mean count of every output, per report. Any linear operator
-        of SciPy, or an array, is taken and kept as an operator of this package.
+        Mean count of every output for one report, shape [outputs, domain.size]. Any linear operator
+        of SciPy, or an array, is converted to an operator of this package.
     law : Law
-        How one report's counts spread about that mean.
+        Distribution of one report's counts about that mean.
     share : float
-        Part of the people in this group, in (0, 1].
+        Part of the people in this group, in (0, 1]. Default: 1.
 
     Raises
     ------
     UnsupportedChannelError
-        When the operator cannot have this law: labels are checked, not believed.
+        When the operator cannot have this distribution. It is checked.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> response = lw.RandomizedResponse(lw.Categories(["yes", "no"]), epsilon=1)
+    >>> (block,) = response.channel.blocks
+    >>> block.outputs, block.mean([1, 0]).round(2).tolist()
+    (2, [0.73, 0.27])
     """
 
     operator: Operator
@@ -114,14 +122,14 @@ class Block:
         return self.law.score_and_information(self.operator, mass, counts, reports)
 
     def sample(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return counts with exactly the joint law of randomizing every person of the group.
+        """Return counts with the exact joint distribution of randomizing every person.
 
         Parameters
         ----------
         people : numpy.ndarray
             Number of people in each bin or category, int64 [domain.size].
         rng : numpy.random.Generator
-            Source of the random numbers.
+            Source of random numbers. It is for simulation only.
 
         Returns
         -------
@@ -132,11 +140,11 @@ class Block:
 
 
 class ObservedChannel(Protocol):
-    """What any decoder is given: a Channel, or what is known of a log of reports."""
+    """Interface of the channel of a tally, or of stored reports, for decoders."""
 
     @property
     def domain(self) -> Domain:
-        """Of what is looked for."""
+        """Domain of the values."""
         ...
 
     def counts(self, tally: Any, /) -> CountTally:
@@ -152,20 +160,36 @@ class ObservedChannel(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Channel:
-    """Channel of a randomizer: blocks over one domain.
+    """Channel of a randomizer: the distribution of a report for each value.
 
-    A decoder is given nothing else besides the counts.
+    It has blocks over one domain. A decoder is given the channel and the counts, and nothing else.
 
     Parameters
     ----------
     domain : Domain
-        What the columns of every operator stand for.
+        Domain of the values, the columns of every operator.
     blocks : sequence of Block
-        Their shares sum to one.
+        Groups of people, whose shares sum to one.
     fingerprint : str
-        Of the randomizer or mechanism, so that foreign counts are refused.
+        Fingerprint of the randomizer or mechanism, so that foreign counts are refused.
     guarantee : Guarantee, optional
-        The promise under which the counts were collected; a result carries it on.
+        Privacy guarantee under which the counts were collected. A result carries it on. Default:
+        none.
+
+    See Also
+    --------
+    lapwing.simulate : Draws counts with the distribution of a channel.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> response = lw.RandomizedResponse(lw.Categories(["yes", "no"]), epsilon=1)
+    >>> channel = response.channel
+    >>> len(channel.blocks), channel.blocks[0].operator.shape
+    (1, (2, 2))
+    >>> tally = response.tally(response.randomize(["yes"] * 1000, rng=lw.seeded(1)))
+    >>> lw.LeastSquares().decode(channel, tally).reports
+    1000
     """
 
     domain: Domain
@@ -189,7 +213,7 @@ class Channel:
             raise UnsupportedChannelError(f"the shares of the blocks must sum to 1, got {total}")
 
     def counts(self, tally: CountTally) -> CountTally:
-        """Return what a decoder of counts reads: the counts that these are.
+        """Return the counts that a decoder reads, which are these.
 
         Parameters
         ----------
@@ -237,19 +261,21 @@ class Channel:
 
 
 def check_given(channel: Any, tally: Any) -> None:
-    """Raise unless a decoder was given a channel, and what was observed through it.
+    """Raise unless a decoder was given a channel and a tally or release of it.
 
     Parameters
     ----------
     channel : Channel
+        Channel of the randomizer.
     tally : Observation
+        Tally or release.
 
     Raises
     ------
     ArgumentError
-        When it is no channel: a survey or a randomizer, which has one.
+        When it is not a channel, such as a survey or a randomizer, which has one.
     UnsupportedChannelError
-        When it is that of a log. Else as :meth:`Channel.check`.
+        When it is that of stored reports. For other errors see :meth:`Channel.check`.
     """
     if not isinstance(channel, Channel) and hasattr(channel, "counts"):
         raise UnsupportedChannelError(

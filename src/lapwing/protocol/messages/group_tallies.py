@@ -1,8 +1,8 @@
-"""Segments: one tally for each group of people, by a public label that stands beside the report.
+"""Segments: one tally for each group of people, by a public label next to the report.
 
-The label is not protected: whoever collects it knows which group each person is in, and how many
-there are in each. Only labels that may be known (a country, a version of an app, a month) are fit
-for it. What the report says about the value is promised as before.
+The label is not protected. The collector knows which group each person is in, and the size of each
+group. Use only labels that may be known, such as a country, a version of an app, or a month. The
+guarantee of the report about the value is unchanged.
 """
 
 from __future__ import annotations
@@ -71,20 +71,20 @@ _SHOWN = 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupTallies(Stored, Mapping[str, Tally]):
-    """The tallies of one survey's segments: a mapping from the name of each to its tally.
+    """Tallies of one survey's segments: a mapping from the name of each to its tally.
 
     :meth:`lapwing.Survey.tally` makes it with `by`. The tallies add up to that of all reports.
 
     Parameters
     ----------
     segments : mapping of str to Tally
-        Those that are kept apart, in alphabetical order.
+        Tallies of the segments that are kept separate, in alphabetical order.
     rest : Tally, optional
-        Of all other people. Its name in the mapping is "other", and it comes last; where a segment
-        has that name, it is "all other".
+        Tally of all other people. Its name in the mapping is "other", and it comes last. Where a
+        segment has that name, it is "all other". Default: none.
     columns : sequence of str
-        The columns whose labels name the segments; none where nobody said. Of several columns the
-        name of a segment is that of a partitioned folder: "country=PT/year=2026".
+        Columns whose labels name the segments. With several columns the name of a segment is that
+        of a partitioned folder: "country=PT/year=2026". Default: none.
 
     Raises
     ------
@@ -97,19 +97,22 @@ class GroupTallies(Stored, Mapping[str, Tally]):
 
     Notes
     -----
-    **Cost.** What a survey tallies is held as one sparse table: memory grows with the pairs of
-    segment and count that occur, and a tally is made when it is asked for.
+    **Privacy.** The segments are public labels, sent along with the reports in the clear. The
+    tallies are post-processing of private reports, so they cost no privacy.
+
+    **Accuracy.** Each segment is estimated from its own reports alone.
+
+    **Cost.** The tallies are held as one sparse table. Memory grows with the pairs of segment and
+    count that occur, and a tally is made when it is asked for.
 
     Examples
     --------
-    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
-    >>> from lapwing.privacy.sampling.randomness import seeded
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> randomizer = SquareWave(Interval(0, 1, bins=4), 1)
-    >>> reports = randomizer.randomize([0.5] * 10, rng=seeded(1))
-    >>> groups = count_groups(randomizer, reports, ["north"] * 7 + ["east"] * 3)
-    >>> GroupTallies.of_groups(groups, minimum=5)
-    <GroupTallies of 10 reports: north 7, other 3>
+    >>> import lapwing as lw
+    >>> response = lw.RandomizedResponse(lw.Categories(["yes", "no"]), epsilon=1)
+    >>> survey = lw.Survey("opinion", response)
+    >>> reports = survey.randomize(["yes"] * 1500 + ["no"] * 600, rng=lw.seeded(1))
+    >>> survey.tally(reports, by=["north"] * 1500 + ["east"] * 600)
+    <GroupTallies of 2100 reports: north 1500, other 600>
     """
 
     segments: Mapping[str, Tally]
@@ -144,16 +147,21 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         minimum: int = MINIMUM,
         columns: Sequence[str] = (),
     ) -> Self:
-        """Return the tallies of groups, the small ones together.
+        """Return the tallies of groups, with the small groups together.
 
         Parameters
         ----------
         groups : mapping
-            The tally of each label; None for people without one, who are never kept apart.
+            Tally of each label. People without a label are under None, and are always in the rest.
         minimum : int
-            At least 1: reports of a group that is kept apart.
+            Fewest reports of a group that is kept separate, at least 1. Default: 1000.
         columns : sequence of str
-            The columns of the labels.
+            Columns of the labels. Default: none.
+
+        Returns
+        -------
+        GroupTallies
+            Tallies of the segments, with that of the rest.
         """
         check_whole("the minimum of a group", minimum, low=1)
         if not groups:
@@ -167,12 +175,12 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         return cls(segments, joint.selection(rest).added() if rest.size else None, columns)
 
     def at_least(self, minimum: int) -> Self:
-        """Return the tallies where segments of fewer reports are in the rest.
+        """Return the tallies with segments of fewer reports moved to the rest.
 
         Parameters
         ----------
         minimum : int
-            At least 1.
+            Fewest reports of a segment that is kept separate, at least 1.
 
         Returns
         -------
@@ -218,7 +226,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
 
     @cached_property
     def totals(self) -> Mapping[str, int]:
-        """Reports of each segment, by its name; that of the rest last."""
+        """Number of reports of each segment by its name, that of the rest last."""
         if isinstance(self.segments, JointTally):
             joint: Any = self.segments
             totals = dict(zip(joint.labels, joint.totals.tolist(), strict=True))
@@ -228,12 +236,12 @@ class GroupTallies(Stored, Mapping[str, Tally]):
 
     @property
     def total(self) -> int:
-        """Reports in all segments together."""
+        """Number of reports in all segments together."""
         return sum(self.totals.values())
 
     @cached_property
     def rest_name(self) -> str:
-        """What all other people are called: "other", or "all other" where that is a segment."""
+        """Name of the rest: "other", or "all other" where that is the name of a segment."""
         taken = {name.casefold() for name in self.segments}
         name = OTHER
         while name in taken:
@@ -271,11 +279,12 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def to_arrow(self) -> Any:
-        """Return a row for each segment as a pyarrow.Table; the rest is last, without labels.
+        """Return a row for each segment as a pyarrow.Table, that of the rest last.
 
-        Its columns are those of the labels (`segment`, where nobody named them), then `reports`,
-        how many there are, and `counts`, a list of the counts of all blocks. Of a survey that
-        stores reports, `records` takes the place of `counts`: the bytes of the sorted reports.
+        Its first columns are those of the labels, or `segment` where they have no name. Then come
+        `reports`, their number, and `counts`, a list of the counts of all blocks. For a survey that
+        stores reports, `records` replaces `counts`: the bytes of the sorted reports. The rest has
+        no labels.
 
         Returns
         -------
@@ -300,20 +309,23 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         return self.to_arrow().to_pandas()
 
     def save(self, path: Path | str) -> None:
-        """Write them to a file, whole or not at all; an existing file is replaced.
+        """Write the tallies to a file, whole or not at all.
+
+        An existing file is replaced.
 
         Parameters
         ----------
         path : Path or str
-            Of many segments use a name that ends in .parquet: the file is the table of
-            :meth:`to_arrow`, and is written some segments at a time. Any other name gives JSON.
+            File name. For many segments use a name that ends in .parquet. The file is then the
+            table of :meth:`to_arrow`, and is written some segments at a time. Any other name gives
+            JSON.
         """
         path = Path(path)
         with replacing(path.resolve()) as stream:
             self.write(stream, table=is_table(path))
 
     def write(self, stream: IO[bytes], *, table: bool) -> None:
-        """Write them to a binary file, as Parquet or as JSON.
+        """Write the tallies to a binary file, as Parquet or as JSON.
 
         Parameters
         ----------
@@ -329,7 +341,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """Return what is stored in a file of either kind; FormatError when it is something else.
+        """Return the tallies in a file of either kind.
 
         Parameters
         ----------
@@ -340,6 +352,11 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         -------
         GroupTallies
             Stored tallies.
+
+        Raises
+        ------
+        FormatError
+            When the file is something else.
         """
         path = Path(path)
         with opening(path):
@@ -390,10 +407,15 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         document : dict
             JSON object that :meth:`to_document` returned.
 
+        Returns
+        -------
+        GroupTallies
+            Stored tallies.
+
         Raises
         ------
         FormatError
-            When they are none, of an unknown version, damaged, or not of one survey.
+            When it holds no tallies, is of an unknown version, is damaged, or is not of one survey.
         """
         require_format(document, name=FORMAT, version=VERSION)
         keys = {"format", "version", "segments", "rest"}
@@ -420,20 +442,21 @@ class GroupTallies(Stored, Mapping[str, Tally]):
 
 
 def is_table(path: Path) -> bool:
-    """Return whether the tallies of segments stand in a table, by the ending of a file's name."""
+    """Return whether a file of tallies is a table, by the ending of its name."""
     return path.name.lower().endswith(PARQUET)
 
 
 def count_groups(tallier: Tallier, reports: Reports, labels: Any) -> JointTally:
-    """Return the tally of each label in a batch; None for people without one.
+    """Return the tally of each label in a batch, and under None that of people without one.
 
     Parameters
     ----------
     tallier : Survey or Randomizer
-        Whose reports are counted.
+        Survey or randomizer of the reports.
     reports : Reports
+        Reports to count.
     labels : iterable, or mapping of names to iterables
-        One string or whole number for each report; None, NaN and the empty string are no label. A
+        One string or whole number for each report. None, NaN and the empty string are no label. A
         mapping, or a list of arrays, is several columns.
 
     Raises
@@ -441,7 +464,7 @@ def count_groups(tallier: Tallier, reports: Reports, labels: Any) -> JointTally:
     ArgumentError
         When there are not as many labels as reports, or more than 100,000 different ones.
     ReportError
-        With the position of the first report that cannot occur.
+        When a report cannot occur, with the position of the first one.
     """
     names, numbers = coded_rows(labels, columns=columns_of(labels))
     if numbers.size != len(reports):
@@ -457,16 +480,16 @@ def count_weighted(tallier: Tallier, reports: Reports, labels: Any, counts: Any)
     Parameters
     ----------
     tallier, reports
-        As of :func:`count_groups`.
+        As for :func:`count_groups`.
     labels : iterable, mapping or None
-        As of :func:`count_groups`; None: one group of all.
+        As for :func:`count_groups`. None means one group of all.
     counts : array_like [n]
         Whole numbers, not negative.
 
     Raises
     ------
     ArgumentError, ReportError
-        As of :func:`count_groups`; also with the position of the first count that is not legal.
+        As for :func:`count_groups`, and with the position of the first count that is not legal.
     TallyError
         When all counts add up to more than a tally holds.
     """

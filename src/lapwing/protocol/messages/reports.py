@@ -1,21 +1,18 @@
-"""What leaves the devices: fixed-width records, one per person; and the file that holds them.
+"""Reports that leave the devices, fixed-width records of one per person, and their file format.
 
 The compact file (.lwr) is a header, then records in checksummed blocks::
 
     header   8 bytes  "LWREPORT"
-             u16      version, 1
-             u16      0, reserved
-             u32      bytes per report
-             32 bytes fingerprint of the survey, or zeros where the reports are of none
-             32 bytes fingerprint of the randomizer
-             u32      CRC-32 of everything above
+             u16      version, 1 u16      0, reserved u32      bytes per report 32 bytes fingerprint
+             of the survey, or zeros where the reports are of none 32 bytes fingerprint of the
+             randomizer u32      CRC-32 of everything above
     block    u32      reports in the block, 1..65536
-             u32      CRC-32 of the four bytes above and of the records
-             records  reports * bytes per report
+             u32      CRC-32 of the four bytes above and of the records records  reports * bytes per
+             report
 
-All numbers are little-endian. Blocks repeat until the end of the file. A file may be appended to;
-if a writer dies, only its last block is torn, which the checksum shows. A damaged byte costs the
-reports of its block, so blocks are written small; those behind it are found again.
+All numbers are little-endian. Blocks repeat until the end of the file. A file may be appended to.
+If a writer dies, only its last block is torn, which the checksum shows. A damaged byte costs the
+reports of its block, so blocks are written small. The blocks after it are found again.
 """
 
 from __future__ import annotations
@@ -66,23 +63,38 @@ class Reports:
     data : numpy.ndarray
         Bytes of the reports, uint8 [n, width]. The randomizer fixes `width`.
     fingerprint : str
-        Of the randomizer that made them.
+        Fingerprint of the randomizer that made them, 64 hex digits.
     survey : str, optional
         Fingerprint of the survey that asked for them. :meth:`lapwing.Survey.randomize` sets it. A
-        file of reports carries it, and no other survey tallies them.
+        file of reports carries it, and no other survey tallies them. Default: none.
 
     Raises
     ------
     ReportError
         When the data are not two-dimensional bytes.
 
+    See Also
+    --------
+    lapwing.Survey.randomize : Makes the reports of a survey.
+
+    Notes
+    -----
+    **Privacy.** Every report is private on its own, with the guarantee of its randomizer. The batch
+    keeps the order of the values.
+
+    **Cost.** A file takes ``width`` bytes for each report, and 8 bytes for each block of them.
+
     Examples
     --------
     >>> import tempfile
-    >>> reports = Reports(np.array([[3], [0]], dtype=np.uint8), "c3" * 32)
+    >>> import lapwing as lw
+    >>> response = lw.RandomizedResponse(lw.Categories(["yes", "no"]), epsilon=1)
+    >>> reports = response.randomize(["yes", "no", "yes"], rng=lw.seeded(1))
+    >>> len(reports), reports.width
+    (3, 1)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     reports.save(f"{folder}/reports.lwr")
-    ...     Reports.load(f"{folder}/reports.lwr") == reports
+    ...     lw.Reports.load(f"{folder}/reports.lwr") == reports
     True
     """
 
@@ -122,7 +134,7 @@ class Reports:
 
     @property
     def width(self) -> int:
-        """Bytes per report."""
+        """Bytes of one report."""
         return int(self.data.shape[1])
 
     def __getitem__(self, part: slice) -> Reports:
@@ -130,7 +142,7 @@ class Reports:
         return Reports(self.data[part], self.fingerprint, self.survey)
 
     def of_survey(self, survey: str) -> Reports:
-        """Return the same reports, marked as those of a survey, by its fingerprint.
+        """Return the same reports, marked as those of a survey by its fingerprint.
 
         Parameters
         ----------
@@ -145,12 +157,15 @@ class Reports:
         return Reports(self.data, self.fingerprint, survey)
 
     def save(self, path: Path | str) -> None:
-        """Write the reports to a compact file, whole or not at all; an existing file is replaced.
+        """Write the reports to a compact file, whole or not at all.
+
+        An existing file is replaced.
 
         Parameters
         ----------
         path : Path or str
-            Ends in .lwr, as `lapwing tally` knows the format by it. Its folder must exist.
+            File name that ends in .lwr, by which `lapwing tally` recognizes the format. Its folder
+            must exist.
 
         Raises
         ------
@@ -176,13 +191,18 @@ class Reports:
         path : Path or str
             File to read.
 
+        Returns
+        -------
+        Reports
+            Stored reports, in their order.
+
         Raises
         ------
         FormatError
             When there is no such file, or it is of another kind or of an unknown version.
         TornFileError
-            A FormatError as well: when a block is damaged. `lapwing tally --salvage` counts the
-            others.
+            When a block is damaged. It is a FormatError as well. `lapwing tally --salvage` counts
+            the others.
         """
         path = Path(path)
         with opening(path), path.open("rb") as stream:
@@ -219,16 +239,16 @@ def unpack_codes(data: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Header:
-    """What the file says about its records.
+    """Header of a file of reports.
 
     Parameters
     ----------
     width : int
-        Bytes per report.
+        Bytes of one report.
     survey : str or None
-        Its fingerprint, 64 hex digits; None for reports that no survey asked for.
+        Fingerprint of the survey, 64 hex digits. None for reports that no survey asked for.
     randomizer : str
-        Its fingerprint.
+        Fingerprint of the randomizer, 64 hex digits.
     """
 
     width: int
@@ -265,20 +285,27 @@ def written_per_block(width: int) -> int:
 
 
 def write_blocks(stream: IO[bytes], header: Header, batches: Iterable[Reports]) -> int:
-    """Write a header and batches of reports; return the number of reports.
+    """Write a header and batches of reports, and return the number of reports.
 
     Parameters
     ----------
     stream : binary file
+        File to write to.
     header : Header
+        Header of the file.
     batches : iterable of Reports
-        Each is written as one or more blocks.
+        Batches, of which each is written as one or more blocks.
+
+    Returns
+    -------
+    int
+        Number of reports written.
 
     Raises
     ------
     MismatchError
-        When a batch is not of the header's randomizer, survey and width; the batches before it
-        stand.
+        When a batch is not of the header's randomizer, survey and width. The batches before it
+        remain written.
     """
     stream.write(header.to_bytes())
     total = 0
@@ -339,15 +366,15 @@ def read_header(stream: IO[bytes], *, name: str) -> Header:
 def read_blocks(stream: IO[bytes], header: Header, *, path: Path) -> Iterator[Reports]:
     """Yield the blocks of a file, each checked before it is yielded.
 
-    A block that fails its checksum is left out, and reading goes on behind it where a whole block
-    follows. Of a stream that cannot be read twice, what is looked through for one is kept: at most
-    1 MiB of blocks as they are written.
+    A block that fails its checksum is left out. Reading goes on after it where a whole block
+    follows. Of a stream that cannot be read twice, at most 1 MiB of blocks, as they are written, is
+    kept for the search.
 
     Raises
     ------
     TornFileError
-        After all intact blocks were yielded, when one ends early or fails its checksum; it says
-        which reports are lost and how many are intact.
+        After all intact blocks were yielded, when one ends early or fails its checksum. The message
+        states which reports are lost and how many are intact.
     """
     lost: list[_Lost] = []
     source: IO[bytes] | Rereading = stream if stream.seekable() else Rereading(stream)
@@ -445,12 +472,12 @@ def _records(stream: IO[bytes] | Rereading, head: bytes, width: int) -> NDArray[
 
 
 class Rereading:
-    """A pipe as a file whose place may go back, as far as :meth:`forget` has not been told.
+    """A pipe as a file whose position may go back, until :meth:`forget` is called.
 
     Parameters
     ----------
     stream : binary file
-        Read from where it stands, which is place 0.
+        Stream to read from its current position, which is position 0.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -479,7 +506,7 @@ class Rereading:
         return part
 
     def reach(self, place: int) -> int:
-        """Read as far as a place; return it, or that of the end where the stream ends before."""
+        """Read as far as a position and return it, or that of an earlier end."""
         while (missing := place - self._start - len(self._kept)) > 0:
             part = self._stream.read(missing)
             if not part:

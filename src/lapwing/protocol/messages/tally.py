@@ -31,6 +31,23 @@ class Tally(Stored):
     """Tally, the sum of reports: a :class:`CountTally` or a :class:`TallyLog`.
 
     Tallies of one survey add with ``+``, and ``sum`` may start from 0.
+
+    See Also
+    --------
+    lapwing.Survey.tally : Makes a tally of reports.
+
+    Notes
+    -----
+    **Privacy.** A tally is post-processing of private reports, so it costs no privacy.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> response = lw.RandomizedResponse(lw.Categories(["yes", "no"]), epsilon=1)
+    >>> monday = response.tally(response.randomize(["yes"] * 70 + ["no"] * 30, rng=lw.seeded(1)))
+    >>> tuesday = response.tally(response.randomize(["yes"] * 50, rng=lw.seeded(2)))
+    >>> sum([monday, tuesday]).total
+    150
     """
 
     kind: ClassVar[Kind]
@@ -84,7 +101,7 @@ class Tally(Stored):
         return html_of(self._facts())
 
     def of_survey(self, survey: str) -> Self:
-        """Return the same tally, marked as that of a survey, by its fingerprint.
+        """Return the same tally, marked as that of a survey by its fingerprint.
 
         Parameters
         ----------
@@ -109,6 +126,11 @@ class Tally(Stored):
         document : dict
             JSON object that :meth:`to_document` returned.
 
+        Returns
+        -------
+        CountTally or TallyLog
+            Stored tally.
+
         Raises
         ------
         FormatError
@@ -122,23 +144,38 @@ class Tally(Stored):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountTally(Tally):
-    """Tally that counts outputs.
+    """Tally that counts the outputs of a randomizer.
 
     Parameters
     ----------
     blocks : sequence of numpy.ndarray
         Counts of the outputs, int64 [outputs], for each block of the channel. Not negative.
     reports : sequence of int
-        Reports of each block.
+        Number of reports of each block.
     fingerprint : str
-        Of the randomizer whose reports were counted.
+        Fingerprint of the randomizer whose reports were counted, 64 hex digits.
     survey : str, optional
-        Fingerprint of the survey that collected them; two surveys may share a randomizer, and
-        their tallies must not be merged.
+        Fingerprint of the survey that collected them. Two surveys may share a randomizer, and their
+        tallies must not be merged. Default: none.
 
     Notes
     -----
-    Adding is exact and associative: shards, restarts and any order give identical bytes.
+    **Privacy.** A tally is post-processing of private reports, so it costs no privacy.
+
+    **Accuracy.** Adding is exact and associative. Shards, restarts and any order give identical
+    bytes.
+
+    **Cost.** Its size depends on the number of outputs, not on the number of reports.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> response = lw.RandomizedResponse(lw.Categories(["yes", "no"]), epsilon=1)
+    >>> tally = response.tally(response.randomize(["yes"] * 70 + ["no"] * 30, rng=lw.seeded(1)))
+    >>> isinstance(tally, lw.tallies.CountTally), tally.total
+    (True, 100)
+    >>> int(tally.blocks[0].sum())
+    100
     """
 
     blocks: Sequence[NDArray[np.int64]]
@@ -192,7 +229,7 @@ class CountTally(Tally):
 
     @property
     def total(self) -> int:
-        """Reports in all blocks together."""
+        """Number of reports in all blocks together."""
         return sum(self.reports)
 
     def __add__(self, other: Tally) -> Self:
@@ -253,6 +290,11 @@ class CountTally(Tally):
         document : dict
             JSON object that :meth:`to_document` returned.
 
+        Returns
+        -------
+        CountTally
+            Stored tally.
+
         Raises
         ------
         FormatError
@@ -280,10 +322,10 @@ class CountTally(Tally):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TallyLog(Tally):
-    """Tally that keeps the reports themselves, as a sorted multiset.
+    """Tally that stores the reports themselves, as a sorted multiset.
 
-    For seeded hashing over domains too large to count: what a report says about a value follows
-    from its seed, so a decoder needs the reports, and nothing of who sent them or when.
+    It is for seeded hashing over domains too large to count. The seed of a report determines which
+    values it supports. So a decoder needs the reports, but not who sent them or when.
 
     Parameters
     ----------
@@ -293,16 +335,27 @@ class TallyLog(Tally):
     width : int
         Bytes of a report, in 1..8.
     fingerprint : str
-        Of the randomizer that made them.
+        Fingerprint of the randomizer that made them, 64 hex digits.
     survey : str, optional
-        Fingerprint of the survey that collected them.
+        Fingerprint of the survey that collected them. Default: none.
 
     Notes
     -----
-    Adding is exact and associative: shards, restarts and any order give identical bytes.
+    **Privacy.** Each stored report is private on its own, so storing them costs no privacy.
 
-    **Cost.** A sum takes over the runs of both logs, and moves none of their reports. Runs are
+    **Accuracy.** Adding is exact and associative. Shards, restarts and any order give identical
+    bytes.
+
+    **Cost.** A sum takes over the runs of both tallies, and moves none of their reports. Runs are
     joined and sorted when they are first read, so adding many batches costs one sort.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> hashing = lw.LinearHashing(lw.HashedStrings(32), epsilon=2)
+    >>> tally = hashing.tally(hashing.randomize(["lapwing", "curlew"], rng=lw.seeded(1)))
+    >>> isinstance(tally, lw.tallies.TallyLog), tally.total, tally.width
+    (True, 2, 5)
     """
 
     runs: Sequence[NDArray[np.uint64]]
@@ -350,12 +403,12 @@ class TallyLog(Tally):
 
     @property
     def blocks(self) -> tuple[NDArray[np.uint64]]:
-        """The reports, as one block."""
+        """Reports as numbers, in one block."""
         return (self.codes,)
 
     @property
     def reports(self) -> tuple[int]:
-        """Number of reports, as of one block."""
+        """Number of reports, of the one block."""
         return (self.total,)
 
     def __add__(self, other: Tally) -> Self:
@@ -404,7 +457,7 @@ class TallyLog(Tally):
 
     @classmethod
     def from_records(cls, data: bytes, width: int, fingerprint: str, survey: str | None) -> Self:
-        """Return the log whose :meth:`records` these are; FormatError when they are not sorted.
+        """Return the tally that has these :meth:`records`.
 
         Parameters
         ----------
@@ -420,7 +473,12 @@ class TallyLog(Tally):
         Returns
         -------
         TallyLog
-            Stored reports.
+            Stored tally.
+
+        Raises
+        ------
+        FormatError
+            When the records are not sorted.
         """
         if len(data) % width:
             raise FormatError(f"the records of a log must have {width} bytes each; it is damaged")
