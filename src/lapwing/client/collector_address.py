@@ -74,15 +74,24 @@ Kind = Literal["stored", "refused", "later"]
 
 @dataclass(frozen=True)
 class Epoch:
-    """A span of time in which each person answers once.
+    """Epoch: a span of time in which each person answers once.
 
     Parameters
     ----------
     name : str
-    state : str
-        "planned", "open", "grace" (no new answers, but those on their way are taken), "closed".
+        Name of the epoch.
+    state : {"planned", "open", "grace", "closed"}
+        State at the collector. In "grace" there are no new answers, but those on their way are
+        taken.
     opens, closes, grace_until : str, optional
-        RFC 3339; None where somebody opens or closes it by hand.
+        Timestamps in RFC 3339. Default: None, where an admin opens or closes it by hand.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> epoch = lw.client.Epoch("2026-w48", "open", closes="2026-12-06T00:00:00Z")
+    >>> epoch.state
+    'open'
     """
 
     name: str
@@ -94,16 +103,18 @@ class Epoch:
 
 @dataclass(frozen=True)
 class TokenEntry:
-    """A token of an analyst or admin, without the token.
+    """Token of an analyst or admin, without the token itself.
 
     Parameters
     ----------
     id : str
         12 hex digits of its hash.
     role : str
+        Role of its holder.
     label : str
-    last_use : str, optional
-        The day of its last use in UTC, such as "2026-12-06"; None: never.
+        Label that an admin gave it.
+    last_use : str or None
+        Day of its last use in UTC, such as "2026-12-06". None: never.
     revocable : bool
         False where it is in the collector's settings.
     """
@@ -117,17 +128,18 @@ class TokenEntry:
 
 @dataclass(frozen=True)
 class Delivery:
-    """What a collector said to one upload.
+    """Answer of a collector to one upload.
 
     Parameters
     ----------
     kind : {"stored", "refused", "later"}
+        Decision of the collector.
     reason : str
         For people, without anything that was sent.
     retry_after : float, optional
-        Seconds that the collector asks to wait.
+        Seconds that the collector asks to wait. Default: None.
     everywhere : bool
-        Whether another batch would fare the same now.
+        Whether another batch would get the same answer now. Default: False.
     """
 
     kind: Kind
@@ -138,20 +150,27 @@ class Delivery:
 
 @dataclass(frozen=True)
 class CollectorAddress:
-    """Where a collector is.
+    """Address of a collector.
 
     Parameters
     ----------
     url : str
-        ``https://...``; plain http only of this machine itself (localhost), because on its way
-        anybody could replace a survey, or see who sends what.
+        ``https://...``. Plain http is for this machine only (localhost). Otherwise anybody on the
+        way could replace a survey, or see who sends what.
     seconds : float
-        That one request may take in all, from connecting to the last byte of the answer.
+        Largest duration of one request in seconds, from connecting to the last byte of the answer,
+        in (0, 86,400]. Default: 30.
 
     Raises
     ------
     ArgumentError
         When it is no such address.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> lw.client.CollectorAddress("https://collector.example/").url
+    'https://collector.example'
     """
 
     url: str
@@ -183,12 +202,29 @@ class CollectorAddress:
 
     @classmethod
     def of(cls, collector: CollectorAddress | str) -> CollectorAddress:
-        """Return the address itself, or that in a text."""
+        """Return an address as it is, or that of a string.
+
+        Parameters
+        ----------
+        collector : CollectorAddress or str
+            Address, or its URL.
+
+        Returns
+        -------
+        CollectorAddress
+            The address.
+        """
         return collector if isinstance(collector, CollectorAddress) else cls(collector)
 
     @contextmanager
     def connected(self) -> Iterator[Connection]:
-        """Open a connection that several requests share."""
+        """Open a connection that several requests share.
+
+        Yields
+        ------
+        Connection
+            Connection, which is closed at the end of the block.
+        """
         try:
             from lapwing.client.limited_sockets import Limit, connection_pool
         except ImportError:
@@ -203,19 +239,24 @@ class CollectorAddress:
         Parameters
         ----------
         fingerprint : str
-            64 hex digits, from somewhere else than this collector: it is what the person, or who
-            speaks for them, agreed to.
+            64 hex digits, from another source than this collector. It is the survey that the
+            person, or their representative, agreed to.
+
+        Returns
+        -------
+        Survey
+            Survey with this fingerprint.
 
         Raises
         ------
         CollectorError
-            When it cannot be reached or has no such survey.
+            When the collector cannot be reached or has no such survey.
         FormatError
-            When the document is none, or promises more than its thresholds keep.
+            When the document is no survey, or its thresholds do not keep its guarantee.
         DomainError
             When it has more symbols than a device takes.
         MismatchError
-            When it is another survey's.
+            When it is another survey.
         """
         check_fingerprint(fingerprint)
         with self.connected() as connection:
@@ -235,12 +276,17 @@ class CollectorAddress:
         Parameters
         ----------
         survey : Survey or str
-            Or its fingerprint.
+            Survey, or its fingerprint.
+
+        Returns
+        -------
+        list of Epoch
+            Epochs in the collector's order.
 
         Raises
         ------
         CollectorError
-            When it cannot be reached, has no such survey, or does not answer as a collector.
+            When the collector cannot be reached, has no such survey, or gives an invalid answer.
         """
         fingerprint = survey.fingerprint if isinstance(survey, Survey) else survey
         check_fingerprint(fingerprint)
@@ -267,21 +313,23 @@ class CollectorAddress:
         Parameters
         ----------
         survey : Survey
+            Survey to be published.
         epoch : str
-            1 to 64 of a-z, 0-9, "." and "-", such as "2026-w48".
+            Name of the epoch: 1 to 64 of a-z, 0-9, "." and "-", such as "2026-w48".
         token : str
-            Of an admin.
+            Token of an admin.
         closes : str, optional
-            RFC 3339, such as "2026-12-06T00:00:00Z"; by default somebody closes it by hand.
+            End of the epoch as an RFC 3339 timestamp, such as "2026-12-06T00:00:00Z". Default:
+            None, an admin closes it by hand.
         minimum : int, optional
-            Reports below which nothing is shown; the collector's default is 1000.
+            Number of reports below which nothing is shown. Default: that of the collector, 1000.
 
         Raises
         ------
         CollectorError
-            When it cannot be reached, or does not answer as a collector.
+            When the collector cannot be reached, or gives an invalid answer.
         ArgumentError
-            When the collector refuses it: the token, the name of the epoch, other terms.
+            When the collector refuses the token, the name of the epoch or the terms.
         """
         terms = {} if minimum is None else {"minimum": minimum}
         document = {
@@ -301,7 +349,12 @@ class CollectorAddress:
         Parameters
         ----------
         token : str
-            Of an admin.
+            Token of an admin.
+
+        Returns
+        -------
+        list of TokenEntry
+            Tokens in the collector's order.
 
         Raises
         ------
@@ -317,19 +370,19 @@ class CollectorAddress:
         return [_checked(row, self.url) for row in rows]
 
     def revoke(self, id: str, *, token: str) -> None:
-        """Revoke a token of an analyst or admin: it opens nothing any more, at once.
+        """Revoke a token of an analyst or admin, at once.
 
         Parameters
         ----------
         id : str
             12 hex digits, as :meth:`role_tokens` lists it.
         token : str
-            Of an admin.
+            Token of an admin.
 
         Raises
         ------
         CollectorError, ArgumentError
-            As :meth:`add_survey`; also when it is the last token of an admin.
+            As :meth:`add_survey`, and when it is the last token of an admin.
         """
         if not isinstance(id, str) or not _TOKEN_ID.fullmatch(id):
             raise ArgumentError(
@@ -588,18 +641,27 @@ def _epoch(row: Any) -> Epoch:
 
 @dataclass(frozen=True)
 class SendResult:
-    """What one call to send came to.
+    """Result of one call to send.
 
     Parameters
     ----------
     stored : int
         Batches that the collector has now.
     refused : int
-        Batches that it will never take; :meth:`lapwing.client.Device.batches` says why.
+        Batches that it will never take. :meth:`lapwing.client.Device.batches` gives the reasons.
     waiting : int
-        Batches that are still in the outbox, whomever they are for.
+        Batches that are still in the outbox, for any collector.
     problems : tuple of str
-        What went wrong, each once.
+        Failures, each once. Default: none.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     device = lw.client.Device.open(folder, epsilon_cap=1, budget=2)
+    ...     device.send("https://collector.example")  # nothing waits, so nothing is sent
+    SendResult(stored=0, refused=0, waiting=0, problems=())
     """
 
     stored: int
@@ -678,24 +740,27 @@ def send(
 ) -> SendResult:
     """Send every batch that waits for a collector.
 
-    Answers of 200 and 201 that confirm the batch settle it, and so do those of 4xx, which refuse
-    it; 408, 425, 429, 5xx, answers that are no collector's and failures of the network leave it as
-    it is, for a later round or a later call.
+    Answers of 200 and 201 that confirm the batch settle it, and so do refusals (4xx). Other answers
+    leave it as it is, for a later round or a later call. These are 408, 425, 429, 5xx, invalid
+    answers and failures of the network.
 
     Parameters
     ----------
     outbox : Outbox
+        Outbox of a device or gateway.
     collector : CollectorAddress or str
+        Address of the collector.
     patience : Patience
+        Attempts and pauses.
     survey : str, optional
-        Send only the batches of the survey with this fingerprint.
+        Send only the batches of the survey with this fingerprint. Default: all.
     epoch : str, optional
-        Send only the batches of this epoch.
+        Send only the batches of this epoch. Default: all.
 
     Returns
     -------
     SendResult
-        Failures of the network are told there, and raise nothing.
+        Numbers of batches, and failures of the network, which raise nothing.
     """
     address = CollectorAddress.of(collector)
     due = outbox.due(address.url, now=patience.clock(), survey=survey, epoch=epoch)

@@ -1,4 +1,4 @@
-"""A person's device: what it answers, what that costs, and what it keeps until it is sent."""
+"""A person's device: its answers, what they cost, and what it stores until it is sent."""
 
 from __future__ import annotations
 
@@ -42,17 +42,30 @@ OnChange = Literal["keep", "refuse"]
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of an answer; nothing of the value.
+    """State of an answer, without the value.
 
     Parameters
     ----------
     batch : str
-        Under which the collector knows it.
+        Identifier of the batch at the collector: 32 hex digits.
     epoch : str
+        Name of the epoch.
     state : {"waiting", "stored", "refused"}
-    charged : Guarantee, optional
-        What was paid for it now. None when it was paid already: in this epoch, or with a
-        remembered report.
+        Whether the batch is to be sent, the collector has it, or the collector refused it.
+    charged : Guarantee or None
+        Guarantee that was paid now. None when it was paid before: in this epoch, or with a memoized
+        report.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> import tempfile
+    >>> survey = lw.Survey("age", lw.SquareWave(lw.Interval(0, 100, bins=10), epsilon="0.5"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     device = lw.client.Device.open(folder, epsilon_cap=1, budget=2)
+    ...     answer = device.answer(survey, 41, epoch="2026-12")
+    >>> answer.state, str(answer.charged)
+    ('waiting', 'epsilon = 0.5, pure, neighbors replace-one, local model')
     """
 
     batch: str
@@ -70,41 +83,45 @@ class Device:
     Parameters
     ----------
     file : DeviceFile
+        File of the device: its ledger, its answers and their reports.
     epsilon_cap : Fraction
-        The most that one survey may cost: one report, or all of them where they are remembered.
+        Largest epsilon of one survey, in (0, 24]. It limits one report, or all of them where they
+        are memoized.
     on_change : {"keep", "refuse"}
-        What becomes of a value that changed, in a survey whose answers are remembered. "keep": the
-        first report, or RAPPOR's first permanent round, goes on. "refuse": the answer is refused.
+        Rule for a changed value in a survey with memoized reports. "keep" (default): the first
+        report, or RAPPOR's first permanent round, is used again. "refuse": the answer is refused.
 
     Notes
     -----
-    **Privacy.** An answer is one transaction of one file: the ledger of all surveys is asked, the
-    value randomized, and the report stored together with its payment. Only what is stored is ever
-    sent, so nothing leaves unpaid, and a report is paid once, because a second answer of the same
-    epoch finds the first. When the device stops before the transaction is on the disk, what was
-    drawn was seen by nobody and is gone; when it stops after it, the same bytes are sent again.
-    What must not be done is to lose the file, or to put an older copy in its place.
+    **Privacy.** An answer is one transaction of one file. It asks the ledger of all surveys,
+    randomizes the value, and stores the report together with its payment. Only stored reports are
+    ever sent, so nothing leaves unpaid. A report is paid once, because a second answer of the same
+    epoch finds the first. When the device stops before the transaction is on the disk, the draw was
+    seen by nobody and is lost. When it stops after that, the same bytes are sent again. Never lose
+    the file, and never replace it by an older copy.
 
-    Of a survey whose answers are remembered, only the value of the first answer is ever read. So
-    all reports together tell about that value what the ledger says, whatever the value becomes.
-    With "refuse" that holds for the reports. A device that refused is silent, and its silence
-    tells that the value changed. To notice a change it also keeps a keyed hash of the first value:
-    whoever has the file can find that value out. With "keep" the file does not tell it.
+    In a survey with memoized reports, only the value of the first answer is ever read. So all
+    reports together have the loss that the ledger states, whatever the value becomes. With "refuse"
+    that holds for the reports. But a device that refused is silent, and its silence tells that the
+    value changed. To notice a change it also keeps a keyed hash of the first value. Anybody who has
+    the file can find that value. With "keep" the file does not reveal it.
 
     `tests/adversary/test_histories.py` goes through all pairs of histories of a device.
-    `tests/client/test_killed_devices.py` kills a device at every line and compares what a collector
-    got with what was paid; `tests/client/test_power_cut_devices.py` cuts its power at every sync.
+    `tests/client/test_killed_devices.py` kills a device at every line, and compares the reports
+    that a collector received with the payments. `tests/client/test_power_cut_devices.py` cuts its
+    power at every sync.
+
+    **Cost.** One transaction of the file for each answer.
 
     Examples
     --------
+    >>> import lapwing as lw
     >>> import tempfile
-    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> age = Survey("age", SquareWave(Interval(0, 100, bins=10), "0.5"))
+    >>> survey = lw.Survey("age", lw.SquareWave(lw.Interval(0, 100, bins=10), epsilon="0.5"))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     device = Device.open(folder, epsilon_cap=1, budget=2)
-    ...     first = device.answer(age, 41, epoch="2026-12")
-    ...     again = device.answer(age, 42, epoch="2026-12")
+    ...     device = lw.client.Device.open(folder, epsilon_cap=1, budget=2)
+    ...     first = device.answer(survey, 41, epoch="2026-12")
+    ...     again = device.answer(survey, 42, epoch="2026-12")
     ...     (first.batch == again.batch, again.charged, device.ledger.spent.epsilon)
     (True, None, Fraction(1, 2))
     """
@@ -122,26 +139,31 @@ class Device:
         budget: Guarantee | ExactNumber,
         on_change: OnChange = "keep",
     ) -> Device:
-        """Return the device whose file is in a folder; it is made when there is none.
+        """Return the device whose file is in a folder. The file is made when there is none.
 
         Parameters
         ----------
         folder : Path or str
-            It must exist.
-        epsilon_cap : int, float, str or Fraction
-            The most that one survey may cost.
-        budget : Guarantee, int, float, str or Fraction
-            The most that all answers of the person together may cost, in the local model; or its
-            epsilon. Declared when the file is made, and the same ever after.
+            Folder, which must exist.
+        epsilon_cap : int, float, str, Decimal or Fraction
+            Largest epsilon of one survey, in (0, 24].
+        budget : Guarantee, int, float, str, Decimal or Fraction
+            Largest loss of all answers of the person together, in the local model, or its epsilon.
+            It is declared when the file is made, and cannot change.
         on_change : {"keep", "refuse"}
-            What becomes of a value that changed, in a survey whose answers are remembered.
+            Rule for a changed value in a survey with memoized reports. Default: "keep".
+
+        Returns
+        -------
+        Device
+            The device.
 
         Raises
         ------
         ArgumentError
             When `on_change` is neither.
         MismatchError
-            When the file was made with another budget, or the budget is none of the local model.
+            When the file was made with another budget, or the budget is not of the local model.
         FormatError
             When the file is something else or damaged. A new one would forget what was spent.
         DeviceError
@@ -170,12 +192,18 @@ class Device:
 
     @property
     def ledger(self) -> Ledger:
-        """What the person has spent on all surveys."""
+        """Ledger of the person: the payments for all surveys."""
         with self.file.transaction() as connection:
             return _ledger(connection)
 
     def batches(self) -> list[OutgoingBatch]:
-        """Return every answer that was ever made, and where it is on its way."""
+        """Return every answer that was ever made, and its state.
+
+        Returns
+        -------
+        list of OutgoingBatch
+            Answers, ordered by survey and epoch.
+        """
         return Outbox(self.file).batches()
 
     def fetch(self, collector: CollectorAddress | str, fingerprint: str) -> Survey:
@@ -186,16 +214,22 @@ class Device:
         Parameters
         ----------
         collector : CollectorAddress or str
+            Address of the collector.
         fingerprint : str
-            Of the survey, 64 hex digits: what was agreed to, and not something that this
-            collector says.
+            Fingerprint of the survey, 64 hex digits. It is the one that the person agreed to, and
+            must not come from this collector.
+
+        Returns
+        -------
+        Survey
+            Survey with this fingerprint.
 
         Raises
         ------
         PrivacyError
             When it costs more than the cap.
         FormatError, MismatchError
-            When it does not verify, or is another survey.
+            When it cannot be verified, or is another survey.
         DomainError
             When it has more symbols than a device takes.
         CollectorError
@@ -222,7 +256,14 @@ class Device:
         Parameters
         ----------
         collector : CollectorAddress or str
+            Address of the collector.
         survey : Survey
+            Survey whose epochs are asked for.
+
+        Returns
+        -------
+        list of Epoch
+            Epochs in the collector's order.
 
         Raises
         ------
@@ -240,41 +281,42 @@ class Device:
         segment: str | None = None,
         upload_token: str | None = None,
     ) -> Answer:
-        """Answer a survey in an epoch, once; what is stored waits for :meth:`send`.
+        """Answer a survey in an epoch, once. The stored report waits for :meth:`send`.
 
-        What the survey says to people (:attr:`lapwing.Survey.notice`) is kept with the answer.
-        A second answer of an epoch changes nothing, whatever its value: it returns the first, whose
-        bytes are sent until they have arrived. Of a survey whose answers are remembered, the value
-        of the first answer counts in every epoch; later ones are not read, unless a change is
-        refused.
+        The notice of the survey (:attr:`lapwing.Survey.notice`) is stored with the answer. A second
+        answer of an epoch changes nothing, whatever its value. It returns the first answer, whose
+        bytes are sent until they have arrived. In a survey with memoized reports, the value of the
+        first answer counts in every epoch. Later values are not read, unless a change is refused.
 
         Parameters
         ----------
         survey : Survey
+            Survey to be answered.
         value : Any
-            Of its domain.
+            Value of the person, of the survey's domain. It is secret.
         epoch : str
-            The name of the span of time; the collector says which is open.
+            Name of the epoch. The collector says which is open.
         segment : str, optional
-            A label of the survey that may be known of the person; one that the survey does not
-            have counts as none.
+            Public label of the person. A label that the survey does not have counts as none.
+            Default: none.
         upload_token : str, optional
-            That lets an invited person in, when the collector asks for it.
+            Token of an invited person, when the collector asks for it. Default: none.
 
         Returns
         -------
         Answer
+            State of the answer, and its payment.
 
         Raises
         ------
         DomainError
             When the survey's domain refuses the value, or has more symbols than a device takes.
         PrivacyError
-            When the survey costs more than the cap, or the value changed and that is refused.
+            When the survey costs more than the cap, or a changed value is refused.
         BudgetError
-            When the person would have spent more than the budget.
+            When the payment would exceed the budget of the person.
         DeviceError
-            When the file cannot be written. Whatever is raised, nothing was spent or stored.
+            When the file cannot be written. After any error, nothing was spent or stored.
         """
         check_epoch_name(epoch)
         token = _checked_token(upload_token)
@@ -314,21 +356,25 @@ class Device:
         epoch: str | None = None,
         patience: Patience | None = None,
     ) -> SendResult:
-        """Send what waits for a collector; see :func:`lapwing.client.collector_address.send`.
+        """Send the waiting answers to a collector.
+
+        See :func:`lapwing.client.collector_address.send`.
 
         Parameters
         ----------
         collector : CollectorAddress or str
+            Address of the collector.
         survey : Survey or str, optional
             Send only the answers to this survey, or to that of this fingerprint. Default: all.
         epoch : str, optional
             Send only the answers of this epoch. Default: all.
         patience : Patience, optional
-            How often to try, and how long to wait.
+            Attempts and pauses. Default: ``Patience()``.
 
         Returns
         -------
         SendResult
+            Numbers of batches that were stored, refused and are waiting, and the problems.
         """
         fingerprint = survey.fingerprint if isinstance(survey, Survey) else survey
         if fingerprint is not None:

@@ -1,4 +1,4 @@
-"""A gateway, or a site, that holds the reports of many people and sends them once."""
+"""Gateway: the outbox of a site that holds the reports of many people."""
 
 from __future__ import annotations
 
@@ -22,22 +22,48 @@ MOST_TOGETHER = 8192
 
 @dataclass(frozen=True)
 class Gateway:
-    """The outbox of whoever holds reports of many people: each pile of them is sent once.
+    """Gateway: the outbox of a site that holds reports of many people, and sends them once.
 
-    The reports were randomized where the people are, and paid for there; this keeps no ledger. A
-    pile is stored in one transaction, cut into batches whose ids never change, so that a crash at
-    any time neither loses nor doubles a report.
+    The reports come in named batch groups (piles). They were randomized where the people are, and
+    paid for there, so a gateway has no ledger. A pile is stored in one transaction, cut into
+    batches whose identifiers never change. So a crash at any time neither loses nor doubles a
+    report. Use :meth:`open`.
 
     Parameters
     ----------
     file : DeviceFile
+        File of the gateway.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> survey = lw.Survey("age", lw.SquareWave(lw.Interval(0, 100, bins=10), epsilon="0.5"))
+    >>> reports = survey.randomizer.randomize([41, 29, 63])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gateway = lw.client.Gateway.open(Path(folder) / "gateway.lapwing")
+    ...     batches = gateway.put(survey, reports, epoch="2026-12", pile="monday")
+    ...     again = gateway.put(survey, reports, epoch="2026-12", pile="monday")
+    >>> batches == again, batches[0].reports, batches[0].state
+    (True, 3, 'waiting')
     """
 
     file: DeviceFile
 
     @classmethod
     def open(cls, path: Path | str) -> Gateway:
-        """Return the gateway of a file; it is made when there is none.
+        """Return the gateway of a file. The file is made when there is none.
+
+        Parameters
+        ----------
+        path : Path or str
+            Path of the file.
+
+        Returns
+        -------
+        Gateway
+            The gateway.
 
         Raises
         ------
@@ -59,7 +85,13 @@ class Gateway:
         return cls(file)
 
     def batches(self) -> list[OutgoingBatch]:
-        """Return every batch that was ever put here, and where it is on its way."""
+        """Return every batch that was ever put here, and its state.
+
+        Returns
+        -------
+        list of OutgoingBatch
+            Batches, ordered by survey, epoch and position.
+        """
         return Outbox(self.file).batches()
 
     def put(
@@ -71,33 +103,36 @@ class Gateway:
         pile: str,
         segment: str | None = None,
     ) -> list[OutgoingBatch]:
-        """Store a pile of reports, to be sent; nothing changes when it is there already.
+        """Store a named batch group (pile) of reports. Nothing changes when it is stored already.
 
         Parameters
         ----------
         survey : Survey
+            Survey of the reports.
         reports : Reports
-            Made by its randomizer.
+            Reports of its randomizer, at least one.
         epoch : str
+            Name of the epoch.
         pile : str
-            A name for these reports, such as that of the file they came in: 1 to 200 characters.
-            Within an epoch, a name stands for the same reports permanently.
+            Name for these reports, such as that of their file: 1 to 200 printable characters.
+            Within an epoch, a name means the same reports permanently.
         segment : str, optional
-            A label of the survey, of all these people.
+            Label of the survey for all these people. Default: none.
 
         Returns
         -------
         list of OutgoingBatch
+            Batches of the pile, in order.
 
         Raises
         ------
         MismatchError
-            When the reports are another randomizer's, or other ones than wait by that name. Of
-            batches that have arrived nothing is kept but their number of reports.
+            When the reports are of another randomizer, or differ from those stored by that name. Of
+            batches that have arrived only the number of reports is kept.
         ReportError
             With the position of the first report that cannot occur.
         DeviceError
-            When the file cannot be written. Whatever is raised, nothing was stored.
+            When the file cannot be written. After any error, nothing was stored.
         """
         check_epoch_name(epoch)
         if not isinstance(pile, str) or not 1 <= len(pile) <= 200 or not pile.isprintable():
@@ -139,7 +174,22 @@ class Gateway:
     def send(
         self, collector: CollectorAddress | str, *, patience: Patience | None = None
     ) -> SendResult:
-        """Send what waits; see :func:`lapwing.client.collector_address.send`."""
+        """Send the waiting batches.
+
+        See :func:`lapwing.client.collector_address.send`.
+
+        Parameters
+        ----------
+        collector : CollectorAddress or str
+            Address of the collector.
+        patience : Patience, optional
+            Attempts and pauses. Default: ``Patience()``.
+
+        Returns
+        -------
+        SendResult
+            Numbers of batches that were stored, refused and are waiting, and the problems.
+        """
         return send(Outbox(self.file), collector, patience or Patience())
 
 
@@ -154,24 +204,38 @@ def send_reports(
     segment: str | None = None,
     patience: Patience | None = None,
 ) -> SendResult:
-    """Store a pile of reports in a gateway and send it, with all that waits there.
+    """Store a named batch group (pile) of reports in a gateway, and send all that waits there.
 
-    May be called again, with the same reports and name, until nothing waits: no report is counted
-    twice. For the parameters and errors see :meth:`Gateway.put`.
+    Call it again, with the same reports and name, until nothing waits. No report is counted twice.
 
     Parameters
     ----------
     survey : Survey
+        Survey of the reports.
     reports : Reports
-    epoch, pile : str
+        Reports of its randomizer, at least one.
+    epoch : str
+        Name of the epoch.
+    pile : str
+        Name for these reports: 1 to 200 printable characters.
     gateway : Gateway
+        Gateway that stores them.
     collector : CollectorAddress or str
+        Address of the collector.
     segment : str, optional
+        Label of the survey for all these people. Default: none.
     patience : Patience, optional
+        Attempts and pauses. Default: ``Patience()``.
 
     Returns
     -------
     SendResult
+        Numbers of batches that were stored, refused and are waiting, and the problems.
+
+    Raises
+    ------
+    MismatchError, ReportError, DeviceError
+        As :meth:`Gateway.put`.
     """
     gateway.put(survey, reports, epoch=epoch, pile=pile, segment=segment)
     return gateway.send(collector, patience=patience)

@@ -1,4 +1,4 @@
-"""What waits to be sent: the bytes of every batch, kept as they are until a collector has them."""
+"""Outbox: the bytes of every batch, unchanged until a collector has them."""
 
 from __future__ import annotations
 
@@ -22,25 +22,38 @@ LONGEST_PAUSE = 86_400.0
 class Patience:
     """Attempts of one call to send, and the pauses between them.
 
-    The pause after the k-th failed round is drawn between half and all of ``first * 2^k``, at most
-    `longest`, so that devices which failed together do not come back together. A ``Retry-After`` of
-    the collector is never cut short: where it is longer than what is left of `together`, the
-    batches stay in the outbox, and the next call that comes before its end does not send them.
+    The pause after the k-th failed round is random, between half and all of ``first * 2^(k - 1)``,
+    at most `longest`. So devices that failed together do not come back together. A ``Retry-After``
+    of the collector is always respected. Where it is longer than the rest of `together`, the
+    batches stay in the outbox. The next call before its end does not send them.
 
     Parameters
     ----------
     rounds : int
-        Attempts for each batch in one call, in 1..100.
+        Attempts for each batch in one call, in 1..100. Default: 5.
     first : float
-        Seconds of the first pause, at least.
+        Largest first pause in seconds, in [0, 86,400]. Default: 1.
     longest : float
-        Seconds of the longest pause that is not asked for by the collector.
+        Longest pause that the collector did not ask for, in seconds, in [0, 86,400]. Default: 60.
     together : float
-        Seconds of one call, with all pauses and requests; the first request has at least one.
+        Duration of one call in seconds, with all pauses and requests, in [0, 86,400]. Default: 180.
+        The first request has at least one second.
     wait : callable
         Waits so many seconds. Default: ``time.sleep``.
     clock : callable
         Returns the seconds since 1970. Default: ``time.time``.
+
+    Raises
+    ------
+    ArgumentError
+        When a number is out of range.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> patience = lw.client.Patience(rounds=3)
+    >>> 0.5 <= patience.pause(1) <= 1 <= patience.pause(2) <= 2
+    True
     """
 
     rounds: int = 5
@@ -63,7 +76,18 @@ class Patience:
                 )
 
     def pause(self, failures: int) -> float:
-        """Return the seconds to wait after so many failures, the first of which is 1."""
+        """Return the seconds to wait after a number of failures.
+
+        Parameters
+        ----------
+        failures : int
+            Number of failures so far, at least 1.
+
+        Returns
+        -------
+        float
+            Random pause in seconds.
+        """
         full = min(self.longest, self.first * 2.0 ** (failures - 1))
         return full * SystemRandom().uniform(0.5, 1.0)
 
@@ -75,26 +99,41 @@ _COLUMNS = "id, survey, epoch, part, reports, state, attempts, reason"
 
 @dataclass(frozen=True)
 class OutgoingBatch:
-    """A batch that was made once, and where it is on its way.
+    """Batch in an outbox, and its state.
 
     Parameters
     ----------
     id : str
-        Under which the collector knows it: 32 hex digits, drawn at random.
+        Identifier at the collector: 32 random hex digits.
     survey : str
         Fingerprint of the survey.
     epoch : str
+        Name of the epoch.
     position : int
-        Which of several batches of one pile of reports it is, from 0.
+        Position among the batches of one pile of reports, from 0.
     reports : int
+        Number of reports.
     state : {"waiting", "stored", "refused"}
-        Whether it is to be sent, the collector has it, or will not take it.
+        Whether the batch is to be sent, the collector has it, or the collector refused it.
     attempts : int
-        How often it was sent.
-    reason : str, optional
-        Why it was refused, or was not taken yet.
+        Number of times that it was sent.
+    reason : str or None
+        Reason why it was refused, or was not taken yet.
     notice : dict
-        What the survey said when it was answered: question, purpose, owner, contact.
+        Notice of the survey when it was answered: question, purpose, owner, contact. Default:
+        empty.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> import tempfile
+    >>> survey = lw.Survey("age", lw.SquareWave(lw.Interval(0, 100, bins=10), epsilon="0.5"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     device = lw.client.Device.open(folder, epsilon_cap=1, budget=2)
+    ...     answer = device.answer(survey, 41, epoch="2026-12")
+    ...     batch, = device.batches()
+    >>> batch.state, batch.reports, batch.attempts
+    ('waiting', 1, 0)
     """
 
     id: str
