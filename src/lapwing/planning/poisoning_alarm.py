@@ -1,9 +1,9 @@
-"""Whether a tally can have come from honest devices.
+"""Test of whether honest devices can have sent a tally (data poisoning).
 
-Anybody may send a collector what they like. Who makes honest reports of a false value is never
-found: under local privacy nothing tells them from people who hold it. But reports that were not
-made by the randomizer leave counts that no distribution of people explains, unless the attacker
-takes care. That is what is tested.
+Anybody may send a collector any reports. An honest report of a false value can never be detected.
+Under local privacy nothing distinguishes it from that of a person who holds the value. But reports
+that the randomizer did not make leave counts that no distribution of people explains, unless the
+attacker takes care. The test looks for these.
 """
 
 from __future__ import annotations
@@ -54,20 +54,34 @@ _TINY = 1e-12
 class PoisoningAlarm:
     """Data-poisoning check of a tally.
 
-    It says how far the tally is from every tally that honest devices would send.
+    It states how far the tally is from every tally that honest devices would send.
 
     Parameters
     ----------
     chi_square : float
-        The smallest over all distributions of people, or a proved lower bound of it.
+        Smallest chi-square statistic over all distributions of people, or a proved lower bound of
+        it.
     honest : tuple of float
-        Mean and standard deviation of the same distance between honest tallies and the
-        distribution they were drawn from.
+        Mean and standard deviation of the same distance between honest tallies and the distribution
+        from which they were drawn.
     p_value : float
-        At most this is the probability of such a distance among honest people, in [0, 1].
+        Upper bound of the probability of such a distance among honest people, in [0, 1].
     visible : float or None
-        Share of the reports, of those tried, that would have been seen had they all been copies
-        of one report; None when not even half of them.
+        Share of the reports, of those tried, that would have been detected if all were copies of
+        one report. None when not even half of them would.
+
+    See Also
+    --------
+    lapwing.Survey.check_poisoning : Makes it.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> survey = lw.Survey("age", lw.SquareWave(lw.Interval(0, 1, bins=64), epsilon=1))
+    >>> tally = lw.simulate(survey.randomizer, [500] * 64, rng=1)
+    >>> alarm = survey.check_poisoning(tally)
+    >>> isinstance(alarm, lw.planning.PoisoningAlarm), alarm.sounds
+    (True, False)
     """
 
     chi_square: float
@@ -77,12 +91,12 @@ class PoisoningAlarm:
 
     @property
     def sounds(self) -> bool:
-        """Whether honest people are no explanation."""
+        """Whether honest people cannot explain the tally."""
         return self.p_value <= ALARM
 
     @property
     def sentence(self) -> str:
-        """What it says, for a person."""
+        """Result as a sentence."""
         if self.sounds:
             found = (
                 "These counts are not what honest devices send, whatever people hold "
@@ -104,28 +118,37 @@ def check_poisoning(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> P
     Parameters
     ----------
     randomizer : Randomizer
-        Whose channel has a joint law that can be simulated: all that send codes, bits or sets.
+        Randomizer whose channel has a joint distribution that can be simulated: all that send
+        codes, bits or sets.
     tally : CountTally
-        Of its reports, at least one.
+        Tally of at least one of its reports.
     seed : int
-        Of the simulations, so that asking again gives the same answer.
+        Seed of the simulations, so that repeating gives the same answer. Default: 0.
+
+    Returns
+    -------
+    PoisoningAlarm
+        Distance of the tally from honest ones, with its p-value.
 
     Raises
     ------
     UnsupportedChannelError
-        When the reports are a log, or the randomizer has no joint law to simulate (hashing).
+        When the reports are stored, or the randomizer has no joint distribution to simulate
+        (hashing).
     TallyError, MismatchError
         When the tally is empty, or of another randomizer.
 
     Notes
     -----
-    The statistic is the smallest weighted sum of squares ``sum((c - n M p)^2 / v)`` over all
-    distributions p, with v the variance of a count at a first fit, and for a mixture the chi-square
-    of how many people each group has. The p-value compares it with that sum at the distribution
-    which the simulated people were drawn from, without fitting them. A fit is never further than
-    the truth, so the p-value is too large rather than too small, also where shares are zero: there,
-    a simulation that fits every tally anew sounds too often, because a fit to noise has fewer zeros
-    than the truth. The price is power, which is told: `visible`.
+    **Privacy.** It uses the tally only, so it costs no privacy.
+
+    **Accuracy.** The statistic is the smallest weighted sum of squares ``sum((c - n M p)^2 / v)``
+    over all distributions p. The weights have the variance v of a count at a first fit. For a
+    mixture the chi-square of the group sizes is added. The p-value compares it with that sum at the
+    distribution from which the simulated people were drawn, without fitting them. A fit is never
+    further than the truth, so the p-value is conservative, also where shares are zero. There a
+    simulation that fits every tally again alarms too often, because a fit to noise has fewer zeros
+    than the truth. The price is power, which is stated: `visible`.
 
     **Cost.** 49 simulated tallies and up to 9 fits of O(size^3) each: up to 10 s at 1024 bins.
 

@@ -1,8 +1,8 @@
-"""Simulated tallies, and the errors of a randomizer and a decoder on columns that are known.
+"""Simulated tallies, and the errors of a randomizer and a decoder on known columns.
 
 A population's tally is drawn without making each person's report. The columns are made up, of three
-kinds from smooth to spiky: planning a survey needs no data, and nothing was tuned on somebody's. A
-kind is a family; a number picks its member, always the same one.
+kinds from smooth to spiky. So planning a survey needs no data, and nothing was tuned on anybody's.
+A kind is a family, and a number picks its member, always the same one.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ def simulated_exactly(randomizer: Randomizer) -> bool:
 def simulate(
     randomizer: Randomizer, counts: ArrayLike, *, rng: np.random.Generator | RandomSource | int
 ) -> CountTally:
-    """Return the tally that a population would send, drawn with its exact joint law.
+    """Return the tally that a population would send, drawn with its exact joint distribution.
 
     Parameters
     ----------
     randomizer : Randomizer
         Randomizer of the reports.
     counts : array_like [domain.size]
-        Whole numbers: how many people hold each symbol. Without those below and above the range,
-        nobody is there.
+        Number of people in each bin or category, whole numbers. The bins below and above the range
+        may be left out. Then nobody is there.
     rng : numpy.random.Generator or int
-        A generator, or a seed. Simulated people need no protection.
+        Generator or seed. Simulated people need no protection.
 
     Returns
     -------
@@ -57,23 +57,25 @@ def simulate(
     Raises
     ------
     ArgumentError
-        When the counts are not whole, negative, of a wrong length or all zero; of a randomizer
-        that has to randomize everybody, when there are more than 10^8 people.
+        When the counts are not whole, negative, of a wrong length or all zero. For a randomizer
+        that must randomize everybody, also when there are more than 10^8 people.
 
     Notes
     -----
-    Means, variances and covariances of the counts are those of randomizing every person; the
-    time depends on the number of bins and hardly on the number of people. Where no such law is
-    known (seeded hashing) every person is randomized, with
-    randomness from the generator; of linear hashing the result is what the log says of every
-    symbol.
+    **Privacy.** Simulated tallies are not private, so never simulate from real counts to publish.
+
+    **Accuracy.** Means, variances and covariances of the counts are those of randomizing every
+    person.
+
+    **Cost.** The time depends on the number of bins, and hardly on the number of people. Where no
+    joint distribution is known (seeded hashing) every person is randomized, with randomness from
+    the generator. For linear hashing the result has the supports of every category.
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
-    >>> wave = SquareWave(Interval(0, 1, bins=4), 2)
-    >>> simulate(wave, [0, 10**9, 0, 0], rng=1).total
+    >>> import lapwing as lw
+    >>> wave = lw.SquareWave(lw.Interval(0, 1, bins=4), epsilon=2)
+    >>> lw.simulate(wave, [0, 10**9, 0, 0], rng=1).total
     1000000000
     """
     people = randomizer.domain.with_nobody_outside(np.asarray(counts))
@@ -139,13 +141,13 @@ def reference_column(kind: str, *, size: int, number: int, circular: bool = Fals
     Parameters
     ----------
     kind : {"smooth", "multimodal", "spiky"}
-        See :data:`KINDS`.
+        Family of the column, one of :data:`KINDS`.
     size : int
-        Symbols; taken as equal steps of the range. A member is the same shape at every size.
+        Number of bins, of equal width. A member has the same shape at every size.
     number : int
-        At least 0: which member of the family.
+        Number of the member of the family, from 0.
     circular : bool
-        Whether bumps go on beyond the end at the start.
+        Whether bumps continue beyond the end at the start. Default: False.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What a curator publishes: noisy whole numbers, and all that is needed to read them."""
+"""Release of a curator: noisy whole numbers, and all that is needed to read them."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ _IDENTIFIER = re.compile(r"[0-9a-f]{32}")
 class Mechanism(ABC):
     """Base class of the curator's algorithms: a frozen dataclass of a few public parameters.
 
-    What follows from the fields is written here. A class may inherit it, but need not: any frozen
-    dataclass with the same public names is a mechanism.
+    Values derived from the fields are written here. A class may inherit it, but need not: any
+    frozen dataclass with the same public names is a mechanism.
     """
 
     name: ClassVar[str]
@@ -83,14 +83,27 @@ class Mechanism(ABC):
 
     @abstractmethod
     def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
-        """Return what a release will cost, before anything is drawn.
+        """Return the privacy cost of a release, before anything is drawn.
 
-        A payment is made after this call. So everything that :meth:`release` could be refused for
-        is refused here: when it returns, any counts of the domain will be released.
+        A payment is made after this call. So every reason to refuse :meth:`release` is checked
+        here: when it returns, any counts of the domain will be released.
+
+        Parameters
+        ----------
+        domain : Domain
+            Domain of the values.
+        promise : Promise
+            Privacy parameters of the release.
+
+        Returns
+        -------
+        PrivacyLoss
+            Privacy cost for each person.
 
         Raises
         ------
         ArgumentError, PrivacyError, MissingExtraError
+            When the release would be refused.
         """
 
     def release(
@@ -110,10 +123,10 @@ class Mechanism(ABC):
         promise : Promise
             Privacy parameters of the release.
         rng : RandomSource, optional
-            Default: :func:`lapwing.privacy.sampling.randomness.secure`. A seeded one is for tests
-            and simulation only.
+            Source of random numbers. A seeded one is for tests and simulation only. Default: the
+            secure source of the operating system.
         identifier : str, optional
-            32 hex digits under which it was paid for; default: random ones.
+            Identifier under which the release was paid for, 32 hex digits. Default: random.
 
         Returns
         -------
@@ -123,7 +136,7 @@ class Mechanism(ABC):
         Raises
         ------
         ArgumentError, PrivacyError, MissingExtraError
-            Those of :meth:`loss`, for the same reasons. Nothing was drawn then.
+            As for :meth:`loss`, for the same reasons. Nothing was drawn then.
         """
         if not isinstance(summary, ExactCounts) or not isinstance(promise, Promise):
             raise ArgumentError(
@@ -142,7 +155,13 @@ class Mechanism(ABC):
 
     @abstractmethod
     def verify(self, release: Release) -> None:
-        """Raise PrivacyError unless the noise of a release keeps its promises."""
+        """Raise PrivacyError unless the noise of a release keeps its privacy guarantees.
+
+        Parameters
+        ----------
+        release : Release
+            Release of this mechanism.
+        """
 
     def channel_for(self, release: Release) -> Channel:
         """Return the channel that a decoder needs with a release: one block.
@@ -169,7 +188,7 @@ class Mechanism(ABC):
         return release.variance
 
     def combined(self, release: Release) -> NDArray[np.int64]:
-        """Return the answers that a decoder reads; default: those of the release.
+        """Return the answers that a decoder reads, by default those of the release.
 
         Parameters
         ----------
@@ -210,9 +229,9 @@ class Mechanism(ABC):
 
 
 def check_unit(mechanism: Mechanism, promise: Promise, *counted: ExactCounts) -> None:
-    """Raise PrivacyError unless exact counts and a mechanism suit the unit of a promise.
+    """Raise PrivacyError unless exact counts and a mechanism suit the unit of a guarantee.
 
-    A plain dataclass that does not say whether it hides units is taken for one that does not.
+    A plain dataclass that does not state whether it hides units is treated as one that does not.
     """
     if promise.unit is not None and not getattr(mechanism, "hides_units", False):
         raise PrivacyError(
@@ -229,19 +248,20 @@ def check_unit(mechanism: Mechanism, promise: Promise, *counted: ExactCounts) ->
 
 @dataclass(frozen=True)
 class ReleasePart:
-    """One drawing of noise: one site, or one round.
+    """One draw of noise: one site, or one round.
 
     Parameters
     ----------
     identifier : str
-        32 random hex digits, so that no part is added twice.
+        Random identifier, 32 hex digits, so that no part is added twice.
     promise : Promise
+        Privacy parameters of the part.
     noise : Noise
-        Of every number of the release.
+        Noise of every number of the release.
     loss : PrivacyLoss
-        What it costs each person behind it.
+        Privacy cost for each person who contributed to it.
     people : int or None
-        Rows; None when the neighbor relation or a unit keeps their number secret.
+        Number of rows. None when the neighbor relation or a unit keeps it secret.
     """
 
     identifier: str
@@ -262,7 +282,7 @@ class ReleasePart:
 
     @classmethod
     def from_document(cls, document: Any) -> ReleasePart:
-        """Return the part that :meth:`to_document` wrote; FormatError when it is none."""
+        """Return the part that :meth:`to_document` wrote, or raise FormatError."""
         names = {"identifier", "promise", "noise", "loss", "people"}
         require(document, names, name="a part of a release")
         people, identifier = document["people"], document["identifier"]
@@ -302,6 +322,28 @@ class Release(Summed, Stored):
         One part for each group of people whose releases were added. At least one.
     choices : dict
         Private choices of an adaptive mechanism, as JSON values. Default: empty.
+
+    See Also
+    --------
+    lapwing.release : Makes a release of raw values.
+
+    Notes
+    -----
+    **Privacy.** Each person contributed to one part only. So :attr:`guarantee` is that of the part
+    with the largest epsilon and delta.
+
+    **Accuracy.** Each answer has the noise of all parts, with variance :attr:`variance`.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> domain = lw.Interval(0, 100, bins=50, outside="clip")
+    >>> north, south = (
+    ...     lw.release(ages, domain, neighbors="replace-one", epsilon=1, delta="1e-6").release
+    ...     for ages in ([20, 30, 40], [50, 60])
+    ... )
+    >>> (north + south).people, (north + south).guarantee.epsilon == 1
+    (5, True)
     """
 
     mechanism: Mechanism
@@ -353,7 +395,7 @@ class Release(Summed, Stored):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the mechanism and the domain: releases that agree in it add."""
+        """SHA-256 of the mechanism and the domain in hexadecimal. Releases that agree in it add."""
         try:
             return _fingerprint(self.mechanism, self.domain)
         except TypeError:  # a mechanism of somebody else's that cannot be looked up
@@ -361,7 +403,7 @@ class Release(Summed, Stored):
 
     @property
     def guarantee(self) -> Guarantee:
-        """The promise to each person, who is behind one part only."""
+        """Privacy guarantee of each person, who contributed to one part only."""
         promises = [part.promise.guarantee(part.loss) for part in self.parts]
         return Guarantee(
             max(promise.epsilon for promise in promises),
@@ -373,7 +415,7 @@ class Release(Summed, Stored):
 
     @property
     def people(self) -> int | None:
-        """Rows behind all parts, or None when their number is secret."""
+        """Number of rows that contributed to all parts, or None when it is secret."""
         numbers = [part.people for part in self.parts]
         return None if None in numbers else sum(number for number in numbers if number is not None)
 
@@ -384,22 +426,22 @@ class Release(Summed, Stored):
 
     @property
     def channel(self) -> Channel:
-        """What a decoder knows."""
+        """Distribution of the answers for each value, for decoders."""
         return self.mechanism.channel_for(self)
 
     @property
     def blocks(self) -> tuple[NDArray[np.int64], ...]:
-        """The answers as a decoder reads them: one block."""
+        """Answers as a decoder reads them, in one block."""
         return (self.mechanism.combined(self),)
 
     @property
     def reports(self) -> tuple[int, ...]:
-        """People behind each block, as far as it is public; at least 1."""
+        """Number of people of the block, as far as it is public, at least 1."""
         return (self.total,)
 
     @property
     def total(self) -> int:
-        """People, or their private estimate where the number is secret; at least 1."""
+        """Number of people, or its private estimate where the number is secret, at least 1."""
         known = self.people
         if known is None:
             known = self.mechanism.estimated_people(self)
@@ -469,11 +511,16 @@ class Release(Summed, Stored):
         document : dict
             JSON object that :meth:`to_document` returned.
 
+        Returns
+        -------
+        Release
+            Stored release.
+
         Raises
         ------
         FormatError
-            When it is no release, of an unknown version, damaged, or says less noise than its
-            promise needs.
+            When it is no release, of an unknown version, damaged, or states less noise than its
+            privacy guarantee needs.
         """
         require_format(document, name="lapwing-release", version=VERSION)
         keys = {"format", "version", "mechanism", "domain", "answers", "parts", "choices"}
