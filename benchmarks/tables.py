@@ -50,6 +50,7 @@ _TITLES = {
     "accuracy/local": "Accuracy: numbers, from reports",
     "accuracy/bands": "Accuracy: bands, intervals, found atoms",
     "accuracy/labels": "Accuracy: labels, from reports",
+    "accuracy/pairs": "Accuracy: two attributes together",
     "accuracy/series": "Accuracy: weeks decoded together",
     "accuracy/promises": "Accuracy: what is said beforehand",
     "accuracy/central": "Accuracy: the central model",

@@ -115,6 +115,31 @@ PAIRS = {
 }
 """The eight pairs by name."""
 
+MADE_UP = "made up"
+"""Two bumps on the unit square, for tests and where there are no data."""
+
+
+def domain_of(name: str, bins: int = BINS) -> lw.Product:
+    """Return the domain of a pair, with axes "first" and "second".
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`PAIRS`, or :data:`MADE_UP`.
+    bins : int
+        On each axis.
+
+    Returns
+    -------
+    Product
+        Of two intervals.
+    """
+    if name == MADE_UP:
+        unit = lw.Interval(0, 1, bins=bins, outside="clip")
+        return lw.Product(first=unit, second=unit)
+    pair = PAIRS[name]
+    return lw.Product(first=pair.first.interval(bins), second=pair.second.interval(bins))
+
 
 @cache
 def shares(name: str, bins: int = BINS) -> Table:
@@ -125,7 +150,7 @@ def shares(name: str, bins: int = BINS) -> Table:
     Parameters
     ----------
     name : str
-        One of :data:`PAIRS`.
+        One of :data:`PAIRS`, or :data:`MADE_UP`.
     bins : int
         On each axis.
 
@@ -141,6 +166,8 @@ def shares(name: str, bins: int = BINS) -> Table:
     DataFileError
         If no row has both values.
     """
+    if name == MADE_UP:
+        return _bumps(bins)
     pair = PAIRS[name]
     path = data_folder(None) / pair.file
     if not path.exists():
@@ -158,3 +185,16 @@ def shares(name: str, bins: int = BINS) -> Table:
     table: Table = (counts / counts.sum()).reshape(bins, bins)
     table.setflags(write=False)
     return table
+
+
+def _bumps(bins: int) -> Table:
+    middle = (np.arange(bins) + 0.5) / bins
+    found = np.zeros((bins, bins))
+    for weight, row, column, width in ((0.6, 0.3, 0.35, 0.1), (0.4, 0.7, 0.6, 0.15)):
+        bump = np.outer(
+            np.exp(-0.5 * ((middle - row) / width) ** 2),
+            np.exp(-0.5 * ((middle - column) / width) ** 2),
+        )
+        found += weight * bump / bump.sum()
+    found.setflags(write=False)
+    return found
