@@ -165,16 +165,23 @@ def _files_in(folder: Path, root: Path, endings: tuple[str, ...]) -> Iterator[tu
 
 @without_causes
 def tables_of(dataset: Any, *, header: bool = True, decimal: Decimal | None = None) -> list[Table]:
-    """Return the tables that a data set stands for.
+    """Return the tables of a data set.
 
     Parameters
     ----------
     dataset : Path, str, list of them, or a table in memory
-        What has rows in Arrow's memory format is read as it is: a ``pyarrow`` Table, RecordBatch,
-        RecordBatchReader or Dataset, a data frame of polars (also lazy) or pandas, and whatever
-        has ``__arrow_c_stream__``, such as a relation of DuckDB.
-    header, decimal
-        Of CSV, as of :func:`lapwing.engines.arrow.table_reader.open_table`.
+        Files or folders of tables. Or data in Arrow's memory format: a ``pyarrow`` Table,
+        RecordBatch, RecordBatchReader or Dataset, or a data frame of polars (also lazy) or pandas.
+        Or any object with ``__arrow_c_stream__``, such as a relation of DuckDB.
+    header : bool
+        Whether the first line of a CSV names its columns. Default: True.
+    decimal : {".", ","}, optional
+        Decimal separator of numbers in strings. Default: None.
+
+    Returns
+    -------
+    list of Table
+        Tables, in the order of the data set.
 
     Raises
     ------

@@ -181,7 +181,25 @@ def _digits(array: Any, width: int, absent: Flags | None) -> tuple[Records, Flag
 
 @dataclass(frozen=True)
 class FileCount:
-    """What was counted of one file: its name, its reports, and the rows that hold none."""
+    """Number of reports that were counted in one file.
+
+    Parameters
+    ----------
+    file : str
+        Name of the file.
+    reports : int
+        Number of reports that were counted.
+    refused : int
+        Number of rows that hold no valid report. Default: 0.
+    torn : bool
+        Whether the file is incomplete, and only its intact blocks were counted. Default: False.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> lw.engines.arrow.FileCount("monday.parquet", reports=3).refused
+    0
+    """
 
     file: str
     reports: int
@@ -191,21 +209,30 @@ class FileCount:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReportCount:
-    """The tallies of some rows.
+    """Tallies of the reports in some rows. Two counts add with ``+``.
 
     Parameters
     ----------
     groups : mapping
-        The tally of each label; None stands for rows without one, and for all where nobody asked
-        for groups.
+        Tally of each label. None stands for rows without a label, and for all rows where there are
+        no groups.
     grouped : bool
-        Whether somebody did.
+        Whether reports were counted by group. Default: False.
     refused : int
-        Rows that hold no report that can have been sent, counted apart.
+        Number of rows that hold no valid report, counted apart. Default: 0.
     files : sequence of FileCount
-        What was counted of each file; none for a batch.
+        Counts of each file. Default: none, as for a batch.
     columns : sequence of str
-        The columns of the labels.
+        Columns of the labels. Default: none.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> import pyarrow as pa
+    >>> survey = lw.Survey("age", lw.SquareWave(lw.Interval(0, 100, bins=4), epsilon=1))
+    >>> table = pa.table({"report": pa.array([0, 3, 3], pa.uint8())})
+    >>> lw.engines.arrow.tally(table, survey).total
+    3
     """
 
     groups: Mapping[Label, Tally]
@@ -222,14 +249,20 @@ class ReportCount:
 
     @property
     def total(self) -> int:
-        """Reports that were counted."""
+        """Number of reports that were counted."""
         if isinstance(self.groups, JointTally):
             return self.groups.total
         return sum(tally.total for tally in self.groups.values())
 
     @property
     def tally(self) -> Tally:
-        """The tally of all rows; TallyError when there was no report."""
+        """Tally of all rows.
+
+        Raises
+        ------
+        TallyError
+            When there was no report.
+        """
         if not self.groups:
             raise TallyError("there must be at least one report to count, there is none")
         if isinstance(self.groups, JointTally):
@@ -240,9 +273,17 @@ class ReportCount:
         return first
 
     def by_group(self, *, minimum: int = MINIMUM) -> GroupTallies:
-        """Return the tally of every group by its label; small ones are added as "other".
+        """Return the tally of every group by its label. Small groups are added as "other".
 
-        See :meth:`lapwing.Survey.tally`.
+        Parameters
+        ----------
+        minimum : int
+            Number of reports below which a group is small. Default: 1000.
+
+        Returns
+        -------
+        GroupTallies
+            Tally of each group, as of :meth:`lapwing.Survey.tally`.
         """
         return GroupTallies.of_groups(self.groups, minimum=minimum, columns=self.columns)
 
@@ -519,29 +560,42 @@ def count(
     skip_bad: bool = False,
     count_column: str | None = None,
 ) -> ReportCount:
-    """Return the exact counts of the reports in a batch of rows.
+    """Count the reports in a batch of rows, exactly.
 
     Parameters
     ----------
     batch : pyarrow.RecordBatch
-    survey, column, by, skip_bad, count_column
-        As of :class:`ReportCounter`.
+        Rows with a column of reports.
+    survey : Survey
+        Survey of the reports.
+    column : str
+        Column of reports. Default: "report".
+    by : str or sequence of str, optional
+        Columns of public labels: a tally for each label. Default: none.
+    skip_bad : bool
+        Whether rows that hold no valid report are counted apart instead of refused. Default: False.
+    count_column : str, optional
+        Column with the number of times that each report was sent. Default: none, once each.
+
+    Returns
+    -------
+    ReportCount
+        Tallies of the batch.
 
     Raises
     ------
     ReportError
-        With the position of the first row that holds no such report.
+        With the position of the first row that holds no valid report.
     ArgumentError
         When the column is of another type, or there are more than 100,000 labels.
 
     Examples
     --------
+    >>> import lapwing as lw
     >>> import pyarrow as pa
-    >>> from lapwing.randomizers import SquareWave
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> survey = Survey("age", SquareWave(Interval(0, 100, bins=4), epsilon=1))
+    >>> survey = lw.Survey("age", lw.SquareWave(lw.Interval(0, 100, bins=4), epsilon=1))
     >>> batch = pa.record_batch({"report": pa.array([0, 3, 3, None], pa.uint8())})
-    >>> counted = count(batch, survey, skip_bad=True)
+    >>> counted = lw.engines.arrow.count(batch, survey, skip_bad=True)
     >>> counted.tally.total, counted.refused
     (3, 1)
     """

@@ -310,39 +310,42 @@ def tally(
     progress: Path | str | None = None,
     advance: Advance = unwatched,
 ) -> ReportCount:
-    """Return the exact tally of the reports of a data set.
+    """Tally the reports of a data set, exactly.
 
     Parameters
     ----------
     dataset : Path, str, list of them, or a table in memory
-        Files of reports (.lwr, .parquet, .arrow, .csv) or folders of them, partitioned too;
-        patterns ("2026-*/*.parquet"); addresses of pyarrow's file systems ("s3://bucket/reports"),
-        for .parquet and .arrow; or a table of pyarrow (Table, RecordBatchReader, Dataset), polars
-        (also lazy) or pandas. It may be larger than memory.
+        One of the following. It may be larger than memory.
+
+        * Files of reports (.lwr, .parquet, .arrow, .csv), or folders of them, also partitioned.
+        * Patterns ("2026-*/*.parquet").
+        * Addresses of pyarrow's file systems ("s3://bucket/reports"), for .parquet and .arrow.
+        * A table of pyarrow (Table, RecordBatchReader, Dataset), polars (also lazy) or pandas.
     survey : Survey
-        Whose reports they are.
+        Survey of the reports.
     column : str, optional
-        The column of reports. Not needed for files that this package wrote, which also say whose
-        they are; of others nobody can tell.
+        Column of reports. Default: that of files which this package wrote. They also name their
+        survey. Other files do not, so the survey must be the right one.
     by : str or sequence of str, optional
         Columns of public labels: a tally for each label, see :meth:`ReportCount.by_group`. Of
         several columns the label is that of a partitioned folder: "country=PT/year=2026". At most
-        100,000 labels.
+        100,000 labels. Default: none.
     count_column : str, optional
-        A column that says how often each report was sent: whole numbers from 0 to 2^53 - 1. The
-        table then has a row for each different report, as ``GROUP BY`` of a database gives it.
+        Column with the number of times that each report was sent: whole numbers from 0 to 2^53 - 1.
+        The table then has a row for each different report, as ``GROUP BY`` of a database gives it.
+        Default: none, once each.
     threads : int, optional
-        How many count beside each other; default: one for each core.
+        Number of threads, at least 1. Default: one for each core.
     skip_bad : bool
-        Whether rows that hold no report that can have been sent are counted apart, not refused.
+        Whether rows that hold no valid report are counted apart instead of refused. Default: False.
     salvage : bool
-        Whether the intact blocks of a torn .lwr file are counted, with a warning.
+        Whether the intact blocks of a torn .lwr file are counted, with a warning. Default: False.
     progress : Path or str, optional
-        Where to keep what is done: when the job is killed and asked again, the files that were
-        counted are not read again. Whoever has stored the result removes it:
-        :func:`lapwing.engines.arrow.saved_progress.finished`.
+        File for the progress of the job. When the job is killed and started again, files that were
+        counted are not read again. Remove it with :func:`lapwing.engines.arrow.finished` when the
+        result is stored. Default: none.
     advance : callable
-        Told the number of rows after each part.
+        Called with the number of rows after each part. Default: does nothing.
 
     Returns
     -------
@@ -353,19 +356,23 @@ def tally(
     Raises
     ------
     ReportError
-        With file and row of the first that holds no such report. Nothing is returned.
+        With file and row of the first row that holds no valid report. Nothing is returned.
     MismatchError, ArgumentError, FormatError, OSError
-        Before the first row is read: reports of another survey, a missing column or one of another
-        type, a file that cannot be read. While they are read: a file that is damaged.
+        When reports are of another survey, a column is missing or of another type, or a file cannot
+        be read. All this is found before the first row is read. Also when a file turns out to be
+        damaged.
+
+    Notes
+    -----
+    **Cost.** Linear time.
 
     Examples
     --------
+    >>> import lapwing as lw
     >>> import pyarrow as pa
-    >>> from lapwing.randomizers import SquareWave
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> survey = Survey("age", SquareWave(Interval(0, 100, bins=4), epsilon=1))
-    >>> counted = tally(pa.table({"report": pa.array([0, 3, 3], pa.uint8())}), survey)
-    >>> counted.tally.total
+    >>> survey = lw.Survey("age", lw.SquareWave(lw.Interval(0, 100, bins=4), epsilon=1))
+    >>> table = pa.table({"report": pa.array([0, 3, 3], pa.uint8())})
+    >>> lw.engines.arrow.tally(table, survey).tally.total
     3
     """
     columns = columns_by(by)

@@ -193,7 +193,13 @@ class SavedProgress:
 
 
 def finished(progress: Path | str) -> None:
-    """Remove the progress of a job whose result is stored."""
+    """Remove the progress of a job whose result is stored.
+
+    Parameters
+    ----------
+    progress : Path or str
+        File of the progress. It need not exist.
+    """
     Path(progress).unlink(missing_ok=True)
 
 

@@ -45,16 +45,23 @@ from lapwing.survey.survey import Survey
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How the cells of a table are read.
+    """Options for reading the cells of a table.
 
     Parameters
     ----------
     texts : {"iso", "days", "seconds"}
-        Texts of dates and times.
+        Format of strings with dates and times. Default: "iso" (ISO 8601). Else numbers of days or
+        seconds since 1970-01-01, or since midnight for a time of day.
     header : bool
-        Whether the first line of a CSV names its columns.
+        Whether the first line of a CSV names its columns. Default: True.
     decimal : {".", ","}, optional
-        What stands before the fraction of a number in a text.
+        Decimal separator of numbers in strings. Default: None.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> lw.engines.arrow.Reading(decimal=",").header
+    True
     """
 
     texts: Texts = "iso"
@@ -77,53 +84,76 @@ def randomize(
     advance: Advance = unwatched,
     examine: Examine = warn_of_rows,
 ) -> int:
-    """Turn the values of a data set into reports, and return how many.
+    """Randomize the values of a data set into reports, and return the number of reports.
 
     Parameters
     ----------
     dataset : Path, str, list of them, or a table in memory
-        As of :func:`lapwing.engines.arrow.report_tally.tally`; of files: tables.
+        Tables, as of :func:`lapwing.engines.arrow.tally`.
     survey : Survey
+        Survey whose randomizer is used.
     output : Path or str
         A file, .lwr, .parquet, .arrow or .csv. Or a folder, which must be absent or empty: it gets
-        a Parquet file for each table. Either appears when all is done, whole, and one of several
-        processes that write to it at once publishes. When the job of a folder is killed and asked
-        again, it goes on with the parts that it has finished, which nobody has seen yet.
+        a Parquet file for each table. The output appears whole, when all is done. Of several
+        processes that write to it at once, one publishes. When the job of a folder is killed and
+        started again, it continues with the parts that it has finished. Nobody has seen those yet.
     column : str, optional
-        The column of values; not needed where there is one only.
+        Column of values. Default: the only column.
     by : str, optional
-        A column of public labels, written beside the reports.
+        Column of public labels, written next to the reports. Default: none.
     rng : RandomSource, optional
-        For simulations: then one thread works. Default: secure randomness.
+        Default: secure randomness. A seeded source is for simulation only, and one thread works
+        then.
     threads : int, optional
-        How many work beside each other; default: one for each core.
+        Number of threads, at least 1. Default: one for each core.
     reading : Reading, optional
-        How cells of texts are read.
+        Options for reading cells. Default: ``Reading()``.
     replace : bool
-        Whether a file that is there is replaced. A folder never is.
+        Whether an existing file is replaced. A folder never is. Default: False.
     advance : callable
-        Told the number of rows after each batch.
+        Called with the number of rows after each batch. Default: does nothing.
     examine : callable
-        Given the :class:`lapwing.protocol.domains.row_counts.RowCounts` of all rows and the domain,
-        before the output takes its name. Default: a RowsWarning where most rows have no value.
+        Called with the :class:`lapwing.protocol.domains.row_counts.RowCounts` of all rows and the
+        domain, before the output appears. Default: gives a RowsWarning where most rows have no
+        value.
+
+    Returns
+    -------
+    int
+        Number of reports.
 
     Raises
     ------
     DomainError
-        When the column's type does not fit the survey, before any row is read; with file and row
-        of the first value that the survey's domain refuses. Then that output is not written.
+        When the column's type does not fit the survey, before any row is read. Also at the first
+        value that the survey's domain refuses, with its file and row. Then that output is not
+        written.
     ArgumentError, FormatError, OSError
-        When a column is missing, the output is there already or another process writes to it, or a
-        file cannot be read or written.
+        When a column is missing, the output exists or another process writes to it, or a file
+        cannot be read or written.
 
     Notes
     -----
-    **Privacy.** Randomized where the values lie, they were given away before: this protects from
-    whoever reads the reports, not from whoever holds the table.
+    **Privacy.** The holder of the table already has the values. So this protects from readers of
+    the reports, not from the holder of the table.
 
-    Nothing is kept: another run over the same people costs each of them the epsilon of one report
-    again, also of a survey whose answers are remembered. Only a device file
-    (:class:`lapwing.client.Device`) keeps a report or a permanent round.
+    Nothing is memoized. Another run over the same people costs each of them the epsilon of one
+    report again, also in a survey with memoized reports. Only a device file
+    (:class:`lapwing.client.Device`) stores a report or a permanent round.
+
+    **Cost.** Linear time. The data set may be larger than memory.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> import pyarrow as pa
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> survey = lw.Survey("age", lw.SquareWave(lw.Interval(0, 100, bins=10), epsilon=1))
+    >>> with TemporaryDirectory() as folder:
+    ...     output = Path(folder) / "reports.parquet"
+    ...     lw.engines.arrow.randomize(pa.table({"age": [41, 29, 63]}), survey, output=output)
+    3
     """
     check_label_column(by)
     output = Path(output)
@@ -246,42 +276,58 @@ def summarize(
     advance: Advance = unwatched,
     examine: Examine = warn_of_rows,
 ) -> ExactCounts:
-    """Return how many people of a data set hold each symbol: exact, and secret.
+    """Count the people of a data set by symbol: an exact histogram, which is secret.
 
     Parameters
     ----------
     dataset : Path, str, list of them, or a table in memory
-        Tables, as of :func:`randomize`.
+        Tables, as of :func:`lapwing.engines.arrow.tally`.
     domain : Interval, Integers, Categories or Segmented
+        Domain of the values.
     column : str, optional
-        The column of values.
+        Column of values. Default: the only column.
     by : str, optional
-        The column of segments, of a Segmented domain.
+        Column of segments, of a Segmented domain. Default: none.
     unit : str, optional
-        The column that says whose each row is. One thread works then, and no progress is kept.
+        Column that identifies the privacy unit of each row. One thread works then, and no progress
+        is stored. Default: each row is of another person.
     most : int, optional
-        With `unit`: rows of one unit that are counted, random ones where it has more in all files
-        together.
+        With `unit`: largest number of rows of one unit that are counted in all files together. Of a
+        unit with more rows, random ones are counted.
     rng : RandomSource, optional
-        Which ones. Default: secure randomness.
+        Randomness for this choice. Default: secure randomness.
     threads : int, optional
-        How many count beside each other; default: one for each core.
+        Number of threads, at least 1. Default: one for each core.
     reading : Reading, optional
-        How cells of texts are read.
+        Options for reading cells. Default: ``Reading()``.
     progress : Path or str, optional
-        Where to keep what is done, as of :func:`lapwing.engines.arrow.report_tally.tally`. It is
-        as secret as the data, and readable by its owner only.
+        File for the progress of the job, as of :func:`lapwing.engines.arrow.tally`. It is as secret
+        as the data, and readable by its owner only. Default: none.
     advance : callable
-        Told the number of rows after each batch.
+        Called with the number of rows after each batch. Default: does nothing.
     examine : callable
-        Given the :class:`lapwing.protocol.domains.row_counts.RowCounts` of the rows that were read
-        and the domain. Default: a RowsWarning where most rows have no value in the range.
+        Called with the :class:`lapwing.protocol.domains.row_counts.RowCounts` of the rows that were
+        read and the domain. Default: gives a RowsWarning where most rows have no value in the
+        range.
+
+    Returns
+    -------
+    ExactCounts
+        Exact histogram, which is secret.
 
     Raises
     ------
     DomainError, ArgumentError, FormatError, OSError
-        When a column is missing or its type does not fit the domain, before a row is read; or a
-        file cannot be read. No row is refused.
+        When a column is missing or its type does not fit the domain, before a row is read. Also
+        when a file cannot be read. No row is refused.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [41, 29, 63]})
+    >>> lw.engines.arrow.summarize(table, lw.Interval(0, 100, bins=10)).people
+    3
     """
     require_domain(domain)
     curated = domain.for_curator()

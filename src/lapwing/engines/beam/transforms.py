@@ -59,36 +59,45 @@ class Accumulated(Generic[Total]):
 
 
 class CountReports(CombineFn):  # type: ignore[misc]
-    """The exact counts of reports: of all of them, or of each key.
+    """CombineFn of Beam: the exact counts of reports, of all of them or of each key.
 
     ``batches | beam.CombineGlobally(CountReports(survey))`` gives one
-    :class:`lapwing.engines.arrow.report_count.ReportCount`, the same to the last byte as that of
-    the Arrow engine; ``beam.CombinePerKey(CountReports(survey))`` one for each key.
+    :class:`lapwing.engines.arrow.ReportCount`, the same to the last byte as that of the Arrow
+    engine. ``beam.CombinePerKey(CountReports(survey))`` gives one for each key.
 
     Parameters
     ----------
     survey : Survey
-        Whose reports they are. Batches of files that lapwing wrote say so, too; of others nobody
-        can tell, so that is for the pipeline to know.
+        Survey of the reports. Batches of files that lapwing wrote name their survey. Other batches
+        do not, so the survey must be the right one.
     column : str
-        Where they stand in a batch or a row.
+        Column of reports in a batch or a row. Default: "report".
     by : str or sequence of str, optional
         Columns of public labels: a tally for each label in the one result, for at most 100,000. Of
-        several columns the label is that of a partitioned folder: "country=PT/year=2026".
+        several columns the label is that of a partitioned folder: "country=PT/year=2026". Default:
+        none.
     count_column : str, optional
-        A column that says how often each report was sent, of reports that were counted before.
+        Column with the number of times that each report was sent. Default: none, once each.
     skip_bad : bool
-        Whether what is no report that can have been sent is counted apart, not refused.
+        Whether elements that are no valid report are counted apart instead of refused. Default:
+        False.
 
     Raises
     ------
     ReportError, ArgumentError, MismatchError
-        While the pipeline runs: see :func:`lapwing.engines.arrow.report_count.count`.
+        While the pipeline runs: see :func:`lapwing.engines.arrow.count`.
 
     Notes
     -----
     An element is a RecordBatch or Table of pyarrow (as ``ReadFromParquetBatched`` gives), Reports,
-    the bytes of one report, or a row: a mapping, or an object with such attributes.
+    or the bytes of one report. It may also be a row: a mapping, or an object with such attributes.
+
+    Examples
+    --------
+    >>> import apache_beam as beam  # doctest: +SKIP
+    >>> import lapwing as lw
+    >>> count = lw.engines.beam.CountReports(survey)  # doctest: +SKIP
+    >>> counted = batches | beam.CombineGlobally(count)  # doctest: +SKIP
     """
 
     def __init__(
@@ -105,13 +114,32 @@ class CountReports(CombineFn):  # type: ignore[misc]
         self.by, self.count_column = columns_by(by), count_column
 
     def create_accumulator(self) -> Accumulated[ReportCount]:
-        """Return a count of nothing."""
+        """Return an empty count.
+
+        Returns
+        -------
+        Accumulated
+            Count without reports.
+        """
         return Accumulated(ReportCount({}, bool(self.by), columns=self.by))
 
     def add_input(
         self, accumulated: Accumulated[ReportCount], element: Any
     ) -> Accumulated[ReportCount]:
-        """Count an element, or keep it until there are some thousands."""
+        """Count an element, or keep it until there are some thousands.
+
+        Parameters
+        ----------
+        accumulated : Accumulated
+            Count so far.
+        element : pyarrow.RecordBatch, pyarrow.Table, Reports, bytes, mapping or object
+            Batch of reports, one report, or a row with a report.
+
+        Returns
+        -------
+        Accumulated
+            Count with the element.
+        """
         if isinstance(element, Reports):
             self._check_ungrouped()
             if element.fingerprint != self.survey.randomizer.fingerprint:
@@ -127,14 +155,36 @@ class CountReports(CombineFn):  # type: ignore[misc]
     def merge_accumulators(
         self, parts: Iterable[Accumulated[ReportCount]]
     ) -> Accumulated[ReportCount]:
-        """Return the count of all."""
+        """Return the sum of several counts.
+
+        Parameters
+        ----------
+        parts : iterable of Accumulated
+            Counts of different elements.
+
+        Returns
+        -------
+        Accumulated
+            Count of all elements.
+        """
         total = self.create_accumulator().total
         for one in parts:
             total += self.compact(one).total
         return Accumulated(total)
 
     def compact(self, accumulated: Accumulated[ReportCount]) -> Accumulated[ReportCount]:
-        """Count what waits: before it travels to another worker, say."""
+        """Count the waiting elements, for example before the count travels to another worker.
+
+        Parameters
+        ----------
+        accumulated : Accumulated
+            Count so far.
+
+        Returns
+        -------
+        Accumulated
+            Same count, without waiting elements.
+        """
         if not accumulated.waiting:
             return accumulated
         import pyarrow as pa
@@ -146,7 +196,18 @@ class CountReports(CombineFn):  # type: ignore[misc]
         return Accumulated(accumulated.total + self._count(pa.table(columns)))
 
     def extract_output(self, accumulated: Accumulated[ReportCount]) -> ReportCount:
-        """Return the count."""
+        """Return the result of a count.
+
+        Parameters
+        ----------
+        accumulated : Accumulated
+            Count of all elements.
+
+        Returns
+        -------
+        ReportCount
+            Tallies of all elements.
+        """
         return self.compact(accumulated).total
 
     def _count(self, rows: Any) -> ReportCount:
@@ -186,25 +247,39 @@ class CountReports(CombineFn):  # type: ignore[misc]
 
 
 class CountValues(CombineFn):  # type: ignore[misc]
-    """How many people hold each symbol, for a curator: exact, and secret.
+    """CombineFn of Beam: the exact histogram of values, which is secret, for a curator.
 
     ``batches | beam.CombineGlobally(CountValues(domain, column="income"))`` gives one
-    :class:`lapwing.protocol.messages.exact_counts.ExactCounts`; ``beam.CombinePerKey`` one for each
-    key. Whoever sees the pipeline's data, accumulators and result sees raw data.
+    :class:`lapwing.protocol.ExactCounts`. ``beam.CombinePerKey`` gives one for each key. The
+    pipeline's data, accumulators and result are raw data, so they must stay with the curator.
 
     Parameters
     ----------
     domain : Interval, Integers or Categories
+        Domain of the values.
     column : str, optional
-        Where the values stand in a batch or a row; not needed for values alone.
+        Column of values in a batch or a row. Default: None, where each element is a value.
     texts : {"iso", "days", "seconds"}
-        How texts of dates and times are read.
+        Format of strings with dates and times. Default: "iso" (ISO 8601). Else numbers of days or
+        seconds since 1970-01-01, or since midnight for a time of day.
+
+    Raises
+    ------
+    ArgumentError
+        When the domain is segmented. Use ``CombinePerKey`` with the domain of the values instead.
 
     Notes
     -----
-    An element is a RecordBatch or Table of pyarrow, a row (a mapping, or an object with such
-    attributes) when a column is named, else one value. No value is refused: what is none of the
-    domain's is clipped, or missing.
+    With a column, an element is a RecordBatch or Table of pyarrow, or a row: a mapping, or an
+    object with such attributes. Without one, it is a value. No value is refused. A value outside
+    the domain is clipped, or counts as missing.
+
+    Examples
+    --------
+    >>> import apache_beam as beam  # doctest: +SKIP
+    >>> import lapwing as lw
+    >>> count = lw.engines.beam.CountValues(domain, column="income")  # doctest: +SKIP
+    >>> exact = batches | beam.CombineGlobally(count)  # doctest: +SKIP
     """
 
     def __init__(self, domain: Domain, *, column: str | None = None, texts: Texts = "iso") -> None:
@@ -218,11 +293,30 @@ class CountValues(CombineFn):  # type: ignore[misc]
         self.domain, self.column, self.texts = domain.for_curator(), column, texts
 
     def create_accumulator(self) -> Accumulated[_Counted]:
-        """Return a count of nobody."""
+        """Return an empty count.
+
+        Returns
+        -------
+        Accumulated
+            Count without people.
+        """
         return Accumulated(_Counted(np.zeros(self.domain.size, dtype=np.int64), RowCounts()))
 
     def add_input(self, accumulated: Accumulated[_Counted], element: Any) -> Accumulated[_Counted]:
-        """Count an element, or keep it until there are some thousands."""
+        """Count an element, or keep it until there are some thousands.
+
+        Parameters
+        ----------
+        accumulated : Accumulated
+            Count so far.
+        element : pyarrow.RecordBatch, pyarrow.Table, mapping, object or value
+            Batch of values, a row with a value, or a value.
+
+        Returns
+        -------
+        Accumulated
+            Count with the element.
+        """
         if is_arrow(element):
             self._count(element, accumulated.total)
             return accumulated
@@ -231,7 +325,18 @@ class CountValues(CombineFn):  # type: ignore[misc]
         return accumulated if len(accumulated.waiting) < _AT_ONCE else self.compact(accumulated)
 
     def merge_accumulators(self, parts: Iterable[Accumulated[_Counted]]) -> Accumulated[_Counted]:
-        """Return the counts of all."""
+        """Return the sum of several counts.
+
+        Parameters
+        ----------
+        parts : iterable of Accumulated
+            Counts of different elements.
+
+        Returns
+        -------
+        Accumulated
+            Count of all elements.
+        """
         merged = self.create_accumulator()
         for one in parts:
             part = self.compact(one).total
@@ -240,7 +345,18 @@ class CountValues(CombineFn):  # type: ignore[misc]
         return merged
 
     def compact(self, accumulated: Accumulated[_Counted]) -> Accumulated[_Counted]:
-        """Count what waits."""
+        """Count the waiting elements, for example before the count travels to another worker.
+
+        Parameters
+        ----------
+        accumulated : Accumulated
+            Count so far.
+
+        Returns
+        -------
+        Accumulated
+            Same count, without waiting elements.
+        """
         if accumulated.waiting:
             total = accumulated.total
             waiting, rows = accumulated.waiting, RowCounts()
@@ -250,7 +366,23 @@ class CountValues(CombineFn):  # type: ignore[misc]
         return accumulated
 
     def extract_output(self, accumulated: Accumulated[_Counted]) -> ExactCounts:
-        """Return the exact counts; a RowsWarning where most rows have no value in the range."""
+        """Return the exact histogram.
+
+        Parameters
+        ----------
+        accumulated : Accumulated
+            Count of all elements.
+
+        Returns
+        -------
+        ExactCounts
+            Exact histogram, which is secret.
+
+        Warns
+        -----
+        RowsWarning
+            When most rows have no value in the range.
+        """
         total = self.compact(accumulated).total
         warn_of_rows(total.rows, self.domain)
         return ExactCounts(self.domain, total.counts)
@@ -332,20 +464,22 @@ def column_of(cells: Iterable[Any], *, name: str) -> Any:
 
 
 class RandomizeValues(PTransform):  # type: ignore[misc]
-    """Batches of Arrow with a column of values, as tables with a column of reports.
+    """PTransform of Beam: batches of values become tables of reports.
 
-    ``tables | step | beam.io.WriteToParquetBatched(path, step.schema)`` writes files that say whose
-    reports they hold.
+    ``tables | step | beam.io.WriteToParquetBatched(path, step.schema)`` writes files that name the
+    survey of their reports.
 
     Parameters
     ----------
     survey : Survey
+        Survey whose randomizer is used.
     column : str
-        The values.
+        Column of values.
     by : str, optional
-        A column of public labels that stays beside the reports, in the clear.
+        Column of public labels that stays next to the reports, in the clear. Default: none.
     texts : {"iso", "days", "seconds"}
-        How texts of dates and times are read.
+        Format of strings with dates and times. Default: "iso" (ISO 8601). Else numbers of days or
+        seconds since 1970-01-01, or since midnight for a time of day.
 
     Raises
     ------
@@ -355,21 +489,28 @@ class RandomizeValues(PTransform):  # type: ignore[misc]
 
     Notes
     -----
-    **Privacy.** A runner may run a bundle again, and then its values are randomized anew; two
-    different reports of one value that somebody sees cost twice. So a Reshuffle stands behind the
-    randomness: what comes after it gets the output of the one run that was committed, again and
-    again the same. Whatever writes to the outside must stand behind this transform. A runner that
-    keeps nothing between its stages (Spark's, after it lost an executor) can make the first stage
-    again. There, end the pipeline with a file sink of Beam, which keeps the files of committed runs
-    only and deletes the others, and read the files in another pipeline. Close the folder to others
-    until the first pipeline is done.
+    **Privacy.** A runner may run a bundle again, and then its values are randomized again. Two
+    different reports of one value that somebody sees cost twice the epsilon. So a Reshuffle comes
+    after the randomization. Later steps always get the output of the one run that was committed.
+    Every step that writes to the outside must come after this transform. A runner that stores
+    nothing between its stages (Spark's, after it lost an executor) can run the first stage again.
+    There, end the pipeline with a file sink of Beam. It keeps the files of committed runs only and
+    deletes the others. Read the files in another pipeline, and close the folder to others until the
+    first pipeline is done.
 
-    Randomness is the operating system's, on each worker its own. Randomized where the values lie,
-    they were given away before: this protects from whoever reads the reports.
+    Each worker uses the randomness of its operating system. The holder of the table already has the
+    values. So this protects from readers of the reports only.
 
-    Nothing is kept: another run over the same people costs each of them the epsilon of one report
-    again, also of a survey whose answers are remembered. Only a device file
-    (:class:`lapwing.client.Device`) keeps a report or a permanent round.
+    Nothing is memoized. Another run over the same people costs each of them the epsilon of one
+    report again, also in a survey with memoized reports. Only a device file
+    (:class:`lapwing.client.Device`) stores a report or a permanent round.
+
+    Examples
+    --------
+    >>> import apache_beam as beam  # doctest: +SKIP
+    >>> import lapwing as lw
+    >>> step = lw.engines.beam.RandomizeValues(survey, column="income")  # doctest: +SKIP
+    >>> reports = tables | step  # doctest: +SKIP
     """
 
     def __init__(
@@ -386,7 +527,18 @@ class RandomizeValues(PTransform):  # type: ignore[misc]
         self.work = _Randomizing(survey, column, by, texts)
 
     def expand(self, batches: Any) -> Any:
-        """Return the PCollection of reports."""
+        """Return the reports of a collection of batches.
+
+        Parameters
+        ----------
+        batches : beam.PCollection
+            Batches of pyarrow with a column of values.
+
+        Returns
+        -------
+        beam.PCollection
+            Tables of pyarrow with a column of reports.
+        """
         return batches | ParDo(self.work) | Reshuffle()
 
 

@@ -81,52 +81,54 @@ def tally(
     skip_bad: bool = False,
     most_groups: int = MOST_GROUPS,
 ) -> ReportCount:
-    """Return the exact tally of the reports in a data frame.
+    """Tally the reports in a data frame of Spark, exactly.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
+        Data frame with a column of reports.
     survey : Survey
-        Whose reports they are.
+        Survey of the reports.
     column : str, optional
-        The column of reports; default "report". What this package wrote says whose reports they
-        are; of others nobody can tell.
+        Column of reports. Default: "report". Files that this package wrote name their survey. Other
+        files do not, so the survey must be the right one.
     by : str or sequence of str, optional
         Columns of public labels: a tally for each label. Of several columns the label is that of a
-        partitioned folder: "country=PT/year=2026".
+        partitioned folder: "country=PT/year=2026". Default: none.
     count_column : str, optional
-        A column that says how often each report was sent: whole numbers from 0 to 2^53 - 1. The
-        frame then has a row for each different report, as ``groupBy("report").count()`` gives it.
+        Column with the number of times that each report was sent: whole numbers from 0 to 2^53 - 1.
+        The frame then has a row for each different report, as ``groupBy("report").count()`` gives
+        it. Default: none, once each.
     skip_bad : bool
-        Whether rows that hold no report that can have been sent are counted apart, not refused.
+        Whether rows that hold no valid report are counted apart instead of refused. Default: False.
     most_groups : int
-        In 1..100,000: labels from which on the job is refused.
+        Largest number of labels, in 1..100,000. With more the job is refused. Default: 100,000.
 
     Returns
     -------
     ReportCount
-        With ``.tally``, ``.by_group()`` and ``.refused``: the same to the last byte as of any other
-        engine, however the rows are divided, and whichever tasks failed and were done again.
+        With ``.tally``, ``.by_group()`` and ``.refused``. It is the same to the last byte as that
+        of any other engine. Neither the division of the rows nor failed tasks change it.
 
     Raises
     ------
     ReportError
-        With file and row (or partition and row) of one that holds no such report. Nothing is
+        With file and row (or partition and row) of a row that holds no valid report. Nothing is
         returned.
     MismatchError, ArgumentError, FormatError
-        Before the job starts: reports of another survey, a missing column or one of another type,
-        more labels than `most_groups`.
+        When reports are of another survey, or a column is missing or of another type. Also when
+        there are more labels than `most_groups`. The job does not start then.
     EngineError
         When executors have no lapwing or another version of it, or Spark failed.
 
     Notes
     -----
-    With `by`, a first job counts the different labels, and reads nothing else. Where few reports
-    are different, Spark counts them itself, and only its counts are read by lapwing: a survey that
-    counts at most 65,536 outputs, of reports of at most 3 bytes. Else each task counts its rows.
-    Where its counts are large (above 64 KiB, or by label) at most eight tasks add them up before
-    the driver does, so that what the driver receives does not grow with the number of partitions. A
-    log is received whole, which ``spark.driver.maxResultSize`` limits.
+    **Cost.** With `by`, a first job counts the different labels, and reads nothing else. Where few
+    reports are different, Spark counts them itself, and lapwing reads only its counts. That is so
+    for a survey of at most 65,536 outputs and reports of at most 3 bytes. Otherwise each task
+    counts its rows. Where its counts are large (above 64 KiB, or by label), at most eight tasks add
+    them up before the driver does. So the driver does not receive more for more partitions. Stored
+    reports are received whole, which ``spark.driver.maxResultSize`` limits.
     """
     rows = SparkRows.of(df)
     labels = list(columns_by(by))
@@ -296,35 +298,38 @@ def randomize(
     by: str | None = None,
     texts: Texts = "iso",
 ) -> Any:
-    """Write a report for each value of a data frame, and return the reports as a data frame.
+    """Randomize each value of a data frame of Spark, and return the reports as a data frame.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
-        It is worked out once.
+        Data frame with a column of values. It is evaluated once.
     survey : Survey
+        Survey whose randomizer is used.
     output : str
-        A folder that is not there, as Spark names it (a path, hdfs://...): it appears when all is
-        done, with files of Parquet that say whose reports they hold.
+        Folder that does not exist, as Spark names it (a path, hdfs://...). It appears when all is
+        done, with files of Parquet that name the survey.
     column : str, optional
-        The column of values; not needed where there is one only.
+        Column of values. Default: the only column.
     by : str, optional
-        A column of public labels, written beside the reports.
+        Column of public labels, written next to the reports. Default: none.
     texts : {"iso", "days", "seconds"}
-        How texts of dates and times are read.
+        Format of strings with dates and times. Default: "iso" (ISO 8601). Else numbers of days or
+        seconds since 1970-01-01, or since midnight for a time of day.
 
     Returns
     -------
     pyspark.sql.DataFrame
-        What stands in the output: however often it is evaluated, the reports are the same.
+        Content of the output. However often it is evaluated, the reports are the same.
 
     Raises
     ------
     DomainError
-        When the column's type does not fit the survey, before the job starts; with file and row (or
-        partition and row) of a value that the survey's domain refuses. Then nothing is written.
+        When the column's type does not fit the survey, before the job starts. Also at a value that
+        the survey's domain refuses, with file and row (or partition and row). Then nothing is
+        written.
     ArgumentError
-        When a column is missing, or the output is there already.
+        When a column is missing, or the output exists.
     EngineError
         When executors have no lapwing or another version of it, or Spark failed.
 
@@ -336,16 +341,16 @@ def randomize(
 
     Notes
     -----
-    **Privacy.** The randomness is drawn on each executor from a keystream that its own operating
-    system keys; processes that are forked draw keys of their own. Every attempt of a task draws
-    anew, and of all attempts one is ever seen: see :mod:`lapwing.engines.spark.spark_values`, and
+    **Privacy.** Each executor draws its randomness from a keystream that its own operating system
+    keys. Forked processes draw keys of their own. Every attempt of a task draws fresh randomness,
+    and only one of all attempts is ever seen. See :mod:`lapwing.engines.spark.spark_values`, and
     the test with tasks that fail after they have written. A key from the driver that fixes the
-    randomness of each row would do less: the rows of a task that is done again may come in another
-    order, and then one key's randomness stands in the reports of two people.
+    randomness of each row would protect less. The rows of a task that runs again may come in
+    another order. Then one key's randomness would be in the reports of two people.
 
-    Nothing is kept: another run over the same people costs each of them the epsilon of one report
-    again, also of a survey whose answers are remembered. Only a device file
-    (:class:`lapwing.client.Device`) keeps a report or a permanent round.
+    Nothing is memoized. Another run over the same people costs each of them the epsilon of one
+    report again, also in a survey with memoized reports. Only a device file
+    (:class:`lapwing.client.Device`) stores a report or a permanent round.
     """
     check_label_column(by)
     rows = SparkRows.of(df)
@@ -408,18 +413,26 @@ def summarize(
     by: str | None = None,
     texts: Texts = "iso",
 ) -> ExactCounts:
-    """Return how many rows of a data frame hold each symbol: exact, and secret.
+    """Count the rows of a data frame of Spark by symbol: an exact histogram, which is secret.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
+        Data frame with a column of values.
     domain : Interval, Integers, Categories or Segmented
+        Domain of the values.
     column : str, optional
-        The column of values; not needed where there is one only.
+        Column of values. Default: the only column.
     by : str, optional
-        The column of segments, of a Segmented domain.
+        Column of segments, of a Segmented domain. Default: none.
     texts : {"iso", "days", "seconds"}
-        How texts of dates and times are read.
+        Format of strings with dates and times. Default: "iso" (ISO 8601). Else numbers of days or
+        seconds since 1970-01-01, or since midnight for a time of day.
+
+    Returns
+    -------
+    ExactCounts
+        Exact histogram, which is secret.
 
     Raises
     ------
@@ -437,7 +450,8 @@ def summarize(
 
     Notes
     -----
-    What the tasks send to each other is as secret as the data, and stays where Spark keeps those.
+    **Privacy.** The messages between the tasks are as secret as the data, and stay where Spark
+    stores its data.
     """
     require_domain(domain)
     rows, curated = SparkRows.of(df), domain.for_curator()
