@@ -41,8 +41,12 @@ NO_DOMAINS = (
 WAVE = lw.Interval(0, 1, bins=8)
 
 
+_NEEDED: dict[str, dict[str, Any]] = {"box-wave": {"widths": (1, 1)}}
+"""What a randomizer does not make without."""
+
+
 def _with(kind: Any, domain: Any) -> None:
-    kind(mistaken(domain), epsilon=1)
+    kind(mistaken(domain), epsilon=1, **_NEEDED.get(kind.name, {}))
 
 
 @each("domain", NO_DOMAINS, ids=lambda one: type(one).__name__)

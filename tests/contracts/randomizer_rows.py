@@ -12,6 +12,7 @@ from typing import Any
 
 ORDERED = ("linear", "circular", "log", "atoms-and-missing", "integers")
 ALL = (*ORDERED, "categories", "categories-missing")
+PAIRS = ("pair", "pair-apart", "pair-of-labels")
 """Names of domains, see `registered.DOMAINS`."""
 
 

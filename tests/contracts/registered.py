@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import Categories, Integers, Interval, Survey
+from lapwing import Categories, Integers, Interval, Product, Survey
 from lapwing.linear.operators.operator import dense
 from lapwing.planning.registry import RANDOMIZERS as NAMES
 from lapwing.protocol import Channel
@@ -44,6 +44,13 @@ DOMAINS: dict[str, Domain] = {
     "categories": Categories(["red", "green", "blue"]),
     "categories-missing": Categories(4, missing="category"),
     "categories-eight": Categories(8),
+    "pair": Product(x=Integers(0, 2), y=Integers(4, 6)),
+    # A circle with a missing symbol, and a line with values below and above it.
+    "pair-apart": Product(
+        hour=Interval(0, 24, bins=3, circular=True, missing="bin"),
+        wait=Interval(0, 10, bins=2, outside="overflow"),
+    ),
+    "pair-of-labels": Product(label=Categories(3), y=Integers(4, 6)),
 }
 
 TESTS = Path(__file__).parent.parent

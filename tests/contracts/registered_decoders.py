@@ -33,6 +33,7 @@ from lapwing.decoders import (
     ExhaustiveScan,
     GaussianSmoothing,
     HeavyHitterSelection,
+    LogDensityPrior,
     Normalization,
     PenalizedLikelihood,
     PrefixExtension,
@@ -118,7 +119,8 @@ class DecoderRow:
     `inverts`: whether it starts from the unbiased estimate, and so may refuse a tally with a group
     that nobody reported from. `most`: reports up to which all may be equal. `only`: names
     of the channels that it decodes when it must refuse the others. `band`: a word that says where
-    its band comes from. `lists`: whether it returns HeavyHitters, whose contract is in their tests.
+    its band comes from. `lists`: whether it returns HeavyHitters or a JointDistribution, whose
+    contract is in their tests.
     """
 
     decoder: Any
@@ -241,6 +243,9 @@ DECODERS: dict[str, DecoderRow] = {
     "scan of a log": DecoderRow(ExhaustiveScan(), ExhaustiveScan(), only=("a log",)),
     "prefixes in a log": DecoderRow(PrefixExtension(), PrefixExtension(), only=("a log",)),
     "candidates in a log": DecoderRow(Candidates([0, 1]), Candidates([0, 1]), only=("a log",)),
+    "log-density prior": DecoderRow(
+        LogDensityPrior(), LogDensityPrior(), only=("pairs",), lists=True
+    ),
     "Wiener": DecoderRow(Wiener(), Wiener(), only=_CIRCULANT),
     "Wiener, direct": DecoderRow(
         Wiener(method="direct", signed=True),

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lapwing import Categories
+from lapwing import Categories, Product
 from lapwing.errors import DomainError, MismatchError, ReportError
 from lapwing.privacy.sampling import randomness
 from lapwing.privacy.sampling.randomness import Keystream, iterate, seeded
@@ -144,6 +144,12 @@ def test_bad_values_are_refused_before_anything_is_randomized(case: RandomizerCa
         assert "987" not in str(caught.value) and "secret" not in str(caught.value)
 
     refuse([], position=None, match="at least one")
+    if isinstance(domain, Product):
+        # Every form of a bad pair is in the tests of its domain.
+        refuse([good, (good[0], object())], position=1, match="position 1")
+        refuse([good, SECRET], position=1, match="position 1 is none")
+        refuse(np.array([SECRET, SECRET]), position=None, match="must be pairs of")
+        return
     refuse(np.array([[good, good]]), position=None, match="shape")
     refuse(good, position=None, match="got one value alone")
     if domain.missing_index is None:

@@ -84,7 +84,9 @@ def _simulated(channel_or_randomizer: Any, people: np.ndarray, seed: int) -> np.
     "case",
     # Domains of one size differ in nothing that a simulator sees, but for circles.
     randomizer_cases(1, domains=("linear", "eight"))
-    + randomizer_cases(1, domains=("circular",), rows="square-wave"),
+    + randomizer_cases(1, domains=("circular",), rows="square-wave")
+    + randomizer_cases(1, domains=("pair",))
+    + randomizer_cases(1, domains=("pair-apart", "pair-of-labels"), rows="box-wave", once=True),
 )
 def test_counts_have_the_means_and_covariances_of_real_reports(case: RandomizerCase) -> None:
     randomizer = case.randomizer

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain, cycle, repeat
 from typing import Any
 
+import numpy as np
+
 from lapwing.privacy.sampling.randomness import WORD
 
 
@@ -108,9 +110,9 @@ def _groups(randomizer: Any, points: list[int]) -> Iterator[tuple[int, Iterable[
     ends = list(accumulate(part.share for part in randomizer.groups))
     for number, part in enumerate(randomizer.groups):
         first, last = (ends[number] - part.share) << 32, (ends[number] << 32) - 1
-        cells, size = part.randomizer.domain.size, randomizer.domain.size
+        # Of an input that is the cell of the part, or the block that holds it.
         for symbol in (points[0], points[-1]):
-            inner = edges(part.randomizer, [symbol * cells // size])
+            inner = edges(part.randomizer, randomizer._cells(number, np.array([symbol])).tolist())
             for coin, (_, words, why) in zip(cycle([first, last]), inner, strict=False):
                 yield symbol, chain([coin], words), f"group {number}: {why}"
 

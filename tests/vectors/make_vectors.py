@@ -48,6 +48,7 @@ from tests.vectors.batch_vectors import batches
 from tests.vectors.closed_sides import closed_sides
 from tests.vectors.edge_words import edges
 from tests.vectors.label_vectors import label_vectors
+from tests.vectors.pair_vectors import PAIRED
 
 FOLDER = Path(__file__).parent / "v1"
 
@@ -85,6 +86,7 @@ SIGNS = Survey("score", Wavelet(Integers(0, 19), 2, levels=4, allocation="unifor
 
 GOOD: dict[str, tuple[Survey, list[Any]]] = {
     **NAMED,
+    **PAIRED,
     "randomized-response": (COLORS, ["red", "green", "blue", "purple", "Red", None, 0]),
     "randomized-response-two-bytes": (
         Survey("postcode", RandomizedResponse(Categories(1000), "0.1")),

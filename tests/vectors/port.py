@@ -32,6 +32,13 @@ def fingerprint(survey: dict[str, Any]) -> str:
 def to_input(survey: dict[str, Any], value: Any) -> int:
     """Return the symbol of a value, or its point of the grid."""
     domain = survey["randomizer"]["domain"]
+    if domain["class"] == "product":
+        first, second = (axis["domain"] for axis in domain["axes"])
+        row, column = (
+            to_input({"randomizer": {"domain": axis}}, each)
+            for axis, each in zip((first, second), value, strict=True)
+        )
+        return row * _symbols(second) + column
     if value is None:
         if domain["missing"] == "refuse":
             raise RefusedError
@@ -124,6 +131,8 @@ def _inner_symbol(domain: dict[str, Any], value: float) -> int:
 
 
 def _symbols(domain: dict[str, Any]) -> int:
+    if domain["class"] == "product":
+        return math.prod(_symbols(axis["domain"]) for axis in domain["axes"])
     missing = int(domain["missing"] != "refuse")
     if domain["class"] == "hashed-strings":
         return int(2 ** domain["bits"]) + missing
@@ -151,6 +160,10 @@ def report(survey: dict[str, Any], x: int, words: Iterator[int]) -> bytes:
     derived, kind = survey["derived"], survey["randomizer"]["class"]
     if kind == "compressive-privatization":
         return _compressed(survey["randomizer"], derived, x, words)
+    if kind == "box-wave":
+        return _box(
+            survey["randomizer"]["domain"], survey["randomizer"]["widths"], derived, x, words
+        )
     if "groups" not in derived:
         circular = bool(survey["randomizer"]["domain"].get("circular"))
         return _single(kind, derived, x, words, circular=circular)
@@ -158,7 +171,15 @@ def report(survey: dict[str, Any], x: int, words: Iterator[int]) -> bytes:
     ends = itertools.accumulate(group["share"] for group in derived["groups"])
     number = sum(end <= coin for end in ends)
     group = derived["groups"][number]
-    cell = x * group["cells"] // _symbols(survey["randomizer"]["domain"])
+    domain = survey["randomizer"]["domain"]
+    if kind == "multiscale-boxes":
+        what, sizes, _ = survey["randomizer"]["components"][number]
+        if what == "box":
+            made = _box(domain, sizes, group["derived"], x, words)
+            return (bytes([number]) + made).ljust(derived["report_width"], b"\0")
+        cell = _block(domain, sizes, x)
+    else:
+        cell = x * group["cells"] // _symbols(domain)
     made = _single(group["randomizer"], group["derived"], cell, words, cells=group["cells"])
     return (bytes([number]) + made).ljust(derived["report_width"], b"\0")
 
@@ -229,6 +250,86 @@ def _single(
     else:
         code = x + offset if near else offset + window * (offset >= x)
     return int(code).to_bytes(width, "little")
+
+
+def _apart(domain: dict[str, Any]) -> list[int]:
+    """Return the symbols that are no bins: below, above, missing."""
+    last = _symbols(domain) - 1
+    missing = [last] if domain["missing"] != "refuse" else []
+    outside = [0, last - len(missing)] if domain.get("outside") == "overflow" else []
+    return outside + missing
+
+
+def _block(domain: dict[str, Any], sizes: list[int | None], x: int) -> int:
+    axes = [axis["domain"] for axis in domain["axes"]]
+    numbers = []
+    for axis, size, symbol in zip(axes, sizes, divmod(x, _symbols(axes[1])), strict=True):
+        apart = _apart(axis)
+        bins = [other for other in range(_symbols(axis)) if other not in apart]
+        width = len(bins) if size is None else size
+        blocks = -(-len(bins) // width)
+        if size is None:
+            numbers.append((0, 1))
+        elif symbol in apart:
+            numbers.append((blocks + apart.index(symbol), blocks + len(apart)))
+        else:
+            numbers.append((bins.index(symbol) // width, blocks + len(apart)))
+    (row, _), (column, columns) = numbers
+    return row * columns + column
+
+
+class _Side:
+    """Outputs of one axis of a box, and in which order a symbol counts them: near ones first."""
+
+    def __init__(self, domain: dict[str, Any], width: int | None, symbol: int) -> None:
+        if width is None:
+            self.near, self.order = 1, [0]
+        elif domain["class"] == "categories":
+            sets = list(itertools.combinations(range(_symbols(domain)), width))
+            inside = [number for number, one in enumerate(sets) if symbol in one]
+            outside = [number for number, one in enumerate(sets) if symbol not in one]
+            self.near, self.order = len(inside), inside + outside
+        else:
+            apart = _apart(domain)
+            bins = [other for other in range(_symbols(domain)) if other not in apart]
+            grid = len(bins) if domain.get("circular") else len(bins) + width - 1
+            outputs = grid + width * len(apart)
+            self.near = width
+            if symbol in apart:
+                start = grid + width * apart.index(symbol)
+            else:
+                start = bins.index(symbol)
+            if domain.get("circular") and symbol not in apart:
+                around = [(start + place) % grid for place in range(grid)]
+                self.order = [*around, *range(grid, outputs)]
+            else:
+                self.order = [(start + place) % outputs for place in range(outputs)]
+
+
+def _box(
+    domain: dict[str, Any],
+    widths: list[int | None],
+    derived: dict[str, Any],
+    x: int,
+    words: Iterator[int],
+) -> bytes:
+    axes = [axis["domain"] for axis in domain["axes"]]
+    row, column = divmod(x, _symbols(axes[1]))
+    first, second = _Side(axes[0], widths[0], row), _Side(axes[1], widths[1], column)
+    rows, columns = len(first.order), len(second.order)
+    if next(words) < int(derived["thresholds"]["near"], 16):
+        one, other = divmod(below(words, derived["near"]), second.near)
+    else:
+        offset = below(words, derived["outputs"] - derived["near"])
+        beyond = (rows - first.near) * columns
+        if offset < beyond:
+            one, other = divmod(offset, columns)
+            one += first.near
+        else:
+            one, other = divmod(offset - beyond, columns - second.near)
+            other += second.near
+    code = first.order[one] * columns + second.order[other]
+    return code.to_bytes(derived["report_width"], "little")
 
 
 def _product(a: int, b: int, size: int) -> int:

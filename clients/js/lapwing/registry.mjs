@@ -26,9 +26,11 @@ const MOST_ELEMENTS = 2 ** 16;
 
 /** What Lapwing has and this module has not. */
 export const ELSEWHERE = [
+  "box-wave",
   "compressive-privatization",
   "general-wave",
   "local-hashing",
+  "multiscale-boxes",
   "piecewise",
   "rappor",
 ];

@@ -5,9 +5,11 @@ from __future__ import annotations
 from lapwing.survey.survey import Survey
 
 WITHOUT_JAVASCRIPT = (
+    "box-wave",
     "compressive-privatization",
     "general-wave",
     "local-hashing",
+    "multiscale-boxes",
     "piecewise",
     "rappor",
 )

@@ -18,6 +18,7 @@ from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import WORD, iterate, seeded
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.domains.domain_documents import build
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import (
@@ -292,15 +293,25 @@ def inputs_of(randomizer: Any) -> int:
 
 
 def raw_value(randomizer: Any, point: int) -> Any:
-    """Return a raw value of an input."""
+    """Return a raw value of an input; of a Product a pair of them."""
     domain, inputs = randomizer.domain, inputs_of(randomizer)
-    if point == domain.missing_index:
+    if isinstance(domain, Product):
+        symbols = divmod(point, domain.shape[1])
+        return tuple(map(_raw_symbol, domain.domains, symbols))
+    if domain.ordered and inputs != domain.size and point != domain.missing_index:
+        domain = domain.refined(inputs)
+    return _raw_symbol(domain, point)
+
+
+def _raw_symbol(domain: Any, symbol: int) -> Any:
+    if symbol == domain.missing_index:
         return float("nan") if domain.ordered else None
     if not domain.ordered:
-        return domain.listed[point]
-    if inputs != domain.size:
-        domain = domain.refined(inputs)
-    return float(domain.left[point] + domain.right[point]) / 2
+        return domain.listed[symbol]
+    middle = float(domain.left[symbol] + domain.right[symbol]) / 2
+    if symbol in domain.outside_indices:
+        return middle - 1 if symbol == 0 else middle + 1
+    return middle
 
 
 def laws_of(randomizer: Randomizer) -> list[Law]:

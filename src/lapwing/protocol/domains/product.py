@@ -36,12 +36,13 @@ class Product(Domain):
     Parameters
     ----------
     **axes : Interval, Integers or Categories
-        Exactly two, by name and in order. At most 2^20 cells.
+        Exactly two, by name and in order. At most 2^20 cells. An interval may leave its bins open
+        until :func:`lapwing.recommend` chooses them.
 
     Raises
     ------
     DomainError
-        When there are not two axes, an axis is of another kind or has no bins yet, a name is not
+        When there are not two axes, an axis is of another kind, a name is not
         legal, or there are too many cells.
 
     See Also
@@ -77,7 +78,8 @@ class Product(Domain):
 
     def __init__(self, **axes: Domain) -> None:
         for given in axes.values():
-            require_domain(given)
+            if getattr(given, "bins", 1) is not None:  # those of an interval may be open
+                require_domain(given)
             if given.name not in _AXES:
                 raise DomainError(
                     "an axis of a Product must be an Interval, Integers or Categories, got "
@@ -96,6 +98,10 @@ class Product(Domain):
         object.__setattr__(self, "ordered", False)
         object.__setattr__(self, "names", tuple(axes))
         object.__setattr__(self, "domains", tuple(axes.values()))
+        if all(getattr(axis, "bins", 1) is not None for axis in axes.values()):
+            self._check_size()
+
+    def _check_size(self) -> None:
         if self.size > MOST_CELLS:
             raise DomainError(
                 f"a Product must have at most {MOST_CELLS:,} cells, got {self.size:,} "

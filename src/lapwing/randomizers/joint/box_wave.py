@@ -14,6 +14,7 @@ from lapwing.errors import ArgumentError, DomainError, kind_of
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.separable import Separable
 from lapwing.privacy.exact_numbers import ExactNumber
+from lapwing.protocol.domains.domain import require_domain
 from lapwing.protocol.domains.product import Product
 from lapwing.randomizers.joint.axis_windows import AxisWindows, axis_windows
 from lapwing.randomizers.two_level import TwoLevel
@@ -24,6 +25,7 @@ Widths = tuple[int | None, int | None]
 
 def require_product(domain: Any, *, name: str) -> Product:
     """Return the domain where it is a Product; DomainError where it is not."""
+    require_domain(domain)
     if not isinstance(domain, Product):
         raise DomainError(
             f"{name} needs a Product of two axes, got {kind_of(domain)}; for example "

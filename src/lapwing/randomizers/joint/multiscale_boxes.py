@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, kind_of
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.separable import ProductBlocks
 from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
@@ -194,8 +194,8 @@ class MultiscaleBoxes(Mixture[CountTally]):
     components : sequence of (kind, sizes, share), optional
         ``("box", (a, b), share)``: windows of a and b bins, or sets of so many labels;
         ``("blocks", (a, b), share)``: subset selection on blocks of a times b neighboring cells.
-        None in place of a size leaves the axis out. Shares sum to 1. Default:
-        :func:`default_boxes`, which the document then spells out.
+        None in place of a size leaves the axis out. Shares are positive and are divided by their
+        sum. Default: :func:`default_boxes`, which the document then spells out.
 
     Notes
     -----
@@ -247,6 +247,11 @@ class MultiscaleBoxes(Mixture[CountTally]):
         components = self.components
         if components is None:
             components = default_boxes(domain, float(self.epsilon))
+        if not isinstance(components, Sequence) or isinstance(components, str):
+            raise ArgumentError(
+                "components must be a list of (kind, (size, size), share), got "
+                f"{kind_of(components)}"
+            )
         object.__setattr__(self, "components", tuple(_component(row) for row in components))
         super().__post_init__()
 
