@@ -281,7 +281,22 @@ class PrefixSums(LinearMechanism):
         check_whole_field(self, "smooth", low=0, high=MOST_SMOOTH)
 
     def check(self, domain: Domain) -> None:
-        """Raise ArgumentError unless the domain has 2..2^14 symbols; 64..4096 with smooth rows."""
+        """Raise ArgumentError unless the domain has 2 to 2^14 symbols.
+
+        Smooth rows need 64 to 4096 present symbols.
+
+        Parameters
+        ----------
+        domain : Domain
+            Domain of the exact counts. Its symbols must be ordered.
+
+        Raises
+        ------
+        ArgumentError
+            When there are fewer or more symbols.
+        DomainError
+            When the symbols have no order.
+        """
         check_ordered(domain, name=self.name)
         if not 2 <= domain.size <= MOST_SYMBOLS:
             raise ArgumentError(
@@ -297,7 +312,25 @@ class PrefixSums(LinearMechanism):
     def strategy_for(
         self, domain: Domain, neighbors: Neighbors
     ) -> SquareRootStrategy | BlendedStrategy:
-        """Return the square root of the prefix sums, with smooth rows below where asked."""
+        """Return the strategy: the square root of the prefix sums, and smooth rows where asked.
+
+        Parameters
+        ----------
+        domain : Domain
+            Domain of the exact counts.
+        neighbors : {"replace-one", "add-or-remove-one"}
+            Neighbor relation. It does not change the strategy.
+
+        Returns
+        -------
+        SquareRootStrategy or BlendedStrategy
+            Matrix of whole numbers.
+
+        Raises
+        ------
+        ArgumentError
+            When the domain does not suit the mechanism.
+        """
         self.check(domain)
         if self.smooth:
             return BlendedStrategy(domain.left.size, domain.size, self.smooth)
