@@ -633,6 +633,8 @@ class PrefixExtension:
     group and bit of the hash. This is about 0.4 s a length for 64 kept prefixes, 8 more bits and
     3e5 people.
 
+    The method is that of [1]_, with linear hashing.
+
     References
     ----------
     .. [1] T. Wang, N. Li, S. Jha, "Locally differentially private heavy hitter identification",

@@ -65,7 +65,7 @@ class Interval(Domain):
 
     Parameters
     ----------
-    low, high : float, or a date, time or string when `unit` says so
+    low, high : float, or a date, time or str when `unit` says so
         Ends of the interval, finite, with ``low < high``. For ``scale="log"`` also ``low > 0``.
         They are public, so they must not come from the data. Left out with `edges`.
     bins : int, optional
