@@ -30,11 +30,18 @@ def simplex(
 
     Notes
     -----
-    The solution is ``max(point - level / weights, 0)``; the level is found exactly by sorting
-    ``point * weights``, O(size log size). Huge entries cannot overflow it: the level is computed
-    relative to the largest key.
+    The solution is ``max(point - level / weights, 0)``. The level is found exactly by sorting
+    ``point * weights`` [1]_. Huge entries cannot overflow it, because the level is computed
+    relative to the largest key. With equal weights it is Norm-Sub [2]_.
 
-    Source: Held, Wolfe and Crowder 1974; Norm-Sub in Wang et al. 2020 (consistency).
+    **Cost.** Time O(size log size).
+
+    References
+    ----------
+    .. [1] M. Held, P. Wolfe, H. Crowder, "Validation of subgradient optimization", Mathematical
+       Programming, 1974. doi:10.1007/BF01580223
+    .. [2] T. Wang, M. Lopuhaä-Zwakenberg, Z. Li, B. Škorić, N. Li, "Locally differentially private
+       frequency estimation with consistency", NDSS, 2020. doi:10.14722/ndss.2020.24157
     """
     if weights is None:
         # Shifting by the maximum keeps the sums of tiny differences exact. What lies further below
@@ -57,23 +64,41 @@ def simplex(
 
 
 def norm_sub(point: NDArray[np.float64], *, total: float = 1.0) -> NDArray[np.float64]:
-    """Return the non-negative vector of the given total that is nearest to a point.
+    """Norm-Sub: nearest non-negative vector of a given total (Wang et al., 2020).
 
-    The same as :func:`lapwing.linear.projections.simplex` with equal weights, to rounding, and of
-    the same shapes and ranges; ten times as fast at 65536 entries.
+    It is the same as :func:`lapwing.linear.projections.simplex` with equal weights, to rounding. It
+    is ten times as fast at 65536 entries.
+
+    Parameters
+    ----------
+    point : numpy.ndarray
+        float64 [size], finite.
+    total : float
+        Greater than 0. Default: 1.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 [size].
 
     Notes
     -----
-    Lower all entries by the same amount so that they sum to the total, drop the negative ones,
-    repeat with the rest. Each pass drops an entry or is the last, and the passes shrink quickly:
-    three to six of them, O(size) together, in practice.
+    Lower all entries by the same amount so that they sum to the total, drop the negative ones, and
+    repeat with the rest ([1]_, [2]_). Each pass drops an entry or is the last. In practice there
+    are three to six passes, O(size) together.
 
-    As published, negative entries are set to zero first, and then none may be left to raise: a
-    division of zero by zero when all estimates are negative. Here the largest entry is never
-    dropped: relative to it no sum is positive, so the level is always below it, whatever the
+    As published, negative entries are set to zero first, and then none may be left to raise. That
+    is a division of zero by zero when all estimates are negative. Here the largest entry is never
+    dropped. Relative to it no sum is positive, so the level is always below it, whatever the
     rounding.
 
-    Source: Wang et al. 2020 (Norm-Sub); Michelot 1986.
+    References
+    ----------
+    .. [1] T. Wang, M. Lopuhaä-Zwakenberg, Z. Li, B. Škorić, N. Li, "Locally differentially private
+       frequency estimation with consistency", NDSS, 2020. doi:10.14722/ndss.2020.24157
+    .. [2] C. Michelot, "A finite algorithm for finding the projection of a point onto the canonical
+       simplex of R^n", Journal of Optimization Theory and Applications, 1986.
+       doi:10.1007/BF00938486
     """
     shifted = point - point.max()
     held = shifted

@@ -91,10 +91,19 @@ def matching_pursuit(
 
     Notes
     -----
-    Two products with the operator for each column taken, one if it knows its columns; the
-    least squares are kept as a Cholesky factor that grows by a row, O(rows taken + taken^2) a step.
+    The method is that of [1]_, and of [2]_ for the non-negative form.
 
-    Source: Tropp 2004; Bruckstein, Elad and Zibulevsky 2008 for the non-negative form.
+    **Cost.** Two products with the operator for each column taken, or one if it knows its columns.
+    The least squares are kept as a Cholesky factor that grows by a row, O(rows taken + taken^2) a
+    step.
+
+    References
+    ----------
+    .. [1] J. A. Tropp, "Greed is good: algorithmic results for sparse approximation", IEEE
+       Transactions on Information Theory, 2004. doi:10.1109/TIT.2004.834793
+    .. [2] A. M. Bruckstein, M. Elad, M. Zibulevsky, "On the uniqueness of nonnegative sparse
+       solutions to underdetermined systems of equations", IEEE Transactions on Information Theory,
+       2008. doi:10.1109/TIT.2008.929920
     """
     operator = as_operator(operator)
     rows = operator.shape[0]
@@ -218,10 +227,14 @@ def basis_pursuit(
     Notes
     -----
     The least residual within a ball of sum t falls convexly in t, and its slope is known from the
-    residual, so Newton's method finds the t at which it equals `noise`; from below, so that no
-    step overshoots. Each step is an accelerated projected gradient from where the last one ended.
+    residual. So Newton's method finds the t at which it equals `noise` [1]_. It comes from below,
+    so that no step overshoots. Each step is an accelerated projected gradient from the end of the
+    last one.
 
-    Source: van den Berg and Friedlander 2008.
+    References
+    ----------
+    .. [1] E. van den Berg, M. P. Friedlander, "Probing the Pareto frontier for basis pursuit
+       solutions", SIAM Journal on Scientific Computing, 2008. doi:10.1137/080714488
     """
     project: Callable[[Vector, float], Vector] = positive_ball if nonnegative else l1_ball
     length = float(np.linalg.norm(target))

@@ -1,14 +1,21 @@
-"""Kalman filter and smoother in information form, for a random walk over weeks.
+"""Kalman filter and smoother in information form, for a random walk over weeks (de Jong, 1989).
 
-A state a, of some tens of amplitudes, walks: ``a_t = a_(t-1) + w_t`` with ``w_t ~ N(0, Q_t)``, and
-the reports of week t say ``b'a - a'Aa / 2`` about it. Nothing here inverts an information or a
-covariance: both may be singular, as those of a week without reports and of a week without a change
-are. The backward pass carries the score of all later weeks and its variance, from which smoothed
-means, covariances between any two weeks, and the slope of the evidence in every variance follow.
+A state a, of some tens of amplitudes, walks: ``a_t = a_(t-1) + w_t`` with ``w_t ~ N(0, Q_t)``. The
+reports of week t say ``b'a - a'Aa / 2`` about it. Nothing here inverts an information or a
+covariance. Both may be singular, for example in a week without reports or without a change. The
+backward pass carries the score of all later weeks and its variance. From these follow smoothed
+means, covariances between any two weeks, and the slope of the evidence in every variance.
 
-Source: de Jong 1989 (the smoother, and covariances between weeks); Koopman and Shephard 1992 (the
-score of the evidence). Differs: likelihoods are given by information and score, not by
-observations with noise, so a week may say nothing about some directions.
+The smoother and the covariances between weeks are those of [1]_, the score of the evidence that of
+[2]_. Here likelihoods are given by information and score, not by observations with noise. So a week
+may say nothing about some directions.
+
+References
+----------
+.. [1] P. de Jong, "Smoothing and interpolation with the state-space model", Journal of the American
+   Statistical Association, 1989.
+.. [2] S. J. Koopman, N. Shephard, "Exact score for time series models in state space form",
+   Biometrika, 1992. doi:10.1093/biomet/79.4.823
 """
 
 from __future__ import annotations

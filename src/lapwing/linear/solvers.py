@@ -86,8 +86,16 @@ def projected_gradient(
 
     Notes
     -----
-    Two products with the operator a step. Source: Beck and Teboulle 2009; restart by O'Donoghue
-    and Candes 2015.
+    **Cost.** Two products with the operator for each step.
+
+    The method is that of [1]_, with the restart of [2]_.
+
+    References
+    ----------
+    .. [1] A. Beck, M. Teboulle, "A fast iterative shrinkage-thresholding algorithm for linear
+       inverse problems", SIAM Journal on Imaging Sciences, 2009. doi:10.1137/080716542
+    .. [2] B. O'Donoghue, E. Candès, "Adaptive restart for accelerated gradient schemes",
+       Foundations of Computational Mathematics, 2015. doi:10.1007/s10208-013-9150-3
     """
 
     def normal(vector: Vector) -> Vector:
@@ -144,8 +152,14 @@ def accelerated_fixed_point(
 
     Notes
     -----
-    SQUAREM with step length S3; an extrapolation that lowers the objective is dropped for the
-    plain second step, so the objective never falls. Source: Varadhan and Roland 2008.
+    The method is SQUAREM with step length S3 [1]_. An extrapolation that lowers the objective is
+    replaced by the plain second step, so the objective never falls.
+
+    References
+    ----------
+    .. [1] R. Varadhan, C. Roland, "Simple and globally convergent methods for accelerating the
+       convergence of any EM algorithm", Scandinavian Journal of Statistics, 2008.
+       doi:10.1111/j.1467-9469.2007.00585.x
     """
     point, value = start, objective(start)
     evaluations, converged = 0, False
@@ -206,7 +220,14 @@ def quadratic_on_simplex(
 
     Notes
     -----
-    O(size^3) a step. Source: Mehrotra 1992, with a fixed centering instead of his predictor.
+    **Cost.** Time O(size^3) for each step.
+
+    The method is that of [1]_, with a fixed centering instead of the predictor.
+
+    References
+    ----------
+    .. [1] S. Mehrotra, "On the implementation of a primal-dual interior point method", SIAM Journal
+       on Optimization, 1992. doi:10.1137/0802028
     """
     size = right.size
     point = np.full(size, 1 / size)

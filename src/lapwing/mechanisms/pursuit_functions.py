@@ -49,7 +49,7 @@ def values_at(function: Callable[[Vector], Any], middles: Vector) -> tuple[float
         values = np.zeros(0)
     if values.shape != middles.shape:
         raise ArgumentError(
-            "a function of a dictionary must return one number for every value of an array; wrap "
+            "a function of a dictionary must return one number for every value of an array. Wrap "
             "one that takes a single number in numpy.vectorize"
         )
     return tuple(values.tolist())

@@ -1,10 +1,10 @@
-"""Gaussian differential privacy: how much noise a promise needs, and a proof that it suffices.
+"""Gaussian differential privacy: the noise that a guarantee needs, with proof (Dong et al., 2022).
 
-A mechanism whose pairs of neighbors are no easier to tell apart than a normal variable from
-itself shifted by `mu` standard deviations is `mu`-GDP. It then satisfies (epsilon, delta) for
-every epsilon with one closed form of delta, and independent or adaptive releases add their
-squares of mu exactly (Dong, Roth and Su 2022). Floating-point numbers find the noise; a rational
-upper bound of delta, from integers alone, proves that it is enough.
+A mechanism is `mu`-GDP when its pairs of neighbors are no easier to distinguish than a Gaussian
+variable from itself shifted by `mu` standard deviations. It then satisfies (epsilon, delta) for
+every epsilon with one closed form of delta. Independent or adaptive releases add their squares of
+mu exactly. Floating-point numbers find the noise. A rational upper bound of delta, from integers
+alone, proves that it is enough.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _tail_at(point: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def delta_above(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
-    """Return a rational upper bound of the delta of a mu-GDP mechanism at an epsilon.
+    """Upper bound of the delta of a mu-GDP mechanism at an epsilon, as a fraction.
 
     Parameters
     ----------
@@ -136,12 +136,24 @@ def delta_above(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
     mu_squared : Fraction
         At least 0.
 
+    Returns
+    -------
+    Fraction
+        Upper bound of delta, in [0, 1].
+
     Notes
     -----
-    ``delta = P(Z > epsilon/mu - mu/2) - e^epsilon P(Z > epsilon/mu + mu/2)`` grows with mu, so a
-    rational mu at least the root gives a bound. The relative excess is below 1e-20 for delta
-    above 1e-100 and mu above 1e-15. Delta falls with epsilon, so beyond 1000 that at 1000 is a
-    bound. Source: Balle and Wang 2018, theorem 8; Dong et al. 2022, corollary 1.
+    ``delta = P(Z > epsilon/mu - mu/2) - e^epsilon P(Z > epsilon/mu + mu/2)`` ([1]_, theorem 8, and
+    [2]_, corollary 1). It grows with mu, so a rational mu at least the root gives a bound. The
+    relative excess is below 1e-20 for delta above 1e-100 and mu above 1e-15. Delta falls with
+    epsilon, so beyond 1000 that at 1000 is a bound.
+
+    References
+    ----------
+    .. [1] B. Balle, Y.-X. Wang, "Improving the Gaussian mechanism for differential privacy:
+       analytical calibration and optimal denoising", ICML, 2018.
+    .. [2] J. Dong, A. Roth, W. J. Su, "Gaussian differential privacy", Journal of the Royal
+       Statistical Society Series B, 2022. doi:10.1111/rssb.12454
     """
     if epsilon < 0 or mu_squared < 0:
         raise PrivacyError("epsilon and mu squared must not be negative")

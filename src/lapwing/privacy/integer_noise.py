@@ -115,11 +115,11 @@ def laplace_fraction(scale: Fraction) -> tuple[int, int]:
 def discrete_laplace(
     scale: Fraction, *, count: int, source: RandomSource, compiled: bool = True
 ) -> NDArray[np.int64]:
-    """Return independent integers with ``P(k)`` proportional to ``exp(-|k| / scale)``, exactly.
+    """Discrete Laplace noise: ``P(k)`` proportional to ``exp(-|k| / scale)``, exactly.
 
-    Adding them to whole-number answers of L1 sensitivity D costs epsilon = D / scale, pure: for
-    whole numbers this noise is the better one (rounding a continuous Laplace variable gives the
-    same epsilon and more variance).
+    Added to whole-number answers of L1 sensitivity D it costs epsilon = D / scale, pure. For whole
+    numbers this noise is the better one. Rounding a continuous Laplace variable gives the same
+    epsilon and more variance.
 
     Parameters
     ----------
@@ -139,9 +139,15 @@ def discrete_laplace(
 
     Notes
     -----
-    Source: Canonne, Kamath and Steinke 2020, algorithm 2. ``exp(-a / b)`` is the chance that a
-    run of coins of bias ``a / (b j)``, j = 1, 2, ..., first fails at an odd place. About 9 words
-    a draw.
+    The sampler is algorithm 2 of [1]_. The probability that a run of coins of bias ``a / (b j)``, j
+    = 1, 2, ..., first fails at an odd place is ``exp(-a / b)``.
+
+    **Cost.** About 9 words for each draw.
+
+    References
+    ----------
+    .. [1] C. Canonne, G. Kamath, T. Steinke, "The discrete Gaussian for differential privacy",
+       NeurIPS, 2020.
     """
     parts = laplace_fraction(scale)
     kernel: Any = None

@@ -92,7 +92,7 @@ class LedgerEntry:
             if not self.loss.within(self.guarantee.epsilon, self.guarantee.delta):
                 raise PrivacyError(
                     f"the loss of {self.name!r} must give its guarantee ({self.guarantee}), and it "
-                    "costs more; state what it costs"
+                    "costs more. State what it costs"
                 )
 
     @cached_property

@@ -132,14 +132,20 @@ class SlidingBox(Operator):
 
     Notes
     -----
-    With F the distribution function of the input and G its integral, the probability of the
-    output bin ``[y, z]`` is ``outside (z - y) + (inside - outside) [D(z) - D(y)]`` where
-    ``D(y) = G(y + b) - G(y - b)``. F is piecewise linear, so G is piecewise quadratic and is
-    evaluated exactly: the midpoint rule is biased at large epsilon. The adjoint runs the same
-    steps backwards. Both are O(inputs + outputs).
+    Let F be the CDF of the input and G its integral. The probability of the output bin ``[y, z]``
+    is ``outside (z - y) + (inside - outside) [D(z) - D(y)]`` where ``D(y) = G(y + b) - G(y - b)``.
+    F is piecewise linear, so G is piecewise quadratic and is evaluated exactly. The midpoint rule
+    would be biased at large epsilon. The adjoint runs the same steps backwards.
 
-    Source: Li et al. 2020 (square wave), section 5.5, matrix M. Differs: the text prints M with
-    its indices swapped; here columns sum to one.
+    It is the matrix M of [1]_ (square wave), section 5.5. Their text prints M with its indices
+    swapped. Here columns sum to one.
+
+    **Cost.** Both products take O(inputs + outputs).
+
+    References
+    ----------
+    .. [1] Z. Li, T. Wang, M. Lopuhaä-Zwakenberg, N. Li, B. Škorić, "Estimating numerical
+       distributions under local differential privacy", SIGMOD, 2020. doi:10.1145/3318464.3389700
     """
 
     def __init__(

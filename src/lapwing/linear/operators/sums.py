@@ -340,10 +340,16 @@ class NearestTree:
 
     Notes
     -----
-    Up: the estimate of a node is averaged with the sum of its children, each by the inverse of
-    its variance, and passed on. Down: what a node's final value leaves over is split among its
-    children by their variances. Source: Hay et al. 2010, section 4, there with equal weights and
-    without a given root.
+    Up: the estimate of a node is averaged with the sum of its children, each by the inverse of its
+    variance, and passed on. Down: the remainder of a node's final value is split among its children
+    by their variances.
+
+    The method is that of [1]_, section 4, there with equal weights and without a given root.
+
+    References
+    ----------
+    .. [1] M. Hay, V. Rastogi, G. Miklau, D. Suciu, "Boosting the accuracy of differentially private
+       histograms through consistency", PVLDB, 2010. doi:10.14778/1920841.1920970
     """
 
     def __init__(self, tree: TreeSums, variance: Vector) -> None:
@@ -400,9 +406,15 @@ class Haar(Operator):
 
     Notes
     -----
-    Source: Zhao et al. 2026, equations 2-15 (the system) and 36-38 (expansion and CDF). Differs:
-    the constant is a coefficient as well, which makes the operator square and invertible; halves
-    are half-open, so that no value lies in two.
+    The system is that of [1]_, equations 2 to 15, and the expansion and CDF are those of equations
+    36 to 38. Here the constant is a coefficient as well, which makes the operator square and
+    invertible. Halves are half-open, so that no value lies in two.
+
+    References
+    ----------
+    .. [1] P. Zhao, Z. Zhang, B. Sun, L. Shen, L. Zhang, S. Wang, Z. Liu, "Consistent Estimation of
+       Numerical Distributions under Local Differential Privacy by Wavelet Expansion", 2026.
+       arXiv:2509.19661.
     """
 
     def __init__(self, size: int) -> None:

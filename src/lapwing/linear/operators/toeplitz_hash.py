@@ -26,11 +26,19 @@ class ToeplitzHash:
 
     Notes
     -----
-    For two different keys and a uniform seed the two hashes differ by a uniform value, exactly:
-    the differences of keys are not zero, and a Toeplitz matrix of independent bits maps each key
-    that is not zero uniformly. So every key that a person does not hold is hit with the same
-    probability, whatever they hold; no pseudo-random generator takes part.
-    Source: Krawczyk 1994; Mansour, Nisan and Tiwari 1993.
+    For two different keys and a uniform seed the two hashes differ by a uniform value, exactly. The
+    difference of the keys is not zero, and a Toeplitz matrix of independent bits maps each key that
+    is not zero uniformly. So every key that a person does not hold is hit with the same
+    probability, whatever they hold. No pseudo-random generator takes part.
+
+    The family is that of [1]_ and [2]_.
+
+    References
+    ----------
+    .. [1] H. Krawczyk, "LFSR-based hashing and authentication", CRYPTO, 1994.
+       doi:10.1007/3-540-48658-5_15
+    .. [2] Y. Mansour, N. Nisan, P. Tiwari, "The computational complexity of universal hashing",
+       Theoretical Computer Science, 1993. doi:10.1016/0304-3975(93)90257-T
 
     Examples
     --------
