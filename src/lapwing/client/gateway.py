@@ -236,6 +236,15 @@ def send_reports(
     ------
     MismatchError, ReportError, DeviceError
         As :meth:`Gateway.put`.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> gateway = lw.client.Gateway.open("gateway.lapwing")  # doctest: +SKIP
+    >>> lw.client.send_reports(
+    ...     survey, reports, epoch="2026-12", pile="monday", gateway=gateway,
+    ...     collector="https://collector.example")  # doctest: +SKIP
+    SendResult(stored=1, refused=0, waiting=0, problems=())
     """
     gateway.put(survey, reports, epoch=epoch, pile=pile, segment=segment)
     return gateway.send(collector, patience=patience)

@@ -328,6 +328,23 @@ def quantiles_of_sites(sites: Sequence[QuantileAnswers]) -> Release:
     ----------
     .. [1] Y. Tao, A. D. Sarwate, "Functional Approximation Methods for Differentially Private
        Distribution Estimation", 2026. arXiv:2501.06620v2.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> import numpy as np
+    >>> domain = lw.Interval(0, 100, bins=64, outside="clip")
+    >>> draw = np.random.default_rng(1)
+    >>> sites = [
+    ...     lw.mechanisms.QuantileSite(
+    ...         lw.mechanisms.AdaptiveQuantiles(steps=20),
+    ...         lw.protocol.ExactCounts.of_values(draw.normal(40, 12, size=5000), domain),
+    ...         lw.privacy.Promise("replace-one", epsilon=1, delta="1e-6"),
+    ...         rng=lw.seeded(number))
+    ...     for number in (1, 2)]
+    >>> release = lw.mechanisms.quantiles_of_sites(sites)
+    >>> round(lw.survey.Publication(release).distribution.median())
+    40
     """
     domain, people = check_sites(sites, AdaptiveQuantiles)
     mechanism = sites[0].mechanism

@@ -16,6 +16,7 @@ from lapwing.engines.arrow.ordered_work import in_order
 from lapwing.engines.arrow.table_reader import BATCH_ROWS, Table
 from lapwing.errors import ArgumentError, DomainError, ReportError
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.row_counts import RowCounts, counted_values
 from lapwing.protocol.domains.text_values import Decimal, Texts
 
@@ -61,9 +62,11 @@ class ColumnValues:
         texts: Texts = "iso",
         curator: bool = False,
     ) -> ColumnValues:
-        """Choose the columns of a table that is open."""
+        """Choose the columns of a table that is open; those of pairs are named as their axes."""
         if by is not None:
             by = table.column(by, option="--by")
+        if isinstance(domain, Product):
+            return PairValues.of_axes(table, column, domain, by=by, texts=texts)
         name = table.column(column, beside=by, labels=not domain.ordered)
         if name == by:
             raise ArgumentError(
@@ -189,6 +192,69 @@ class ColumnValues:
     def _symbols(self, values: NDArray[Any], rows: RowCounts) -> NDArray[np.int64]:
         symbols: NDArray[np.int64] = self.domain.index(counted_values(values, self.domain, rows))
         return symbols
+
+
+@dataclass(frozen=True)
+class PairValues(ColumnValues):
+    """The pairs of many people, in a file: a column for each axis, with the name of the axis."""
+
+    axes: tuple[ColumnValues, ...] = ()
+
+    @classmethod
+    def of_axes(
+        cls, table: Table, column: str | None, domain: Product, *, by: str | None, texts: Texts
+    ) -> PairValues:
+        """Choose the columns of a table that is open."""
+        if column is not None:
+            raise ArgumentError(
+                f"this survey asks about pairs, whose columns are {' and '.join(domain.names)}; "
+                "leave --column out"
+            )
+        if by in domain.names:
+            raise ArgumentError(
+                f"--by must name another column than {by!r}: a label is public, the value is not"
+            )
+        axes = []
+        for name, axis in domain.axes.items():
+            # Dates of one axis may be numbers while those of the other are not dates at all.
+            read: Texts = "iso" if axis.unit == "number" else texts
+            axes.append(ColumnValues.in_table(table, name, axis, texts=read))
+        return cls(table, " and ".join(domain.names), domain, by, texts, axes=tuple(axes))
+
+    def _slices(self, rows: int) -> Iterator[tuple[int, Any, Any]]:
+        """Yield the rows before each batch, its pairs of columns and its labels."""
+        first = 0
+        names = [one.name for one in self.axes]
+        for batch in self.table.batches(names if self.by is None else [*names, self.by]):
+            for start in range(0, batch.num_rows, rows):
+                part = batch.slice(start, rows)
+                pair = _Pair(tuple(part.column(number) for number in range(len(names))))
+                yield first, pair, None if self.by is None else part.column(len(names))
+                first += part.num_rows
+        if first == 0:
+            raise DomainError(f"{self.table.label} must hold at least one row, it holds none")
+
+    def check_type(self) -> None:
+        """Raise DomainError when a column's type is none that its axis takes; read no row."""
+        for one in self.axes:
+            one.check_type()
+
+    def _read(self, part: Any, first: int, rows: RowCounts | None = None) -> Any:
+        """Return the values of both axes of some rows."""
+        return {
+            one.name: one._read(column, first, rows)
+            for one, column in zip(self.axes, part.columns, strict=True)
+        }
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two columns of a batch."""
+
+    columns: tuple[Any, ...]
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
 
 
 def decimal_mark(table: Table, domain: Domain, texts: Texts) -> Decimal:

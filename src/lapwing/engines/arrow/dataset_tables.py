@@ -189,6 +189,14 @@ def tables_of(dataset: Any, *, header: bool = True, decimal: Decimal | None = No
         When it is none of these.
     FormatError, OSError
         When a file cannot be read.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> import pyarrow as pa
+    >>> table, = lw.engines.arrow.tables_of(pa.table({"age": [41, 29, 63]}))
+    >>> table.names
+    ('age',)
     """
     if isinstance(dataset, str | os.PathLike | list | tuple):
         opened = [

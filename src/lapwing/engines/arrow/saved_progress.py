@@ -199,6 +199,11 @@ def finished(progress: Path | str) -> None:
     ----------
     progress : Path or str
         File of the progress. It need not exist.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> lw.engines.arrow.finished("no-such-job.progress")
     """
     Path(progress).unlink(missing_ok=True)
 

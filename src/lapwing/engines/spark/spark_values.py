@@ -129,6 +129,12 @@ def tally(
     counts its rows. Where its counts are large (above 64 KiB, or by label), at most eight tasks add
     them up before the driver does. So the driver does not receive more for more partitions. Stored
     reports are received whole, which ``spark.driver.maxResultSize`` limits.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> counted = lw.engines.spark.tally(spark.read.parquet("reports"), survey)  # doctest: +SKIP
+    >>> survey.decode(counted.tally).median()  # doctest: +SKIP
     """
     rows = SparkRows.of(df)
     labels = list(columns_by(by))
@@ -351,6 +357,13 @@ def randomize(
     Nothing is memoized. Another run over the same people costs each of them the epsilon of one
     report again, also in a survey with memoized reports. Only a device file
     (:class:`lapwing.client.Device`) stores a report or a permanent round.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> people = spark.read.parquet("people")  # doctest: +SKIP
+    >>> reports = lw.engines.spark.randomize(
+    ...     people, survey, column="age", output="reports")  # doctest: +SKIP
     """
     check_label_column(by)
     rows = SparkRows.of(df)
@@ -452,6 +465,13 @@ def summarize(
     -----
     **Privacy.** The messages between the tasks are as secret as the data, and stay where Spark
     stores its data.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> people = spark.read.parquet("people")  # doctest: +SKIP
+    >>> exact = lw.engines.spark.summarize(
+    ...     people, lw.Interval(0, 100, bins=64), column="age")  # doctest: +SKIP
     """
     require_domain(domain)
     rows, curated = SparkRows.of(df), domain.for_curator()
