@@ -256,25 +256,38 @@ def check_randomizer(
 ) -> None:
     """Raise AssertionError unless a randomizer keeps its contract.
 
-    * From the exact law of ``from_words``, in fractions: the worst likelihood ratio of two values
-      is the one that the certificate states, and at most e^epsilon.
-    * The channel is that law, seen through the tally.
-    * It can be written to a document and read back, compared, hashed and pickled.
+    * The exact distribution of ``from_words`` has a worst likelihood ratio of two values, in
+      fractions. The certificate states the same ratio, and it is at most e^epsilon.
+    * The channel is that distribution, seen through the tally.
+    * The randomizer can be written to a document and read back, compared, hashed and pickled.
     * Reports of other randomizers and of other widths are refused.
-    * What ``randomize`` sends has that law, by a chi-square test for each input. Seeds are fixed:
+    * Reports of ``randomize`` have that distribution, by a test for each input. Seeds are fixed, so
       the same code always passes or always fails. Over all seeds, right code fails for an input
       with a probability of at most 1e-12.
 
     Parameters
     ----------
     randomizer : Randomizer
-        On a small domain, of 2 to 8 symbols: every way through the branches is taken.
+        Randomizer on a small domain, of 2 to 8 symbols, because every way through the branches is
+        taken.
     loosened : Randomizer, optional
-        The same with its thresholds moved one past their limit, made by hand. It must break the
-        promise, and its certificate must say so. Without it nobody knows that the thresholds are
-        as large as they may be, and that the certificate is computed.
+        The same randomizer with its thresholds moved one past their limit, made by hand. It must
+        break the guarantee, and its certificate must say so. This shows that the thresholds are as
+        large as they may be, and that the certificate is computed. Default: none.
     reports : int
-        Of each input, for the test of their law.
+        Number of reports of each input, at least 1, for the test of their distribution. Default:
+        200,000.
+
+    Raises
+    ------
+    AssertionError
+        When the randomizer breaks the contract. The message names the rule.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> randomizer = lw.RandomizedResponse(lw.Categories(["yes", "no"]), epsilon=1)
+    >>> lw.testing.check_randomizer(randomizer)
     """
     laws = laws_of(randomizer)
     check_promise(randomizer, laws)
