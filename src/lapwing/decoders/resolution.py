@@ -1,9 +1,10 @@
 """How many steps of a density the reports can distinguish: a rule of channel, people and domain.
 
-The standard error of a step's share is that of the weighted least-squares estimate of a density
-that is constant on each step, at the flat distribution: the inverse of the information about the
-steps, under the known total of one. An estimate of all bins at once has a far larger error, most
-of which is about differences within steps, of which a picture of steps says nothing.
+The standard error of a step's share is that of a weighted least-squares estimate at the flat
+distribution. The estimate is of a density that is constant on each step. The error is the inverse
+of the information about the steps, under the known total of one. An estimate of all bins at once
+has a far larger error. Most of it is about differences within steps, which a picture of steps does
+not show.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ RELATIVE_ERROR = 0.25
 
 
 def steps_entry(channel: Any, reports: int) -> dict[str, int]:
-    """Return what the provenance of a result says of its steps; nothing for labels and logs."""
+    """Return the entry of a result's provenance about its steps, empty for labels and logs."""
     known = isinstance(channel, Channel) and channel.domain.ordered and reports > 0
     steps = resolved_steps(channel, reports) if known else None
     return {} if steps is None else {KEY: steps}
@@ -40,7 +41,7 @@ def steps_entry(channel: Any, reports: int) -> dict[str, int]:
 
 @one_thread
 def resolved_steps(channel: Channel, reports: int) -> int | None:
-    """Return the most steps of a density that so many reports can distinguish; None for labels.
+    """Return the most steps of a density that so many reports can distinguish, None for labels.
 
     Parameters
     ----------
@@ -50,11 +51,11 @@ def resolved_steps(channel: Channel, reports: int) -> int | None:
 
     Notes
     -----
-    The most steps, at least 8 and at most 256, for which the root mean square of the standard
-    errors of their shares is at most a quarter of the mean share. Bins are merged in equal
-    numbers where that costs less than a third of the steps. Declared atoms, and the symbols for
-    values outside the range and for missing ones, are estimated along with the steps, and are no
-    steps themselves.
+    The most steps, at least 8 and at most 256, whose shares are precise. The root mean square of
+    their standard errors is at most a quarter of the mean share. Bins are merged in equal numbers
+    where that costs less than a third of the steps. Declared atoms, and the symbols for values
+    outside the range and for missing ones, are estimated along with the steps, and are no steps
+    themselves.
     """
     domain = channel.domain
     if not domain.ordered:
@@ -79,7 +80,7 @@ def resolved_steps(channel: Channel, reports: int) -> int | None:
 def step_error(channel: Channel, reports: int, steps: int) -> float:
     """Return the standard error of a step's share, in parts of the mean share.
 
-    The root mean square over the steps; infinite where they cannot be estimated.
+    The root mean square over the steps, infinite where they cannot be estimated.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ _AT_ONCE = 2**22
 
 @dataclass(frozen=True)
 class BitReports:
-    """Reports of a bit per symbol: symbol s is bit ``s % 8`` of byte ``s // 8``; spare bits are 0.
+    """Reports of a bit for each symbol s, bit ``s % 8`` of byte ``s // 8``. Spare bits are 0.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class BitReports:
         return bytes(report)
 
     def make(self, symbols: NDArray[np.int64], fill: Fill) -> NDArray[np.uint8]:
-        """Return one report per person; see :func:`lapwing.protocol.randomizer.fill_reports`."""
+        """Return one report per person by :func:`lapwing.protocol.randomizer.fill_reports`."""
         return fill_reports(symbols, fill, width=self.width, rows=rows_at_once(self.width))
 
     def draw(self, source: RandomSource, *, threshold: int, count: int) -> NDArray[np.uint8]:
@@ -79,7 +79,7 @@ class BitReports:
         return invalid
 
     def count(self, data: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Return how often every bit is set in a batch; ReportError as of `Randomizer.tally`."""
+        """Return how often every bit is set in a batch, with the errors of `Randomizer.tally`."""
         requirement = "leave its spare bits 0"
         if self.members is not None:
             requirement = f"hold {self.members} symbols and no spare bits"
@@ -110,9 +110,9 @@ def random_bits(source: RandomSource, *, threshold: int, size: int) -> NDArray[n
 
     Notes
     -----
-    Bit-sliced comparison: 64 lanes each compare a random number with the threshold bit by bit,
-    the most significant first. A lane is decided at the first bit that differs, so about eight
-    random words serve 64 lanes; what is undecided after all 64 bits equals the threshold, and is
+    Bit-sliced comparison: 64 lanes each compare a random number with the threshold bit by bit, the
+    most significant first. A lane is decided at the first bit that differs, so about eight random
+    words serve 64 lanes. A lane that is undecided after all 64 bits equals the threshold, and is
     not below it. Bits after the threshold's last 1 cannot decide for "below" any more.
     """
     words = (size + 7) // 8
@@ -189,12 +189,12 @@ def random_sets(
     Returns
     -------
     numpy.ndarray
-        uint8 [rows, ceil(items / 8)]; item i is bit ``i % 8`` of byte ``i // 8``.
+        uint8 [rows, ceil(items / 8)]. Item i is bit ``i % 8`` of byte ``i // 8``.
 
     Notes
     -----
-    Every item is first drawn independently with about the right probability, and the own one set;
-    then uniformly random others are added or taken away until the size is right. Each step treats
+    Every item is first drawn independently with about the right probability, and the own one set.
+    Then uniformly random others are added or taken away until the size is right. Each step treats
     all others alike, so the set is exactly uniform whatever the first probability.
     """
     threshold = WORD * members // items
@@ -220,9 +220,9 @@ def drawn_in_order(
 ) -> Iterator[tuple[int, int]]:
     """Yield which items but the own one are in a uniformly random set, each of a random kind.
 
-    Every other item, in order, draws a uniform number below `kinds` times the number of others
-    not yet seen: it is in when that is below `kinds` times the number of places left, and the
-    number modulo `kinds` is its kind.
+    Every other item, in order, draws a uniform number below `kinds` times the number of others not
+    yet seen. It is in when that is below `kinds` times the number of places left. The number modulo
+    `kinds` is its kind.
     """
     unseen = items - 1
     for item in range(items):
@@ -246,7 +246,7 @@ def count_bits(data: NDArray[np.uint8]) -> NDArray[np.int64]:
     Returns
     -------
     numpy.ndarray
-        int64 [8 * width]; bit b of byte i is entry ``8 i + b``.
+        int64 [8 * width]. Bit b of byte i is entry ``8 i + b``.
     """
     if data.size <= _SMALL:
         bits = np.unpackbits(data, axis=1, bitorder="little")

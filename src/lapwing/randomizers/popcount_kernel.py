@@ -75,13 +75,18 @@ def positional_popcount(rows: NDArray[np.uint64]) -> NDArray[np.int64]:
     Returns
     -------
     numpy.ndarray
-        int64 [64 * words]; bit b of word j is entry ``64 j + b``.
+        int64 [64 * words]. Bit b of word j is entry ``64 j + b``.
 
     Notes
     -----
     Carry-save adders compress 15 rows into four bit planes, which ripple into vertical 16-bit
-    counters: about six logical operations per word instead of 64 additions.
-    Source: Harley's method, as in Mula, Kurz and Lemire 2018.
+    counters. This takes about six logical operations for a word instead of 64 additions. The method
+    is Harley's, as in [1]_.
+
+    References
+    ----------
+    .. [1] W. Muła, N. Kurz, D. Lemire, "Faster population counts using AVX2 instructions", The
+       Computer Journal 61(1), 2018.
     """
     words = rows.shape[1]
     counts = np.zeros(64 * words, dtype=np.int64)

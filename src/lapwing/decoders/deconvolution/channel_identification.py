@@ -1,6 +1,6 @@
-"""Blind deconvolution: the channel guessed from reports, for one who was not told epsilon.
+"""Blind deconvolution: the channel estimated from reports when epsilon is not known.
 
-An analyst knows the survey and needs none of this. It shows what reports give away about their
+An analyst knows the survey and needs none of this. It shows what reports reveal about their
 randomizer, and lets a decoder run on counts whose epsilon is lost.
 """
 
@@ -27,34 +27,41 @@ PROTOCOLS = ("unary-encoding", "optimized-unary-encoding")
 def channel_from_one_input(
     domain: Domain, tally: CountTally, *, value: Any, pure: bool = True
 ) -> Channel:
-    """Return the channel that many reports of one known input show.
+    """Return the channel that many reports of one known input show (Fang et al., 2023).
 
-    Anybody who has the client can make them: its randomness is fresh each time.
+    Anybody who has the client can make them, because its randomness is fresh each time.
 
     Parameters
     ----------
     domain : Domain
+        Domain of the values.
     tally : CountTally
-        Of reports that were all made from `value`; one block with an output per symbol. The
-        channel takes its fingerprint, so it decodes tallies of the same randomizer.
-    value : Any
+        Tally of reports that were all made from `value`, of one block with an output for each bin.
+        The channel takes its fingerprint, so it decodes tallies of the same randomizer.
+    value : object
         The input.
     pure : bool
-        True: all symbols other than the own one are supported alike, so two numbers are
-        estimated (generalized response, unary encoding, subset selection). False: a whole
-        circulant column (a wave on a circle).
+        True: all bins other than the true one are supported alike, so two numbers are estimated
+        (generalized randomized response, unary encoding, subset selection). False: a whole
+        circulant column (a wave on a circle). Default: True.
 
     Returns
     -------
     Channel
-        Without a guarantee. Multinomial when each report supports one symbol, else of bits.
+        Channel without a guarantee. It is multinomial when each report supports one bin, else of
+        bits.
 
     Notes
     -----
-    **Accuracy.** Each probability p is off by ``sqrt(p (1 - p) / reports)``; of a pure one, the
-    off-diagonal one by less, as it is the mean of all others.
+    **Accuracy.** Each probability p has standard error ``sqrt(p (1 - p) / reports)``. For a pure
+    channel that off the diagonal has less, because it is the mean of all others.
 
-    Source: Fang et al. 2023, appendix B, first way.
+    The method is the first one of appendix B of [1]_.
+
+    References
+    ----------
+    .. [1] H. Fang, L. Chen, Y. Liu, Y. Gao, "Locally differentially private frequency estimation
+       based on convolution framework", IEEE Symposium on Security and Privacy, 2023.
     """
     counts, reports = _only_block(domain, tally)
     own = int(domain.index([value])[0])
@@ -70,29 +77,40 @@ def channel_from_one_input(
 
 
 def epsilon_from_support(tally: CountTally, *, protocol: str) -> float:
-    """Return the epsilon that the mean number of set bits of reports shows.
+    """Return the epsilon that the mean number of set bits of reports shows (Fang et al., 2023).
 
     Parameters
     ----------
     tally : CountTally
-        Of reports of any values; one block of bits.
+        Tally of reports of any values, of one block of bits.
     protocol : {"unary-encoding", "optimized-unary-encoding"}
-        The kind of randomizer, which must be known.
+        Kind of randomizer, which must be known.
+
+    Returns
+    -------
+    float
+        Estimate of the privacy parameter, in nats.
 
     Raises
     ------
     UnsupportedChannelError
-        For any other protocol: reports of generalized response support one symbol and those of
-        subset selection a fixed number of them, whatever epsilon is.
+        For any other protocol. Reports of generalized randomized response support one bin and those
+        of subset selection a fixed number of them, whatever epsilon is.
     TallyError
         When these counts cannot come from that protocol with any epsilon.
 
     Notes
     -----
-    A report has ``p + (k - 1) q`` set bits on average. Optimized: ``p = 1/2``, ``q = 1 /
-    (e^epsilon + 1)``. Symmetric: ``p = 1 - q``, ``q = 1 / (e^(epsilon/2) + 1)``.
+    A report has ``p + (k - 1) q`` set bits on average. Optimized unary encoding has ``p = 1/2`` and
+    ``q = 1 / (e^epsilon + 1)``. Symmetric unary encoding has ``p = 1 - q`` and
+    ``q = 1 / (e^(epsilon/2) + 1)``.
 
-    Source: Fang et al. 2023, appendix B, second way.
+    The method is the second one of appendix B of [1]_.
+
+    References
+    ----------
+    .. [1] H. Fang, L. Chen, Y. Liu, Y. Gao, "Locally differentially private frequency estimation
+       based on convolution framework", IEEE Symposium on Security and Privacy, 2023.
     """
     if protocol not in PROTOCOLS:
         raise UnsupportedChannelError(

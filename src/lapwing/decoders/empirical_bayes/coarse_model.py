@@ -1,8 +1,8 @@
 """The spectral prior above 512 symbols: the dense model on cells, split where atoms were found.
 
-A prior of few columns comes first (`low_rank_model.py`): its waves are an answer to begin with, and
-its atoms say where a symbol or a small block stands out. Blocks of equal width are split there, and
-on these cells the prior of all waves, spikes and steps is learned (`dense_model.py`).
+First comes a prior of few columns (`low_rank_model.py`). Its waves are a first answer, and its
+atoms show where a symbol or a small block stands out. Blocks of equal width are split there, and on
+these cells the prior of all waves, spikes and steps is learned (`dense_model.py`).
 
 The reports tell little about thousands of symbols one by one. So the last passes of a decode and
 its band (`spectral_prior.py`) see cells: runs of neighboring symbols. The likelihood is that of the
@@ -41,7 +41,7 @@ class Cells:
     cell : numpy.ndarray
         int64 [size], the cell of each symbol.
     share : numpy.ndarray
-        float64 [size], part of its cell's mass; parts of a cell sum to one.
+        float64 [size], part of its cell's mass. The parts of a cell sum to one.
     """
 
     start: Whole
@@ -63,15 +63,21 @@ class Cells:
         mass : numpy.ndarray
             float64 [cells], not negative.
         width : numpy.ndarray
-            float64 [size], positive; zero for symbols that stand apart, which are cells.
+            float64 [size], positive, and zero for symbols that are separate cells.
         circular : bool
             Whether the last cell touches the first.
 
         Notes
         -----
-        The slope of a cell is the harmonic mean of those to the left and to the right, and none
-        where they differ in sign: no density is negative, and no cell has a top or a bottom that
-        its mass does not. Source: van Leer 1974.
+        The slope of a cell is the harmonic mean of those to the left and to the right. It is zero
+        where they differ in sign [1]_. So no density is negative, and no cell has an extremum that
+        its mass does not have.
+
+        References
+        ----------
+        .. [1] B. van Leer, "Towards the ultimate conservative difference scheme. II. Monotonicity
+           and conservation combined in a second-order scheme", Journal of Computational Physics
+           14(4), 1974. doi:10.1016/0021-9991(74)90019-9
         """
         extent = self.total(width)
         apart = extent == 0
@@ -206,7 +212,8 @@ def cell_answer(
     scaled : ScaledBasis
         The waves of the first answer, on the domain of the channel.
     passes : int
-        Times the likelihood is linearized before cells are made, at least 1; once more on them.
+        Times the likelihood is linearized before cells are made, at least 1. It is linearized once
+        more on them.
 
     Notes
     -----

@@ -1,15 +1,16 @@
 """The spectral prior up to 512 symbols: a dense Gaussian model with spike-and-slab bins.
 
-A pass linearizes the likelihood at the answer so far and learns the prior: first its smooth part,
-then the variances of single bins and of steps between neighbors. The answer is the nearest
-distribution to the posterior mean (`gaussian_model.py`). The band of the last pass is drawn in
-`spectral_prior.py`. Above 512 symbols the last pass is the same on cells (`coarse_model.py`).
+A pass linearizes the likelihood at the answer so far and learns the prior. It begins with the
+smooth part, and then learns the variances of single bins and of steps between neighbors. The answer
+is the nearest distribution to the posterior mean (`gaussian_model.py`). The band of the last pass
+is drawn in `spectral_prior.py`. Above 512 symbols the last pass is the same on cells
+(`coarse_model.py`).
 
-The smooth part is made of waves of the density and of its logarithm, weighed by evidence. A wave
-of the density adds to it, by as much anywhere or by more where there are many people. A wave of
-its logarithm multiplies: a density that varies by factors and cannot be negative. Near a shape
-that is linear in the amplitudes, so a few Newton steps find the shape. The last of them is a
-normal prior of the masses like any other.
+The smooth part is made of waves of the density and of its logarithm, weighed by evidence. A wave of
+the density adds to it, by as much anywhere or by more where there are many people. A wave of its
+logarithm multiplies: a density that varies by factors and cannot be negative. Near a shape that is
+linear in the amplitudes, so a few Newton steps find the shape. The last of them is a normal prior
+of the masses like any other.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ def smooth_part(
 
     The atoms, float64 [size], are in the prior's mean but not in its covariance.
 
-    Waves of the density, scaled by a power of the answer so far, and waves of its logarithm
-    are weighed by their evidence, after the heavy atoms of that answer were set aside.
+    Waves of the density, scaled by a power of the answer so far, and waves of its logarithm are
+    weighed by their evidence. The heavy atoms of that answer are set aside before.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ def smooth_part(
         Of the quadratic likelihood: float64 [size, size] and [size].
     scaled : ScaledBasis
     mass : numpy.ndarray, optional
-        float64 [size], the answer so far; none in the first pass.
+        float64 [size], the answer so far. None in the first pass.
     further : callable, optional
         Returns further candidates for the same likelihood of the part that is not in heavy atoms.
     """
@@ -147,7 +148,7 @@ class Candidate:
     mean : numpy.ndarray
         float64 [size].
     columns : numpy.ndarray
-        float64 [size, frequencies]: what an amplitude of 1 adds to the masses; sums are zero.
+        float64 [size, frequencies]: change of the masses by an amplitude of 1, of sum zero.
     spectrum : Spectrum
         Variances of the amplitudes.
     evidence : float
@@ -194,7 +195,7 @@ def log_density(
 
     Notes
     -----
-    Where the steps do not settle, as at an atom that no smooth logarithm has, the evidence of the
+    The steps may not converge, as at an atom that no smooth logarithm has. Then the evidence of the
     last one is small, and the candidate gets no weight.
     """
     for _ in range(STEPS - 1):
@@ -267,8 +268,8 @@ def averaged(
 
     Notes
     -----
-    The covariance is the mean of the covariances: a mixture's without the spread of its means,
-    which are estimates of one shape and not what anyone believed before.
+    The covariance is the mean of the covariances. It leaves out the spread of the mixture's means,
+    which are estimates of one shape and not a prior belief.
     """
     evidence = np.array([one.evidence for one in candidates])
     weights = np.exp(evidence - evidence.max())
@@ -321,7 +322,7 @@ class WholeAnswer:
     evidence : Evidence
         The likelihood of the last pass.
     prior : NormalPrior
-        What was learned from it.
+        Prior that was learned from it.
     """
 
     mass: Vector
@@ -377,7 +378,7 @@ def learned_answer(
     passes : int
         At least 1.
     start : numpy.ndarray, optional
-        float64 [size], an answer to begin with; without one the first pass knows nothing.
+        float64 [size], a first answer. Without one the first pass has none.
     further : callable, optional
         Smooth shapes beside the waves: see :func:`smooth_part`.
     """
@@ -456,14 +457,14 @@ def apart_columns(scaled: ScaledBasis, answer: Vector | None) -> Matrix:
     """Return what a unit at each symbol that stands apart adds: float64 [size, symbols apart].
 
     It is taken from the others by their shares, so that their shape stays what it was. If nothing
-    were taken, only waves and spikes could make room for it, and they are small: atoms were
-    shrunk to a fraction then.
+    were taken, only waves and spikes could make room for it, and they are small: atoms were shrunk
+    to a fraction then.
 
     Parameters
     ----------
     scaled : ScaledBasis
     answer : numpy.ndarray, optional
-        float64 [size], the answer so far; shares are even without one.
+        float64 [size], the answer so far. Shares are even without one.
     """
     return scaled.taken_from(scaled.uniform if answer is None else scaled.mean_of(answer))
 

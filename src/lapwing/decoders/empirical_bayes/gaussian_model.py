@@ -100,7 +100,7 @@ class Likelihood:
     Parameters
     ----------
     terms : sequence of Operator
-        The information of every block; H is their sum.
+        The information of every block. H is their sum.
     score : numpy.ndarray
         float64 [size], s.
     """
@@ -173,7 +173,7 @@ class Posterior:
     Parameters
     ----------
     mean : numpy.ndarray
-        float64 [size]; may have negative entries.
+        float64 [size], which may have negative entries.
     covariance : numpy.ndarray
         float64 [size, size], singular along the total.
     """
@@ -223,8 +223,8 @@ def nearest_distribution(
     """Return the x >= 0 that minimizes ``(x - start)' C^-1 (x - start)``, for a covariance C.
 
     ``x = start + C v`` with multipliers v >= 0, zero where x > 0. They solve a non-negative
-    least-squares problem in the cells at zero. Those are found by adding the deepest cell of
-    every negative stretch until nothing is negative: about ten rounds, because a cell that is
+    least-squares problem in the cells at zero. Those are found by adding the deepest cell of every
+    negative stretch until nothing is negative. This takes about ten rounds, because a cell that is
     pushed up takes its neighbors along.
 
     Parameters
@@ -238,9 +238,13 @@ def nearest_distribution(
 
     Notes
     -----
-    Exchanging cells by the signs of their multipliers needs no least squares, but it went in
-    circles when the reports said so little that neighboring cells were one.
-    Source: Lawson and Hanson 1974, chapter 23.
+    The method is that of [1]_, chapter 23. Exchanging cells by the signs of their multipliers needs
+    no least squares. But it did not converge where the reports hardly distinguish neighboring
+    cells.
+
+    References
+    ----------
+    .. [1] C. L. Lawson, R. J. Hanson, "Solving Least Squares Problems", Prentice-Hall, 1974.
     """
     from scipy.optimize import nnls  # slow to import
 
@@ -320,8 +324,8 @@ class Spectrum:
     variance : numpy.ndarray
         float64 [frequencies].
     evidence : float
-        Logarithm of the probability of the reports under the best spectrum of the grid, up to a
-        constant that is the same for all priors with one mean.
+        Logarithm of the probability of the reports under the best spectrum of the grid. The
+        constant is the same for all priors with one mean.
     """
 
     variance: Vector

@@ -35,7 +35,7 @@ _GRID: Vector = np.concatenate([[0.0], np.geomspace(0.02, 1, 24), np.arange(1.25
 
 @dataclass(frozen=True, eq=False)
 class LearnedMixture:
-    """What the shares of some symbols are like, and what their estimates say of each.
+    """Distribution of the shares of some symbols, and the posterior of each given its estimate.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class LearnedMixture:
     grid : numpy.ndarray
         float64 [grid]: shares, from zero on.
     weights : numpy.ndarray
-        float64 [grid]: how probable each share is; they sum to one.
+        float64 [grid]: probabilities of the shares, which sum to one.
     posterior : numpy.ndarray
         float64 [bins, grid]: the same, given an estimate in the bin.
     mean : float
@@ -75,8 +75,8 @@ class LearnedMixture:
     ) -> LearnedMixture:
         """Learn the law of the shares of these symbols, whose mean is known.
 
-        `added` labels are counted with them whose shares are spread exponentially, as those of
-        many labels are when every distribution is as probable as any other.
+        `added` labels with exponentially spread shares are counted with them. The shares of many
+        labels are such when every distribution is as probable as any other.
         """
         groups, bins = _binned(found, symbols)
         grid = _grid(groups, mean)
@@ -117,7 +117,7 @@ class LearnedMixture:
     def score(self) -> Vector:
         """Return the derivatives of the log-likelihoods by the estimates: float64 [bins, grid].
 
-        Of normal noise.
+        Of Gaussian noise.
         """
         parts = [
             (self.grid - group.centers[:, None]) / (group.empty + group.slope * self.grid)
@@ -144,10 +144,10 @@ class LearnedMixture:
 class BinnedEstimates:
     """Symbols whose estimates have one variance at zero, and bins of their estimates.
 
-    Standard deviations grow with the share when `slope` is positive; where they fall a little
-    (Hadamard response), they are taken as constant. Bins and grid have equal
-    steps in ``u = 2 (sqrt(empty + slope z) - sqrt(empty)) / slope``, which counts standard
-    deviations on the way from zero to z.
+    Standard deviations grow with the share when `slope` is positive. Where they fall a little
+    (Hadamard response), they are taken as constant. Bins and grid have equal steps in
+    ``u = 2 (sqrt(empty + slope z) - sqrt(empty)) / slope``, which counts standard deviations on the
+    way from zero to z.
     """
 
     symbols: NDArray[np.int64]
@@ -226,7 +226,7 @@ def learned_weights(
     *,
     flat: Vector | float = 0.0,
 ) -> Vector:
-    """Return the weights of the grid: EM with a given mean; `flat` is added to what is counted."""
+    """Return the weights of the grid: EM with a given mean, where `flat` is added to the counts."""
     away = grid - mean
     weights, log_x = with_mean(np.full(grid.size, 1 / grid.size), away)
     turned = np.ascontiguousarray(likelihood.T)
@@ -248,9 +248,9 @@ def with_mean(held: Vector, away: Vector, *, start: float = -1.0) -> tuple[Vecto
     """Return ``held / (1 + lambda away)`` with ``sum(weights away) = 0``, summing to one.
 
     lambda lies between the poles of the smallest and the largest point. It may be as close to one
-    as that point's weight is small, so it is sought as a distance x from the pole, on a log scale:
-    at a distance of 1 it is zero. Newton's steps from `start`, a log x, within a bracket; the log x
-    found is returned too.
+    as that point's weight is small. So it is sought as a distance x from the pole, on a log scale.
+    At a distance of 1 it is zero. Newton's steps from `start`, a log x, within a bracket. The log x
+    is returned as well.
     """
     pole = float(away[0] if held @ away > 0 else away[-1])
     # 1 + lambda away with lambda = (x - 1) / pole.

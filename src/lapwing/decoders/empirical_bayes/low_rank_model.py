@@ -1,16 +1,16 @@
 """The first answer above 512 symbols: a low-rank prior of a few waves and of atoms.
 
 A density of thousands of bins is smooth but for a few places. So the masses are ``mean + V z``,
-with columns V of sum zero and normal amplitudes z, independent before the reports came: 192 waves,
-and atoms, mass on one cell or on a block of up to 16. A pass linearizes the likelihood, chooses how
-the waves grow with the density, finds atoms, and takes the nearest distribution to the posterior
-mean (`gaussian_model.py`). The atoms split the cells of `coarse_model.py`, which has the answer.
-The likelihood is asked for products only, so nothing here is larger than [size, columns].
+with columns V of sum zero and Gaussian amplitudes z, independent before the reports came. They are
+192 waves, and atoms: mass on one cell or on a block of up to 16. A pass linearizes the likelihood,
+chooses how the waves grow with the density, finds atoms, and takes the nearest distribution to the
+posterior mean (`gaussian_model.py`). The atoms split the cells of `coarse_model.py`, which has the
+answer. The likelihood is asked for products only, so nothing here is larger than [size, columns].
 
 A candidate for an atom is a unit of mass spread over a block, less the same mass spread over all
 symbols. How far the reports ask for it, beyond what the columns at hand explain, is one number per
-block. The strongest become atoms, whose variances and spectrum are fitted again before the next
-are looked for.
+block. The strongest become atoms, whose variances and spectrum are fitted again before the next are
+looked for.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Columns:
     Parameters
     ----------
     value : numpy.ndarray
-        float64 [size, columns], V; each column sums to zero.
+        V, float64 [size, columns]. Each column sums to zero.
     curved : numpy.ndarray
         float64 [size, columns], H V.
     information : numpy.ndarray
@@ -199,7 +199,7 @@ class Atoms:
         Parameters
         ----------
         allowed : numpy.ndarray
-            bool [size]: symbols that may be in a block; others in its range get nothing.
+            bool [size]: symbols that may be in a block. Others in its range get nothing.
         """
         size = allowed.size
         columns = np.full((size, self.count), -1 / size)
@@ -428,8 +428,8 @@ class BlockSearch:
     ) -> Atoms:
         """Return single cells with more mass than expected, the strongest first.
 
-        Each is explained before the next is looked for, so that no cell is found for the waves
-        that a stronger one throws: a rank-one step, O(size * columns).
+        Each is explained before the next is sought, so that no cell is found for the waves of a
+        stronger one. This is a rank-one step, O(size * columns).
 
         Parameters
         ----------

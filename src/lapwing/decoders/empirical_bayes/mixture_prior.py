@@ -116,39 +116,46 @@ class DoubtedShares(ShrunkShares):
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """What estimates in the bins of a mixture become.
+    """Estimates for the bins of a mixture, with a higher cost of error for the largest shares.
 
     Parameters
     ----------
     estimates : numpy.ndarray
-        float64 [bins].
+        Estimate of each bin, float64 [bins].
     costs : numpy.ndarray
-        float64 [bins]: the expected cost of a squared error, one for those that are not large.
+        Expected cost of a squared error, float64 [bins], one for those that are not large.
 
     Notes
     -----
-    Two steps.
+    There are two steps.
 
-    1. *The head costs more.* With v = 1 at the largest shares of the grid, `HEAD` symbols
-       together, and c the cost, the weighted loss ``(1 + c v(share)) (t - share)^2`` has the least
-       expectation at ``t = (E[share] + c E[v share]) / (1 + c E[v])``. That is the best that can
-       be had for the head at a given price for all; c is the largest at which the squared error
-       of all grows by at most `PRICE`, as far as reports show a head: where only a part of it is
-       half as large as is significant, the price falls with the square of that part.
-    2. *Significant estimates are shrunk by as much as it pays.* The mixture was learned from the
-       estimates that it shrinks, so its atoms lie where they do, too. Above Bonferroni's threshold
-       the estimate is ``z + a (t - z)`` with ``a = max(0, 1 - 2 / sum((t - z)^2 / variance))``, as
-       James and Stein's: many equal shares stay together, and what is moved a little only (an
-       evenly spread head, a share far from all others) stays where the reports put it.
+    First, errors of the head cost more. Let v be 1 at the largest shares of the grid, `HEAD`
+    categories together, and let c be the cost. The weighted loss ``(1 + c v(share)) (t - share)^2``
+    has the least expectation at ``t = (E[share] + c E[v share]) / (1 + c E[v])``. That is the best
+    for the head at a given price for all. The cost c is the largest at which the squared error of
+    all grows by at most `PRICE`, as far as reports show a head. Where only a part of it is half as
+    large as is significant, the price falls with the square of that part.
 
-       With Laplace noise, for which that argument does not hold, the mean stays.
+    Second, significant estimates are shrunk by as much as reduces the risk. The mixture was learned
+    from the estimates that it shrinks, so its atoms lie where they do. Above Bonferroni's threshold
+    the estimate is ``z + a (t - z)`` with ``a = max(0, 1 - 2 / sum((t - z)^2 / variance))``, as in
+    [1]_. So many equal shares stay together. Estimates that are moved only a little stay where the
+    reports put them: an evenly spread head, or a share far from all others. With Laplace noise, for
+    which that argument does not hold, the mean stays.
 
-    Neither step is for a hundred labels or fewer, most of which would be the head: of equal ones
-    some are significant by chance, and kept their noise. Half of either is taken at 300 labels,
-    the whole from 500 on.
+    Neither step is for a hundred labels or fewer, most of which would be the head. Some of equal
+    ones are significant by chance, and would keep their noise. Half of either step is taken at 300
+    labels, and the whole from 500 on.
 
-    Source: own. James and Stein 1961, the positive part; Efron and Morris 1972 limit how far an
-    estimate is moved, too.
+    The combination is this library's own. It uses the positive part of [1]_, and [2]_ also limits
+    how far an estimate is moved.
+
+    References
+    ----------
+    .. [1] W. James, C. Stein, "Estimation with quadratic loss", Fourth Berkeley Symposium on
+       Mathematical Statistics and Probability, 1961.
+    .. [2] B. Efron, C. Morris, "Limiting the risk of Bayes and empirical Bayes estimators. Part II:
+       the empirical Bayes case", Journal of the American Statistical Association 67(337), 1972.
     """
 
     estimates: Vector
@@ -161,11 +168,13 @@ class Head:
         Parameters
         ----------
         learned : LearnedMixture
+            Learned mixture.
         symbols : int
-            Of the domain.
+            Number of categories of the domain.
         certain : int
-            Those that are kept as they are and belong to the head.
+            Number of categories that are kept as they are and belong to the head.
         tails : {"normal", "laplace"}
+            Distribution of the noise.
         """
         reach = significant_steps(symbols, tails)
         large = np.asarray(learned.grid_steps >= _SHOWN * reach, dtype=np.float64)
@@ -183,7 +192,7 @@ class Head:
 
 
 def significant_steps(symbols: int, tails: Tails) -> float:
-    """Return the standard deviations that no estimate of an empty symbol exceeds but by accident.
+    """Return the standard deviations that no estimate of an empty category exceeds but by accident.
 
     Of `symbols` empty ones any does with probability at most `ALPHA`.
     """
@@ -259,28 +268,33 @@ def doubtfulness(labels: int) -> float:
 def belief_in(
     learned: LearnedMixture, found: UnbiasedShares, mass: Vector, *, foretold: float
 ) -> float:
-    """Return the weight, in [0, 1], of a shrunk distribution beside the nearest one.
+    """Return the weight, in [0, 1], of a shrunk distribution relative to the nearest one.
 
     Parameters
     ----------
     learned : LearnedMixture
-        Of the shares that are not kept for certain; normal noise.
+        Mixture of the shares that are not kept for certain, with Gaussian noise.
     found : UnbiasedShares
-        With their total of one.
+        Unbiased shares with their total of one.
     mass : numpy.ndarray
-        float64 [size]: the posterior means, projected on the simplex.
+        Posterior means, projected on the simplex, float64 [size].
     foretold : float
-        The evidence of the mixture with an added label.
+        Evidence of the mixture with an added label.
 
     Notes
     -----
     The shrunk distribution and the nearest one are averaged with weights
-    ``exp(-risk / (4 variance))``, where the risk is Stein's estimate (:func:`stein_risk`).
+    ``exp(-risk / (4 variance))``, where the risk is the estimate of [1]_ (:func:`stein_risk`). Such
+    weights are those of [2]_, which bounds the risk of an average of least-squares projections. For
+    a learned mixture there is no such bound, only what was measured (`benchmarks/accuracy`, few
+    labels). The derivatives of a learned mixture and the evidence of others are this library's own.
 
-    Source: Stein 1981 (the risk); Leung and Barron 2006 (weights that fall exponentially with it).
-    They bound the risk of such an average of least-squares projections; for a learned mixture there
-    is no such bound, only what was measured (`benchmarks/accuracy`, few labels). The derivatives
-    of a learned mixture and the evidence of others are ours.
+    References
+    ----------
+    .. [1] C. M. Stein, "Estimation of the mean of a multivariate normal distribution", Annals of
+       Statistics 9(6), 1981. doi:10.1214/aos/1176345632
+    .. [2] G. Leung, A. R. Barron, "Information theory and mixing least-squares regressions", IEEE
+       Transactions on Information Theory 52(8), 2006.
     """
     size = mass.size
     derivatives = np.ones(size)
@@ -335,11 +349,11 @@ def own_derivatives(learned: LearnedMixture) -> Vector:
 
     Notes
     -----
-    Under a prior that stays, the derivative is the posterior variance over the noise's. The prior
-    does not stay: each weight of the grid, ``w = c / (1 + lambda (theta - mean))``, counts the
-    posterior of the label that moved, and all weights answer to that, iteration after iteration.
-    With x the derivatives of log w, an iteration of EM makes ``forced + step x`` of x, so n of
-    them ``(1 + step + ... + step^(n-1)) forced``, which is summed by doubling.
+    Under a fixed prior, the derivative is the posterior variance over that of the noise. But the
+    prior changes: each weight of the grid, ``w = c / (1 + lambda (theta - mean))``, counts the
+    posterior of the label that moved. All weights respond to that, iteration after iteration. Let x
+    be the derivatives of log w. An iteration of EM makes ``forced + step x`` of x, so n of them
+    make ``(1 + step + ... + step^(n-1)) forced``. The sum is computed by doubling.
     """
     weights, grid, posterior = learned.weights, learned.grid, learned.posterior
     away = grid - learned.mean
@@ -374,9 +388,9 @@ def own_derivatives(learned: LearnedMixture) -> Vector:
 
 
 def evidence(learned: LearnedMixture) -> float:
-    """Return the logarithm of how much better each estimate is foretold from the others' law.
+    """Return the log-evidence that each estimate is predicted by the others' distribution.
 
-    Beside the law that was added to theirs, which supposes nothing but the mean.
+    It is relative to the distribution that was added to theirs, which assumes nothing but the mean.
     """
     used = learned.bins > 0
     held, bins = learned.posterior[used], learned.bins[used]
@@ -390,11 +404,11 @@ def evidence(learned: LearnedMixture) -> float:
 
 
 def clearness(foretold: float, labels: int) -> float:
-    """Return how clear it is, in [0, 1], that estimates are foretold by one another.
+    """Return how clear it is, in [0, 1], that estimates predict one another.
 
-    Of equal shares it is; of shares that lie evenly a few deviations apart it is not, though the
-    evidence for atoms grows with the labels there, too: by a fifth for each, of equal ones by two
-    thirds and more.
+    For equal shares it is clear. For shares that lie evenly a few standard deviations apart it is
+    not. Though the evidence for atoms grows with the labels there as well. It grows by a fifth for
+    each, and for equal ones by two thirds and more.
     """
     return _logistic(foretold - _CLEAR - _CLEAR_EACH * labels)
 

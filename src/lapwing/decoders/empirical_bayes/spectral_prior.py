@@ -6,12 +6,12 @@ becomes the shares of the people who reported (:func:`reporting_people`), and th
 
 The posterior of a fitted prior is too sure of what it could not see. A band that trusts it covers
 66 to 91 % on the worst columns where it says 95. So the prior is widened before the band is drawn.
-Doubling the fitted amplitudes and adding a floor of smooth shapes and of single bins costs 20 to
-60 % in width and repairs the coverage. `results/uncertainty.py` makes intervals of it.
+Doubling the fitted amplitudes and adding a floor of smooth shapes and of single bins costs 20 to 60
+% in width and repairs the coverage. `results/uncertainty.py` makes intervals of it.
 
-On a large domain the widened posterior of a few hundred cells is carried back to the symbols. What
-the density within a cell may be off by is added: the floor that single bins get on a small domain,
-less what the reports say about it.
+On a large domain the widened posterior of a few hundred cells is carried back to the symbols. The
+possible error of the density within a cell is added. It is the floor that single bins get on a
+small domain, minus what the reports show about it.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def widened_band(evidence: Evidence, fitted: NormalPrior, floor: Matrix) -> Unce
         The prior that was learned, with what is doubtful: a heavy symbol that the answer has missed
         or put beside its place.
     floor : numpy.ndarray
-        float64 [size, size], what is always allowed; see :func:`always_allowed`.
+        Covariance that is always allowed, float64 [size, size], see :func:`always_allowed`.
     """
     laws = {
         one.name: Uncertainty(
@@ -104,10 +104,10 @@ def widened_posteriors(
 
     Notes
     -----
-    Covariance of the masses of the population: ``C = S (I + H S)^-1``. Of the people who
-    reported, whose sample shares its deviation D with the reports: ``C + D - X - X' - D R H D``
-    with ``R = (I + H S)^-1`` and ``X = C H D``, centered at ``mean + C h + D R h``. Written
-    without cancellation; D, H and the pilot must belong together, or it can turn negative.
+    Covariance of the masses of the population: ``C = S (I + H S)^-1``. Of the people who reported,
+    whose sample shares its deviation D with the reports: ``C + D - X - X' - D R H D`` with
+    ``R = (I + H S)^-1`` and ``X = C H D``, centered at ``mean + C h + D R h``. It is written
+    without cancellation. D, H and the pilot must belong together, or it can turn negative.
     """
     found = []
     for kind, (amplify, share) in (("pointwise", POINTWISE), ("simultaneous", SIMULTANEOUS)):
@@ -152,10 +152,11 @@ def _error_laws(
 def always_allowed(mass: Vector, scaled: ScaledBasis) -> tuple[Matrix, Vector]:
     """Return the floor of a prior: shapes and single bins that are allowed whatever was learned.
 
-    Columns G such that ``G G'`` is the covariance of smooth shapes, float64 [size, frequencies],
-    and local masses, float64 [size]: averaged over neighbors, at least a fiftieth of a uniform
-    one. A bin's variance is a part of its local mass. Anything goes outside of the range: what an
-    interval says of the people there must not follow from what was learned of others.
+    The first are columns G such that ``G G'`` is the covariance of smooth shapes, float64 [size,
+    frequencies]. The second are local masses, float64 [size], averaged over neighbors and at least
+    a fiftieth of a uniform one. A bin's variance is a part of its local mass. Anything goes outside
+    of the range: what an interval says of the people there must not follow from what was learned of
+    others.
 
     Parameters
     ----------
@@ -192,8 +193,8 @@ def cell_band(answer: CellAnswer, scaled: ScaledBasis, reports: int) -> Uncertai
 
     Notes
     -----
-    Of the columns 128 are kept: standard deviations of ranges are at most 3 % too small, and for
-    1 in 100 ranges, those of about one cell, 10 % and more too large. O(cells^3).
+    Of the columns 128 are kept, so standard deviations of ranges are at most 3 % too small. For 1
+    in 100 ranges, those of about one cell, they are 10 % and more too large. O(cells^3).
     """
     cells = answer.cells
     waves, local = always_allowed(answer.mass, scaled)
@@ -384,8 +385,8 @@ class SpectralPrior:
 def reporting_people(channel: Channel, tally: CountTally, mass: Vector, uniform: Vector) -> Vector:
     """Return the expected shares of the people who reported: float64 [size], a distribution.
 
-    The population that the people were drawn from is smooth where their sample is not. Reports of
-    a large epsilon tell the two apart, and an error is one to the people who report.
+    The population that the people were drawn from is smooth where their sample is not. Reports of a
+    large epsilon tell the two apart, and an error is one to the people who report.
 
     Parameters
     ----------
@@ -401,10 +402,10 @@ def reporting_people(channel: Channel, tally: CountTally, mass: Vector, uniform:
     Notes
     -----
     Each person holds a symbol with its probability given the report, under that population:
-    ``p (1 + g / n)``, where g is the gradient of the log-likelihood along distributions. This is
-    an expectation step, and no step further: the likelihood's own maximum fits the noise. Of bits
-    the gradient is that of the composite likelihood, under which a share could be negative; it is
-    zero then. One product with every block's operator and its adjoint.
+    ``p (1 + g / n)``, where g is the gradient of the log-likelihood along distributions. This is an
+    expectation step, and no step further: the likelihood's own maximum fits the noise. Of bits the
+    gradient is that of the composite likelihood, under which a share could be negative. It is zero
+    then. One product with every block's operator and its adjoint.
     """
     people = tally.total
     population = mass + (uniform - mass) / people

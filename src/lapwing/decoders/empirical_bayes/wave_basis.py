@@ -1,8 +1,8 @@
 """Waves on the cells that touch, their amplitude scaled by a power of the local density.
 
 Where a decode begins: the columns that masses are written with. Where there are many people a
-density varies more; which power of it (0, 1/2 or 1) fits is for the evidence to say, and how large
-the waves of each frequency are for `gaussian_model.py`.
+density varies more. The evidence decides which power of it (0, 1/2 or 1) fits. The size of the
+waves of each frequency is decided by `gaussian_model.py`.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class Basis:
 
     @classmethod
     def of(cls, cells: int, *, circular: bool, limit: int | None = None) -> Basis:
-        """Return cosines, or sines and cosines on a circle; the constant is left out.
+        """Return cosines, or sines and cosines on a circle, without the constant.
 
         Parameters
         ----------
         cells : int
         circular : bool
         limit : int, optional
-            Frequencies kept; default all but the constant.
+            Frequencies kept. Default: all but the constant.
         """
         place = (np.arange(cells) + 0.5) / cells
         return cls.at(place, circular=circular, limit=cells - 1 if limit is None else limit)
@@ -78,9 +78,9 @@ class ScaledBasis:
     Parameters
     ----------
     domain : Domain
-        Ordered; else UnsupportedChannelError.
+        Ordered domain. Another one raises UnsupportedChannelError.
     limit : int, optional
-        Frequencies kept; default all.
+        Frequencies kept. Default: all.
     blur : float
         Standard deviation, in cells, of the filter that makes an answer a local density.
 
@@ -93,7 +93,7 @@ class ScaledBasis:
     outside : numpy.ndarray
         bool [size], those that stand apart for values below and above the range.
     width : numpy.ndarray
-        float64 [joined]: of each symbol that touches, in units of the widest; of each run
+        float64 [joined]: of each symbol that touches, in units of the widest, or of each run
         (:meth:`merged`), in units of their mean.
     uniform : numpy.ndarray
         float64 [size], the masses before anything is known: nobody is outside.
@@ -126,10 +126,10 @@ class ScaledBasis:
         Parameters
         ----------
         start : numpy.ndarray
-            int64 [runs], increasing from 0: where each begins. A symbol that stands apart is a
-            run of its own.
+            int64 [runs], increasing from 0: where each begins. A symbol that stands apart is a run
+            of its own.
         width : int
-            Symbols of a block; runs end at its multiples at the latest. The density is that of
+            Symbols of a block. Runs end at its multiples at the latest. The density is that of
             blocks: parts of one have the same.
         blur : float
             Standard deviation of the filter, as a part of the domain.
@@ -190,7 +190,7 @@ class ScaledBasis:
     def taken_from(self, mean: Vector) -> Matrix:
         """Return a unit at each symbol that stands apart, less a prior mean.
 
-        What it holds is taken from all others by their shares, so that their shape stays: float64
+        Their mass is taken from all others by their shares, so that their shape stays: float64
         [size, symbols apart], of sum zero.
         """
         (places,) = np.nonzero(self.apart)
@@ -199,7 +199,7 @@ class ScaledBasis:
         return columns
 
     def mean_of(self, mass: Vector) -> Vector:
-        """Return the blurred answer as masses; symbols that stand apart have 1 / size each."""
+        """Return the blurred answer as masses, where separate symbols have 1 / size each."""
         return self._mean(self.density(mass))
 
     def _mean(self, density: Vector) -> Vector:
@@ -211,5 +211,5 @@ class ScaledBasis:
 
     @property
     def share(self) -> float:
-        """What the uniform distribution has in the cells that touch."""
+        """Masses of the uniform distribution in the cells that touch."""
         return float(self.uniform[self.joined].sum())

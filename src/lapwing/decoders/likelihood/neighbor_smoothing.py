@@ -26,7 +26,7 @@ class Neighbors:
     first, second : numpy.ndarray
         int64 [pairs].
     width : numpy.ndarray
-        float64 [size]: width of every symbol relative to the widest; 1 for whole numbers.
+        float64 [size]: width of every symbol relative to the widest, and 1 for whole numbers.
     even : bool
         Whether all symbols touch in a row and have one width.
     circular : bool
@@ -42,7 +42,7 @@ class Neighbors:
 
     @classmethod
     def of(cls, domain: Domain) -> Neighbors:
-        """Return the pairs of a domain; UnsupportedChannelError when it has no order."""
+        """Return the pairs of a domain, or raise UnsupportedChannelError when it has no order."""
         if not domain.ordered:
             raise UnsupportedChannelError(
                 "smoothing needs an ordered domain, labels have no neighbors; "

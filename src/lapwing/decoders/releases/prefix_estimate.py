@@ -71,7 +71,7 @@ class PrefixEstimate:
 
     @property
     def removed(self) -> Matrix:
-        """What the known values have taken out: float64 [symbols, known]."""
+        """Directions of the known values, which are removed: float64 [symbols, known]."""
         return removed_columns(self.root, self.exact_indices)
 
     def column(self, index: int) -> Vector:
@@ -120,7 +120,7 @@ def spikes_of(root: Operator) -> float:
     """Return how far the errors of the sums rest on single answers, on average over the sums.
 
     The excess kurtosis of a sum in which independent answers have the weights a is that of one
-    answer times ``sum(a^4) / sum(a^2)^2``: 1 where it is one answer, 1 / m for m alike.
+    answer times ``sum(a^4) / sum(a^2)^2``. That factor is 1 for one answer, and 1 / m for m alike.
     """
     if isinstance(root, PrefixRoot):
         return root.spikes
@@ -129,7 +129,7 @@ def spikes_of(root: Operator) -> float:
 
 
 def noise_tails(release: Release) -> float:
-    """Return the excess kurtosis of the noise in one answer: 3 for Laplace, 0 for normal noise."""
+    """Return the excess kurtosis of the noise in one answer, 3 for Laplace, 0 for Gaussian."""
     spread = sum(part.noise.variance**2 for part in release.parts if part.noise.kind == "laplace")
     return float(3 * spread / release.variance**2)
 

@@ -1,9 +1,9 @@
 """The exact linear band: the unbiased estimate of a channel and its covariance.
 
 The best linear unbiased estimate under the known total of one, and its exact covariance at a
-plug-in distribution. Any decoder may take its band from here, because a band belongs to the
-channel and the tally: the unbiased estimate carries its whole error, a smoothed one does not.
-Of Hadamard response one transform gives the estimate, and its exact variances.
+plug-in distribution. Any decoder may take its band from here, because a band belongs to the channel
+and the tally. The unbiased estimate carries its whole error, and a smoothed one does not. Of
+Hadamard response one transform gives the estimate, and its exact variances.
 """
 
 from __future__ import annotations
@@ -62,21 +62,21 @@ def hadamard_estimate(
         One multinomial block with a :class:`HadamardBlocks` operator.
     tally : CountTally
     plug_in : numpy.ndarray, optional
-        float64 [size], a distribution at which variances are evaluated. Default: the projection
-        of the estimate on the simplex.
+        float64 [size], a distribution at which variances are evaluated. Default: the projection of
+        the estimate on the simplex.
 
     Notes
     -----
     In each block the signed sum of the reports at the own column, over the operator's gain,
-    estimates a share without bias; the number of reports in the block estimates the block's whole
-    share far better than the sum of those estimates does, so what it says is dealt out evenly.
-    The block shares sum to one, and so does the estimate. With one block this is least squares
-    with equal weights under the known total.
+    estimates a share without bias. The number of reports in the block estimates the block's whole
+    share far better than the sum of those estimates. So the difference is divided evenly. The block
+    shares sum to one, and so does the estimate. With one block this is least squares with equal
+    weights under the known total.
 
     A report at a row of the own block adds ``(H_v(row) + R(row) / s) / gain`` with
-    ``R = 1 - sum of H_u`` over the s columns of the block, one elsewhere nothing: the variance
-    follows from the block's mean counts by three transforms. Shares v and u of a block are
-    correlated in proportion to the share whose column is ``v xor u``; that is left out.
+    ``R = 1 - sum of H_u`` over the s columns of the block, and one elsewhere adds nothing. The
+    variance follows from the block's mean counts by three transforms. Shares v and u of a block are
+    correlated in proportion to the share whose column is ``v xor u``. That is left out.
 
     O(size log size).
     """
@@ -147,8 +147,8 @@ def linear_estimate(
         an order and above 256 symbols, with a :class:`HadamardBlocks` operator.
     tally : CountTally
     plug_in : numpy.ndarray, optional
-        float64 [size], a distribution at which the covariance is evaluated. Default: least
-        squares on the simplex.
+        float64 [size], a distribution at which the covariance is evaluated. Default: least squares
+        on the simplex.
 
     Raises
     ------
@@ -160,10 +160,10 @@ def linear_estimate(
     Notes
     -----
     With y the counts per report and W the inverse variances of the outputs under the uniform
-    distribution, the estimate minimizes ``(y - M x)' W (y - M x)`` subject to ``sum(x) = 1``.
-    The weights do not depend on the data, so the estimate is exactly linear and unbiased. About
-    the people who reported, its covariance is ``A C A' - D / n`` with A the linear map, C the
-    covariance of y and ``D = diag(x) - x x'``: the noise without the sampling of people.
+    distribution, the estimate minimizes ``(y - M x)' W (y - M x)`` subject to ``sum(x) = 1``. The
+    weights do not depend on the data, so the estimate is exactly linear and unbiased. About the
+    respondents, its covariance is ``A C A' - D / n``, the noise without the sampling of people.
+    Here A is the linear map, C the covariance of y, and ``D = diag(x) - x x'``.
 
     O(size^3) for a matrix (20 ms at 256 symbols, 0.7 s at 1024), O(size) without.
     """
@@ -188,7 +188,7 @@ def variance_of_noise(block: Block, reports: int) -> float:
 def available_band(channel: Channel, tally: CountTally, plug_in: Vector) -> Uncertainty | None:
     """Return the exact linear band's error law, or None where the channel does not allow one.
 
-    A decoder that needs no inverse still answers then; its result says that it has no band.
+    A decoder that needs no inverse still answers then, with a result that has no band.
     """
     try:
         return linear_estimate(channel, tally, plug_in=plug_in)
@@ -328,10 +328,10 @@ def _plug_in(channel: Channel, tally: CountTally) -> Vector:
 def compressed(covariance: Vector) -> tuple[Covariance, Vector]:
     """Return a covariance as columns for the errors of the cumulative sums, and what they leave.
 
-    Up to 512 symbols nothing is left out. Above, the 128 strongest columns are kept and the rest
-    counts as independent errors of the cumulative sums: their variances stay exact, and so does
-    the band; standard deviations of ranges are within 5 % for 98 in 100 ranges, but up to 30 %
-    too small for ranges exactly one wave wide.
+    Up to 512 symbols nothing is left out. Above, the 128 strongest columns are kept, and the rest
+    counts as independent errors of the cumulative sums. Their variances stay exact, and so does the
+    band. Standard deviations of ranges are within 5 % for 98 in 100 ranges. They are up to 30 % too
+    small for ranges exactly one wave wide.
     """
     size = covariance.shape[0]
     sums = running_sums(running_sums(covariance).T)

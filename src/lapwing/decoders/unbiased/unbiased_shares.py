@@ -23,20 +23,20 @@ Tails = Literal["normal", "laplace"]
 
 @dataclass(frozen=True, eq=False)
 class UnbiasedShares:
-    """Estimates of all shares, about the people who reported.
+    """Estimates of all shares, about the respondents.
 
     Parameters
     ----------
     shares : numpy.ndarray
-        float64 [size]: unbiased, of either sign; their sum is one only on average.
+        Unbiased shares, float64 [size], which may be negative. Their sum is one only on average.
     empty : numpy.ndarray
-        float64 [size]: variance of the estimate where the share is zero.
+        Variance of the estimate where the share is zero, float64 [size].
     slope : float
-        What a share of one adds to the variance; may be negative.
+        Variance that a share of one adds. It may be negative.
     reports : int
-        People behind them.
+        Number of respondents.
     tails : {"normal", "laplace"}
-        The law of the errors.
+        Distribution of the errors.
     """
 
     shares: Vector
@@ -50,9 +50,9 @@ class UnbiasedShares:
         return np.maximum(self.empty + self.slope * mass, 1e-300)
 
     def with_total(self) -> UnbiasedShares:
-        """Return the shares with the known total of one; the noisiest give most of what is off.
+        """Return the shares with the known total of one, where the noisiest are changed most.
 
-        Takes about 1 / size of the variance away, which is not counted here.
+        This removes about 1 / size of the variance, which is not counted here.
         """
         off = 1 - float(self.shares.sum())
         return replace(self, shares=self.shares + off * self.empty / self.empty.sum())
@@ -64,19 +64,35 @@ class UnbiasedShares:
 
 
 def unbiased_shares(channel: Channel, tally: CountTally) -> UnbiasedShares:
-    """Return the unbiased shares of a channel that supports symbols, with their variances.
+    """Return the unbiased shares of a channel that supports categories, with their variances.
+
+    Parameters
+    ----------
+    channel : Channel
+        Distribution of a report for each value.
+    tally : CountTally
+        Counts of at least one report.
+
+    Returns
+    -------
+    UnbiasedShares
+        Shares and variances.
 
     Raises
     ------
     UnsupportedChannelError
-        When one of its blocks is none of: generalized response, unary encoding, subset selection,
-        Hadamard response, or the support counts of local hashing.
+        When one of its blocks is none of: generalized randomized response, unary encoding, subset
+        selection, Hadamard response, or the support counts of local hashing.
 
     Notes
     -----
-    O(size), Hadamard response O(size log size).
+    It takes O(size), and for Hadamard response O(size log size). The estimate is that of equations
+    1 and 2 of [1]_.
 
-    Source: Fang et al. 2023, equations 1 and 2.
+    References
+    ----------
+    .. [1] H. Fang, L. Chen, Y. Liu, Y. Gao, "Locally differentially private frequency estimation
+       based on convolution framework", IEEE Symposium on Security and Privacy, 2023.
     """
     check_given(channel, tally)
     read = [
