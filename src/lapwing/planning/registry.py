@@ -1,4 +1,4 @@
-"""The methods that documents and commands may name; a class is imported when it is asked for.
+"""The methods that documents and commands may name. A class is imported when it is requested.
 
 Ours stand in tables of strings. The classes of other packages come in by :mod:`lapwing.plugins`.
 Nothing that a document names is imported for it.
@@ -55,7 +55,7 @@ class Registry(Mapping[str, type[Any]]):
     Parameters
     ----------
     kind : str
-        What they are, for messages.
+        Name of the kind of method, for messages.
     protocol : str
         "module:class" of what each of them must have.
     folder : str
@@ -98,7 +98,7 @@ class Registry(Mapping[str, type[Any]]):
         return {name for name in {*vars(protocol), *protocol.__annotations__} if name[0] != "_"}
 
     def resolve(self, given: Any) -> Any:
-        """Return what is given, or what its name stands for, with the knobs that it has by itself.
+        """Return the given method, or that of the name, with its default parameters.
 
         Parameters
         ----------
@@ -108,8 +108,8 @@ class Registry(Mapping[str, type[Any]]):
         Raises
         ------
         ArgumentError
-            When it is a name that is not in the table, or that of a class whose knobs must be
-            said; when it is a class, or no such thing at all.
+            When it is a name that is not in the table, or that of a class whose parameters must be
+            given. Also when it is a class, or another object.
         """
         if isinstance(given, str):
             if given not in self:
@@ -132,12 +132,12 @@ class Registry(Mapping[str, type[Any]]):
         return given
 
     def knows(self, made: type[Any]) -> bool:
-        """Return whether this very class is in it; imports no other."""
+        """Return whether this very class is in it, without importing another."""
         name = getattr(made, "name", None)
         return isinstance(name, str) and self.get(name) is made
 
     def add(self, made: type[Any]) -> None:
-        """Take a class in; see :func:`lapwing.plugins.register`."""
+        """Add a class, see :func:`lapwing.plugins.register`."""
         name = made.name
         if name in self._homes:
             raise ArgumentError(

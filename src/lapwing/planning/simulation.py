@@ -224,7 +224,7 @@ Column = Callable[[int], NDArray[np.float64]]
 
 
 def reference_family(domain: Domain, *, first: int = 0) -> dict[str, Column]:
-    """Return the reference columns of every kind on a domain; repeat r is member first + r."""
+    """Return the reference columns of every kind on a domain. Repeat r is member first + r."""
 
     def member(kind: str) -> Column:
         return lambda repeat: column_on(
@@ -251,7 +251,7 @@ def simulated_errors(
         On an ordered domain.
     decoder : Decoder
     users : int
-        People; every repeat draws new ones from the column.
+        Number of people. Every repeat draws new ones from the column.
     columns : mapping of str to callable
         The masses by repeat: float64 [domain.size].
     repeats : int
@@ -260,8 +260,8 @@ def simulated_errors(
     Returns
     -------
     dict
-        ``"wasserstein"``: W1 as a share of the range; ``"kolmogorov_smirnov"``. Both to the
-        people who reported, in the symbols of the domain: what a bin hides inside is not seen.
+        ``"wasserstein"``: W1 as a share of the range; ``"kolmogorov_smirnov"``. Both to the people
+        who reported, in the symbols of the domain: what a bin hides inside is not seen.
     """
     domain = randomizer.domain
     span = float(domain.right[-1] - domain.left[0])

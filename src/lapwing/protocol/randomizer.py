@@ -73,10 +73,10 @@ class Randomizer(ABC, Generic[Collected]):
     """Name of the decoder that a survey uses by default. No document stores it."""
 
     collects: ClassVar[Literal["counts", "log"]] = "counts"
-    """What a tally of its reports is: counts, or a log of the reports themselves."""
+    """Kind of tally of its reports: "counts", or "log" for the stored reports."""
 
     _simulation: ClassVar[Literal["exact", "users"]] = "exact"
-    """Whether a population's counts can be drawn without drawing every person's report."""
+    """Whether counts can be drawn without drawing the report of every person."""
 
     def __post_init__(self) -> None:
         """Check the domain and make epsilon exact."""
@@ -357,7 +357,7 @@ def derived_values(randomizer: Any) -> dict[str, Any]:
 
 
 def thresholds_of(randomizer: Any) -> dict[str, int]:
-    """Return the integer thresholds by name; none of a class that does not inherit."""
+    """Return the integer thresholds by name, none of a class that does not inherit."""
     thresholds: dict[str, int] = getattr(randomizer, "_thresholds", {})
     return thresholds
 
@@ -403,7 +403,7 @@ def refuse_reports(
     invalid : numpy.ndarray
         bool [n].
     requirement : str
-        What every report must do; `failure` says that one does not.
+        Condition that every report must meet. `failure` says that one does not.
     start : int
         Position of the first of these reports in the batch.
 

@@ -1,6 +1,6 @@
 """Many people, each uniform in a window: how often every point is hit, without drawing people.
 
-A window is cut into dyadic nodes, people choose a node by its size, and the counts of a node are
+A window is cut into dyadic nodes, and people choose a node by its size. The counts of a node are
 split over its two halves by fair binomials, level by level. The joint law is exactly that of
 drawing every person, the time O(points log points) for any number of people.
 """
@@ -38,9 +38,9 @@ def spread_in_windows(
 
     Notes
     -----
-    Walking up the levels as in an iterative segment tree, a window gives away at most one node
-    at each end and level. Whether a person goes into the node at hand, given that it was none of
-    the earlier ones, is a binomial with the node's share of what is left.
+    Walking up the levels as in an iterative segment tree, a window gives away at most one node at
+    each end and level. The number of people in a node, given that they are in none of the earlier
+    ones, is binomial. Its probability is the node's share of the rest.
     """
     depth = max(int(points - 1).bit_length(), 0)
     nodes = [np.zeros(2 ** (depth - level), dtype=np.int64) for level in range(depth + 1)]

@@ -1,14 +1,13 @@
-"""A test of whether a distribution changed that may be looked at every week, for ever.
+"""An anytime-valid test for a change of a distribution, which may be repeated every week.
 
-For each week tau at which a change may have begun, the Bayes factor of "one level before tau,
-another from tau on" against "one level throughout" is a martingale while nothing changes: every
-week's reports multiply it by a likelihood ratio. So is their mean, weighed by a prior of tau; it
-starts at 1, and the probability that it ever passes 1 / alpha is at most alpha (Ville 1939). So
-a look costs nothing, and neither does looking again.
+For each week tau at which a change may have begun there is a Bayes factor. It is that of "one level
+before tau, another from tau on" against "one level throughout". While nothing changes it is a
+martingale, because every week's reports multiply it by a likelihood ratio. So is their mean,
+weighted by a prior of tau. It starts at 1, and the probability that it ever exceeds 1 / alpha is at
+most alpha (Ville's inequality, 1939). So a look costs nothing, and neither does looking again.
 
-What the level is does not matter: it is integrated out, under the same flat prior on both sides.
-How large a change is and where, is integrated out too, under a mixture of sizes with a smooth
-spectrum.
+The level does not matter, because it is integrated out under the same flat prior on both sides. How
+large a change is and where, is integrated out too, under a mixture of sizes with a smooth spectrum.
 """
 
 from __future__ import annotations
@@ -35,14 +34,15 @@ _LEVEL = 4.0
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a look says.
+    """Result of a test.
 
     Parameters
     ----------
     evidence : float
         Logarithm of the martingale, which is 1 at the start.
     begun : int
-        The week at which a change most probably began, if there was one; 0 before there are two.
+        The week at which a change most probably began, if there was one. It is 0 before there are
+        two weeks.
     """
 
     evidence: float
@@ -136,7 +136,7 @@ def without_finer(look: PseudoMeasurement, watched: int) -> PseudoMeasurement:
 def needed(alpha: float, report: int) -> float:
     """Return the evidence from which the n-th change is reported, n from 1.
 
-    The n-th may be false with a probability of ``alpha / (n (n + 1))``; those sum to alpha.
+    The n-th may be false with a probability of ``alpha / (n (n + 1))``. These sum to alpha.
     """
     return -log(alpha) + log(report) + log1p(report)
 

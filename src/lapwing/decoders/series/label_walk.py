@@ -1,9 +1,9 @@
 """A series of labels decoded together: one Kalman smoother for each label.
 
 Each week gives every label an unbiased estimate with a known variance. A filter and a smoother of
-one number per label, all labels at once, linear in the labels. How far shares step is one level
-for all, in proportion to their root as counts vary; a jump of one label in one week has a variance
-of its own, which goes to zero where the reports show none.
+one number per label, all labels at once, linear in the labels. The size of steps has one level for
+all labels, in proportion to the root of their shares, as counts vary. A change point of one label
+in one week has a variance of its own, which goes to zero where the reports show none.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class LabelAnswer:
     jump : numpy.ndarray
         float64 [weeks, labels]: variances of jumps that were found.
     gained : numpy.ndarray
-        float64 [weeks]: log-evidence for the jump of most evidence into a week, less the price of
-        a finding, the logarithm of how many might have been made.
+        float64 [weeks]: log-evidence for the jump of most evidence into a week, minus the price of
+        a finding. The price is the logarithm of the number of possible ones.
     """
 
     masses: Sequence[Vector | None]
@@ -86,7 +86,7 @@ def walked_labels(weeks: Sequence[UnbiasedShares | None]) -> LabelAnswer:
     Parameters
     ----------
     weeks : sequence of UnbiasedShares or None
-        One for each week, over the same labels; None where nobody reported.
+        One for each week, over the same labels, or None where nobody reported.
 
     Notes
     -----

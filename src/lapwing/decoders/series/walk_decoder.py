@@ -1,9 +1,9 @@
 """A series of numbers decoded together: passes, answers and bands of every week.
 
-Each pass linearizes every week's likelihood at the answers of the pass before, learns the prior of
-a single week from all of them pooled (`dense_model.py`), then the walk (`walk_model.py`), and
-moves each week's posterior mean to the nearest distribution. What a week's own people have that
-the population has not is told by that week's reports alone; it is added last.
+Each pass linearizes every week's likelihood at the answers of the pass before. It learns the prior
+of a single week from all of them pooled (`dense_model.py`), and then the walk (`walk_model.py`). It
+moves each week's posterior mean to the nearest distribution. The deviation of a week's own people
+from the population follows from that week's reports alone, and is added last.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class WalkAnswer:
         float64 [size] for each week with reports.
     uncertainties : sequence of Uncertainty or None
     walk : Walk
-        What was learned.
+        Walk that was learned.
     looks : sequence of PseudoMeasurement or None
-        What each week said about the state.
+        Likelihood of the state from each week.
     errors : WalkErrors or None
-        Of all weeks together; None where weeks are decoded from those before them.
+        Errors of all weeks together, or None where weeks are decoded from those before them.
     """
 
     masses: Sequence[Vector | None]
@@ -112,7 +112,7 @@ def smooth_series(
     Parameters
     ----------
     given : sequence of (Channel, CountTally or Release) or None
-        One for each week, over one domain; None where nobody reported.
+        One for each week, over one domain, or None where nobody reported.
     scaled : ScaledBasis
         All waves of that domain.
     passes : int
@@ -129,8 +129,8 @@ def smooth_series(
 def filter_series(given: Sequence[Given | None], scaled: ScaledBasis) -> WalkAnswer:
     """Return every week's distribution given the weeks up to it, by the Kalman filter.
 
-    What is learned of all weeks (prior, spectrum) is learned anew when there are a quarter more of
-    them; jumps at every week. At most the last 60 weeks are looked back at.
+    The prior and the spectrum of all weeks are learned again when there are a quarter more of them.
+    Change points are learned every week. At most the last 60 weeks are looked back at.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def filter_series(given: Sequence[Given | None], scaled: ScaledBasis) -> WalkAns
 
     Notes
     -----
-    Some five times the work of :func:`smooth_series` at 36 weeks; O(weeks) beyond 60.
+    Some five times the work of :func:`smooth_series` at 36 weeks, and O(weeks) beyond 60.
     """
     masses: list[Vector | None] = []
     laws: list[Uncertainty | None] = []

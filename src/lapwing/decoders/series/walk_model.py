@@ -1,15 +1,15 @@
-"""What the weeks of a series have in common, learned from all of them by evidence.
+"""The random walk of a series of distributions, learned from all weeks by evidence.
 
 A week's masses are ``mean + columns (a_t + u_t)``: the random walk a, and a part u that only this
-week has. Steps of the walk have a spectrum, a level for each half-octave of frequencies. What every
-week has alone, up and down again, has one level for all weeks. A single week may step by far more
-(a jump), and may be an odd one that the next does not follow: each has a variance of its own, which
-goes to zero where the reports show nothing, as those of spikes and steps between bins do in the
+week has. Steps of the walk have a spectrum, a level for each half-octave of frequencies. The
+deviation of a week that the next does not follow has one level for all weeks. A single week may
+step by far more (a change point), or be an outlier. Each of these has a variance of its own, which
+goes to zero where the reports show nothing. Those of spikes and steps between bins do so in the
 spectral prior.
 
-Jumps and odd weeks are added one by one, each where it makes the reports most probable. The score
-of a variance and the variance of that score, both from one backward pass, give what the evidence
-gains when the variance of one step alone grows from nothing: exactly, for any level.
+Change points and outliers are added one by one, each where it makes the reports most probable. One
+backward pass gives the score of a variance and the variance of that score. From these follows
+exactly the gain of evidence, for any level, when the variance of one step alone grows from nothing.
 
 A variance that was learned for one week is not yet a finding: with many weeks some show a little by
 chance. Each is taken away again, and only what the evidence misses by enough is reported.
@@ -59,7 +59,7 @@ class Walk:
     mean : numpy.ndarray
         float64 [size]: masses where the state is zero.
     columns : numpy.ndarray
-        float64 [size, state]: what an amplitude adds to them; of sum zero.
+        float64 [size, state]: change of the masses by an amplitude, of sum zero.
     frequency : numpy.ndarray
         float64 [state].
     first : numpy.ndarray
@@ -67,7 +67,7 @@ class Walk:
     step : numpy.ndarray
         float64 [state]: variances of an ordinary step.
     jump, odd : numpy.ndarray
-        float64 [weeks]: levels of the jump into each week, and of what an odd week has alone.
+        float64 [weeks]: levels of the change point and of the outlier.
     flicker : float
         Level of what every week has alone.
     """
@@ -143,18 +143,18 @@ _SPARSE, _MOST_JUMPS = 12, 8
 
 
 def with_added_jumps(walk: Walk, looks: Sequence[PseudoMeasurement | None]) -> Walk:
-    """Return the walk with the jumps and odd weeks that pay for themselves, added one by one.
+    """Return the walk with the change points and outliers that exceed their price.
 
     Parameters
     ----------
     walk : Walk
-        Without jumps and odd weeks.
+        Walk without change points and outliers.
     looks : sequence of PseudoMeasurement or None
 
     Notes
     -----
-    Each must gain more log-evidence than its price. One pass of the smoother for
-    each that is added.
+    Each must gain more log-evidence than its price. One pass of the smoother for each that is
+    added.
     """
     price = ADDED + float(np.log(max(2, len(looks))))
     for _ in range(min(max(1, len(looks) // _SPARSE), _MOST_JUMPS)):
@@ -398,14 +398,14 @@ def refitted(
     sweeps: int = 8,
     kept: Flags | None = None,
 ) -> Walk:
-    """Return the walk with jumps and odd weeks where the reports show them.
+    """Return the walk with change points and outliers where the reports show them.
 
     Parameters
     ----------
     walk : Walk
     looks : sequence of PseudoMeasurement or None
     spectrum : bool
-        Whether levels of half-octaves are refined too.
+        Whether levels of half-octaves are refined as well.
     again : bool
         Whether to go on from the jumps that the walk has.
     sweeps : int
@@ -491,7 +491,7 @@ class FoundChange:
 
 
 def found_changes(walk: Walk, looks: Sequence[PseudoMeasurement | None]) -> list[FoundChange]:
-    """Return the jumps and odd weeks that the reports show, in order.
+    """Return the change points and outliers that the reports show, in order.
 
     Parameters
     ----------
@@ -501,8 +501,9 @@ def found_changes(walk: Walk, looks: Sequence[PseudoMeasurement | None]) -> list
 
     Notes
     -----
-    One run of the filter for each week that is tried. The first week has nothing before it, and a
-    last one that is odd cannot be told from a jump: it is called a jump.
+    One run of the filter for each week that is tried. The first week has nothing before it, and an
+    outlier in the last week cannot be distinguished from a change point. It is called a change
+    point.
     """
     seen = np.flatnonzero([look is not None for look in looks])
     whole = walk.evidence(looks)

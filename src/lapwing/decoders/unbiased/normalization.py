@@ -1,4 +1,4 @@
-"""Three simple ways to make unbiased shares sum to one: baselines of the papers."""
+"""Three simple ways to make unbiased shares sum to one, as baselines of the papers."""
 
 from __future__ import annotations
 

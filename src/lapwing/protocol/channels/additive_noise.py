@@ -21,14 +21,14 @@ CountVector = NDArray[np.int64]
 class AdditiveNoise:
     """The block's counts are ``M h`` plus independent noise, h the counts of all n people.
 
-    Unlike a report's law, the noise does not grow with the people: its share of what is seen
-    falls as 1 / n. Seen from the distribution the people were drawn from, ``M h / n`` itself
-    varies about ``M mass``.
+    Unlike a report's law, the noise does not grow with the people: its share of what is seen falls
+    as 1 / n. Seen from the distribution the people were drawn from, ``M h / n`` itself varies about
+    ``M mass``.
 
     Parameters
     ----------
     variance : float
-        Of the noise in every output, in squared units of the counts; greater than 0.
+        Variance of the noise in every output, in squared units of the counts, greater than 0.
     """
 
     variance: float
@@ -73,7 +73,7 @@ class AdditiveNoise:
     def sample(
         self, operator: Operator, people: CountVector, rng: np.random.Generator
     ) -> CountVector:
-        """Return answers with normal noise, rounded: for simulation only, never for a release."""
+        """Return answers with rounded Gaussian noise, for simulation only."""
         noise = rng.normal(scale=np.sqrt(self.variance), size=operator.shape[0])
         drawn: CountVector = np.rint(operator.matvec(people.astype(np.float64)) + noise).astype(
             np.int64

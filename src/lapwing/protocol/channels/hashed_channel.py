@@ -1,9 +1,9 @@
-"""What a decoder knows of hashed reports: which of them support a value, and how often by chance.
+"""The channel of hashed reports: which of them support a value, and how often by chance.
 
 A report holds a public seed and a point of a small space. It *supports* the values that the seed's
-hash puts near that point: the own value with probability `inside`, any other with probability
-`outside`, exactly, whatever the own value is. So the supports of a value nobody holds are a
-binomial number, and the unbiased share of a value is linear in its supports.
+hash puts near that point. These are the true value with probability `inside`, and any other with
+probability `outside`. This is exact, whatever the true value is. So the supports of a value nobody
+holds are a binomial number, and the unbiased share of a value is linear in its supports.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _POINTS_AT_A_TIME = 2**20
 class HashedSupport(ProductOfBits):
     """A bit per value: whether a report supports it, given the report's hash.
 
-    Means and variances are those of independent bits. So are the covariances of two values given
-    a third, the own one, when the hash treats any three as independent: a random hash does, and a
-    Toeplitz matrix does but for 2^(2 l) / k of all pairs, whose differences to the own value are
-    shifts of each other. Decoders get the composite marginal-binomial likelihood, as for bits.
+    Means and variances are those of independent bits. So are the covariances of two values given a
+    third, the own one, when the hash treats any three as independent. A random hash does. A
+    Toeplitz matrix does except for 2^(2 l) / k of all pairs, whose differences to the true value
+    are shifts of each other. Decoders get the composite marginal-binomial likelihood, as for bits.
     """
 
     def sample(
@@ -88,7 +88,7 @@ def check_log(log: Observation, fingerprint: str) -> None:
 
 @dataclass(frozen=True)
 class LinearChannel:
-    """What a decoder knows of reports of linear hashing: all that it is given beside the log.
+    """Channel of linear hashing, which a decoder is given with the stored reports.
 
     Parameters
     ----------
@@ -141,12 +141,12 @@ class LinearChannel:
             raise TallyError(f"the log holds a report of more than {bits} bits; it is damaged")
 
     def check_origin(self, log: TallyLog) -> None:
-        """Raise unless the log was made for this channel; it may be empty."""
+        """Raise unless the stored reports were made for this channel. There may be none."""
         check_log(log, self.fingerprint)
 
     @cached_property
     def spectrum(self) -> NDArray[np.int64]:
-        """Walsh-Hadamard transform of the near set: int64 [2^hash_bits]."""
+        """Walsh-Hadamard transform of the high-probability output set: int64 [2^hash_bits]."""
         return block_spectrum(self.near, self.hash.hash_bits)
 
     @property
@@ -163,9 +163,9 @@ class LinearChannel:
     def points(self, log: TallyLog) -> tuple[NDArray[np.uint64], NDArray[np.int16]]:
         """Return the transform of the supports as weighted points.
 
-        ``2^l supports(v) = near * reports + sum of weight * (-1)^popcount(position & v)``: a
-        report with seed t and point y adds, for every l parities c but 0, the c-th entry of the
-        near set's transform at position ``M_t' c``, with the sign ``(-1)^popcount(c & y)``.
+        ``2^l supports(v) = near * reports + sum of weight * (-1)^popcount(position & v)``. A report
+        with seed t and point y adds a term for every l parities c but 0: the c-th entry of the
+        set's transform at position ``M_t' c``, with the sign ``(-1)^popcount(c & y)``.
 
         Returns
         -------
@@ -252,13 +252,13 @@ class LinearChannel:
         values : float
             How many values are looked at.
         expected_false : float
-            How many of them may reach it on average; greater than 0.
+            Number of them that may reach it on average, greater than 0.
 
         Notes
         -----
         The supports of a value that nobody holds are exactly Binomial(reports, outside), so the
-        expected number is ``values * P(Binomial >= limit)``; that they are dependent does not
-        matter to it. The normal law would admit 10 % too many at 6.7 standard deviations.
+        expected number is ``values * P(Binomial >= limit)``, also though they are dependent. The
+        Gaussian distribution would admit 10 % too many at 6.7 standard deviations.
         """
         from scipy.stats import binom
 
@@ -283,7 +283,7 @@ class PrefixChannel:
     domain : Domain
         Of 2^L values.
     parts : sequence of LinearChannel
-        One for each group, the shortest prefixes first; the last has all L bits.
+        One for each group, the shortest prefixes first. The last has all L bits.
     fingerprint : str
         Of the randomizer.
     guarantee : Guarantee
@@ -320,7 +320,7 @@ class PrefixChannel:
         return logs
 
     def counts(self, log: TallyLog) -> CountTally:
-        """Return how many reports of each group support each prefix; errors as of a whole log."""
+        """Return how many reports of each group support each prefix, with the same errors."""
         counted = [part.counts(own) for part, own in zip(self.parts, self.split(log), strict=True)]
         return CountTally(
             [part.blocks[0] for part in counted],

@@ -207,7 +207,7 @@ class Categories(Unordered):
         )
 
     name: ClassVar[str] = "categories"
-    """Of its class, in documents."""
+    """Name of its class in documents."""
 
     def for_curator(self) -> Categories:
         """Return the domain with missing values counted.

@@ -44,7 +44,7 @@ class Domain(ABC):
     """
 
     name: ClassVar[str]
-    """Of its class, in documents: interval, integers, categories or hashed-strings."""
+    """Name of its class in documents: interval, integers, categories or hashed-strings."""
 
     missing: Any
     """"refuse", or how missing values are counted."""

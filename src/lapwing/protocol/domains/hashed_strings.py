@@ -86,7 +86,7 @@ class HashedStrings(Unordered):
         return int.from_bytes(hashlib.sha256(text).digest()[:8], "big") >> (64 - self.bits)
 
     name: ClassVar[str] = "hashed-strings"
-    """Of its class, in documents."""
+    """Name of its class in documents."""
 
     def for_curator(self) -> NoReturn:
         """Refused, because a curator counts every category, and these are too many."""

@@ -129,7 +129,7 @@ class Integers(Domain):
         return symbols
 
     name: ClassVar[str] = "integers"
-    """Of its class, in documents."""
+    """Name of its class in documents."""
 
     def _rounded(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.rint(numbers)

@@ -485,7 +485,7 @@ class Interval(Domain):
         return np.where(atoms[nearest] == numbers, atom_symbols[nearest], symbols)
 
     name: ClassVar[str] = "interval"
-    """Of its class, in documents."""
+    """Name of its class in documents."""
 
     def for_curator(self) -> Interval:
         """Return the interval with missing values counted, and values outside where refused.

@@ -58,7 +58,7 @@ class Segmented(Unordered):
     segments: Sequence[str | int]
 
     name: ClassVar[str] = "segmented"
-    """Of its class, in documents."""
+    """Name of its class in documents."""
 
     __repr__ = declared_repr
 

@@ -407,7 +407,7 @@ class CompressivePrivatization(TwoLevel):
     accept_epsilon: Fraction | None = None
     seed: int = 0
     design_epsilon: Fraction = field(init=False)
-    """What the law is built on: `epsilon` as it was given, also where another is promised."""
+    """Epsilon of equation 2, as it was given, also where another one is guaranteed."""
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 

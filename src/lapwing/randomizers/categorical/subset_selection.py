@@ -102,10 +102,10 @@ class SubsetSelection(Randomizer[CountTally]):
     **Accuracy.** No randomizer is known whose variance is less, for any k and epsilon. Unary
     encoding comes within 1 / k of it.
 
-    The method is that of [1]_ and [2]_.
-
     **Cost.** A report takes ``ceil(k / 8)`` bytes. Randomizing or tallying one takes O(k) bit
     operations, 64 at a time, and O(sqrt(k)) single draws.
+
+    The method is that of [1]_ and [2]_.
 
     References
     ----------
