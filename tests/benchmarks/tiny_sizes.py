@@ -57,10 +57,9 @@ TINY: dict[str, dict[str, Any]] = {
         ],
     },
     "accuracy/league": {
-        "repeats": 2,
+        "repeats": {"20000": 2},
         "bins": 16,
         "epsilons": [4],
-        "people": [20_000],
         "pairs": ["made up"],
         "seed": 0,
     },

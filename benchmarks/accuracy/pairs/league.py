@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,18 +22,16 @@ from lapwing.errors import LapwingWarning
 
 TITLE = "Pairs of ordered attributes"
 FULL: dict[str, Any] = {
-    "repeats": 20,
+    "repeats": {"200000": 20, "20000": 20},
     "bins": BINS,
     "epsilons": [1, 2, 4],
-    "people": [200_000, 20_000],
     "pairs": list(PAIRS),
     "seed": 0,
 }
 QUICK: dict[str, Any] = {
-    "repeats": 2,
+    "repeats": {"20000": 2},
     "bins": 16,
     "epsilons": [4],
-    "people": [20_000],
     "pairs": ["made up"],
     "seed": 0,
 }
@@ -95,18 +93,20 @@ def _box(side: int, smoothed: bool) -> Estimate:
 
 def measure(
     *,
-    repeats: int,
+    repeats: Mapping[str, int],
     bins: int,
     epsilons: Sequence[float],
-    people: Sequence[int],
     pairs: Sequence[str],
     seed: int,
 ) -> dict[str, Any]:
-    """Return errors per repeat of ours and of each family's best size, and coverage."""
+    """Return errors per repeat of ours and of each family's best size, and coverage.
+
+    The repeats are given by the number of people.
+    """
     return {
         "cells": [
-            _cell(pair, number, epsilon, bins=bins, repeats=repeats, seed=seed)
-            for number in people
+            _cell(pair, int(people), epsilon, bins=bins, repeats=number, seed=seed)
+            for people, number in repeats.items()
             for epsilon in epsilons
             for pair in pairs
         ]
@@ -222,9 +222,12 @@ def mean_ratios(cells: Sequence[dict[str, Any]], figure: str) -> dict[str, dict[
 def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     """Return the league and the coverage, each beside what is asked."""
     cells = measured["cells"]
-    bins, repeats = settings["bins"], settings["repeats"]
+    bins = settings["bins"]
+    repeats = listed(
+        [f"{n} at {int(people):,} people" for people, n in settings["repeats"].items()]
+    )
     parts = [
-        f"{bins} x {bins} cells, {repeats} repeats. In each, people are drawn with replacement "
+        f"{bins} x {bins} cells. Repeats: {repeats}. In each, people are drawn with replacement "
         "from the rows of a file. All methods get the same people; their reports are simulated "
         "with the exact joint distribution. Errors are to these people's own table: the root mean "
         f"square of {NUMBER} random rectangles, and of the two-dimensional CDF at all corners of "
@@ -236,7 +239,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         "geometric mean over the repeats.",
         _columns_used(settings),
     ]
-    for people in settings["people"]:
+    for people in dict.fromkeys(cell["people"] for cell in cells):
         for figure, name in FIGURES.items():
             parts.append(f"**{people:,} people, {name}**")
             parts.append(_league([one for one in cells if one["people"] == people], figure))
