@@ -212,6 +212,13 @@ class QuantileSite(InteractiveSite):
 
     **Cost.** One number in each direction for each question.
 
+    The setting is the decentralized one of [1]_, section VI-B.
+
+    References
+    ----------
+    .. [1] Y. Tao, A. D. Sarwate, "Functional Approximation Methods for Differentially Private
+       Distribution Estimation", 2026. arXiv:2501.06620v2.
+
     Examples
     --------
     >>> import lapwing as lw
@@ -407,6 +414,13 @@ class PursuitSite(InteractiveSite):
     data.
 
     **Cost.** Two messages in each direction for each term.
+
+    The setting is the decentralized one of [1]_, section VI-B.
+
+    References
+    ----------
+    .. [1] Y. Tao, A. D. Sarwate, "Functional Approximation Methods for Differentially Private
+       Distribution Estimation", 2026. arXiv:2501.06620v2.
 
     Examples
     --------
