@@ -36,8 +36,18 @@ _USUAL = (
 def recommended_bins(epsilon: ExactNumber) -> int:
     """Return about how many bins to give an interval: 256, or 1024 from epsilon 2 on.
 
-    Below, finer bins hold noise only; above, they tell apart values that many people hold
-    exactly, and cost nothing on other columns.
+    Below epsilon 2, finer bins hold noise only. Above, they distinguish values that many people
+    hold exactly, and cost nothing on other columns.
+
+    Parameters
+    ----------
+    epsilon : int, float, str or Fraction
+        Privacy parameter of one report, in (0, 24], in nats.
+
+    Returns
+    -------
+    int
+        Number of bins.
     """
     return BINS_FOR_ATOMS if exact_epsilon(epsilon) >= EPSILON_FOR_ATOMS else FEW_BINS
 
@@ -58,10 +68,10 @@ def with_bins(domain: Domain, wanted: int) -> tuple[Domain, str]:
         The width is 1, 2, 2.5 or 5 times a power of ten. The width of dates is whole days. The
         width of times is whole minutes, hours or days: a usual one, such as 5 minutes, where one
         fits. The width divides the range exactly and gives wanted / 2 to 2 * wanted bins. Of all
-        such widths the nearest in number of bins is chosen; of two as near, the finer. On a
-        logarithmic scale each factor of ten has 1, 2 or 5 times a power of ten bins, so powers of
+        such widths the nearest in number of bins is chosen, and of two as near the finer. On a
+        logarithmic scale each factor of ten has 1, 2 or 5 times a power of ten bins. So powers of
         ten times `low` are edges. Where no width fits, the interval has as many equal bins as are
-        wanted, but never more than one for each day, or for each second of times.
+        wanted. But it never has more than one for each day, or for each second of times.
 
     Notes
     -----

@@ -51,23 +51,24 @@ COMPRESSED = 2**14
 
 @dataclass(frozen=True)
 class Option:
-    """A randomizer of labels and what it costs.
+    """A randomizer of labels with its costs.
 
     Parameters
     ----------
     randomizer : Randomizer
+        The randomizer.
     empty : float
         Variance of an unbiased share of zero, times the people.
     slope : float
-        What a share of one adds to it.
+        Variance that a share of one adds.
     fixed_total : bool
         Whether the unbiased shares always sum to one.
     seconds : tuple of float
-        About how long a server takes, CPU seconds: for each report, and once. Rough measurements
-        of this version on one machine; a third or three times that is possible.
+        Approximate CPU seconds of a server, for each report and once. They are rough measurements
+        of this version on one machine. A third or three times that is possible.
     crosstalk : float
-        What the other labels add to the variance of a share, however many people report: where
-        reports have fewer outputs than labels. Of a Zipf law; 0 elsewhere.
+        Variance of a share that the other labels add, however many people report, where reports
+        have fewer outputs than labels. It is that of a Zipf distribution. Default: 0.
     """
 
     randomizer: Randomizer
@@ -195,12 +196,12 @@ def populations(size: int) -> Mapping[str, Vector]:
 
 
 def detectable_share(option: Option, users: int) -> float:
-    """Return the smallest share that is listed as a heavy hitter with probability .95.
+    """Return the smallest share that is listed as a heavy hitter with probability 0.95.
 
-    The threshold lets any value that nobody holds through with probability at most .05, so the
-    share is ``(Phi^-1(1 - .05 / size) + Phi^-1(.95)) sigma``. Of compressed reports sigma counts
-    the cross-talk of all labels of a Zipf law; sparse recovery takes that of those it finds away,
-    so smaller shares are found, too.
+    The threshold lets any value that nobody holds through with probability at most 0.05. So the
+    share is ``(Phi^-1(1 - .05 / size) + Phi^-1(.95)) sigma``. For compressed reports sigma counts
+    the cross-talk of all labels of a Zipf distribution. Sparse recovery removes that of those it
+    finds, so smaller shares are found as well.
     """
     # The lower tail keeps its digits.
     threshold = -NormalDist().inv_cdf(ALPHA / option.randomizer.domain.size)
@@ -218,20 +219,21 @@ def predicted_errors(
     Parameters
     ----------
     option : Option
+        Randomizer with its costs.
     users : int
+        Number of people.
     laws : mapping of str to numpy.ndarray
         Shares of populations: float64 [size].
     seed : int
-        Of the noise; the same for every number of people, so that errors fall smoothly.
+        Seed of the noise, the same for every number of people, so that errors fall smoothly.
 
     Notes
     -----
-    **Accuracy.** People are drawn from the population, unbiased shares are normal numbers about
-    theirs with the exact variances, and the real decoder works on them; no report is made. The
-    tests compare with simulated reports: l1, and the Zipf population, within an eighth. Squared
-    errors of the even and the sparse one hang on rare accidents and are right to about a half.
-    Hadamard response in several blocks is noisier than predicted for symbols whose block is
-    popular.
+    **Accuracy.** People are drawn from the population, and no report is made. Unbiased shares are
+    Gaussian about theirs with the exact variances, and the real decoder works on them. The tests
+    compare with simulated reports: l1, and the Zipf population, within an eighth. Squared errors of
+    the even and the sparse one depend on rare accidents and are right to about a half. Hadamard
+    response in several blocks is noisier than predicted for labels whose block is popular.
 
     **Cost.** A few decodes for each population.
     """
@@ -334,7 +336,7 @@ def categorical_choice(
     server_seconds: float | None = None,
     like: Vector | None = None,
 ) -> CategoricalChoice:
-    """Return the choice for a domain without an order; see :func:`lapwing.recommend`.
+    """Return the choice for a domain without an order, see :func:`lapwing.recommend`.
 
     Parameters
     ----------

@@ -1,14 +1,13 @@
-"""The components of a multiscale wave for one column: those of the least predicted error.
+"""The mixture components of a multiscale wave for one column: those of the least predicted error.
 
-The default mixture suits smooth, rough and atomic columns at once, so each pays for the others: on
-a smooth one a sixth of the people tell of fine bins where nothing is. Who knows a column like the
-one that is asked for, or has the published answer of a first epoch (:func:`next_randomizer`), need
-not.
+The default mixture suits smooth, rough and atomic columns at once, so each pays for the others. On
+a smooth column a sixth of the people report about fine bins without features. It can be avoided if
+you know a similar column, or have the published answer of a first epoch (:func:`next_randomizer`).
 
-Near a known column the likelihood of reports is a parabola, and information adds up: that of a
-table of components is the sum of its components', each times the people who are asked by it. What
-the decoder will have learned of smoothness, spikes and steps is what it learns from typical reports
-of this column. So the error of a table is that of a normal posterior, a few milliseconds each.
+Near a known column the log-likelihood of reports is a parabola, and information adds up. That of a
+mixture is the sum of its components', each times the people who use it. Typical reports of this
+column determine what the decoder will learn of smoothness, spikes and steps. So the error of a
+mixture is that of a Gaussian posterior, a few milliseconds each.
 """
 
 from __future__ import annotations
@@ -101,8 +100,8 @@ class CurveRisk:
     def prior(self, information: Matrix) -> LearnedPrior:
         """Return what the decoder learns from typical reports of this information.
 
-        Their score is what is expected on this column, and noise of the size it will have: without
-        any, waves too small to be seen would pass for waves that are known not to be there.
+        Their score is what is expected on this column, and noise of the size it will have. Without
+        noise, waves too small to be seen would count as waves that are known to be absent.
 
         Parameters
         ----------
@@ -119,17 +118,18 @@ class CurveRisk:
     def errors(
         self, information: Matrix, prior: LearnedPrior, *, people: int
     ) -> tuple[float, float]:
-        """Return the expected W1, as a share of the range, and the expected largest gap.
+        """Return the expected Wasserstein-1 distance, as a share of the range, and the largest gap.
 
-        Both are to the people who report: their draw from a population is taken out.
+        Both are to the respondents: their sampling from a population is taken out.
 
         Parameters
         ----------
         information : numpy.ndarray
             float64 [cells, cells], of all reports.
         prior : LearnedPrior
+            Prior of the column.
         people : int
-            Who report.
+            Number of respondents.
         """
         zero = np.zeros(len(information))
         covariance = Posterior.of(information, zero, prior.mean, prior.covariance).covariance
@@ -147,7 +147,7 @@ class CurveRisk:
 
 @dataclass(frozen=True, eq=False)
 class LearnedPrior:
-    """What a decoder has learned of a column, and what it could not exclude.
+    """Prior that a decoder has learned of a column, with what it could not exclude.
 
     Parameters
     ----------
@@ -208,8 +208,9 @@ def bent(
     Parameters
     ----------
     table : sequence of (kind, size, share)
+        Mixture components.
     subsets : float
-        Factor of the share of all subsets; waves get what is left.
+        Factor of the share of all subsets. Waves get the rest.
     narrow : float
         Factor of the share of the narrowest wave among the waves.
     widths : float
@@ -237,37 +238,39 @@ def planned_parts(
     users: int,
     before: Sequence[tuple[Channel, int]] = (),
 ) -> tuple[Wave, ...]:
-    """Return the parts of least predicted error on a column, for :class:`MultiscaleWave`.
+    """Return the components of least predicted error on a column, for :class:`MultiscaleWave`.
 
     Parameters
     ----------
     domain : Domain
-        Ordered, of at least 8 symbols.
+        Ordered domain of at least 8 bins.
     mass : numpy.ndarray
-        float64 [domain.size], the column: a public one, or the published answer of a first epoch.
-        The parts say something of it, so it must not be anybody's secret.
+        The column, float64 [domain.size]: a public one, or the published answer of a first epoch.
+        The components reveal something of it, so it must not be anybody's secret.
     epsilon : int, float, str or Fraction
-        The promise of one report.
+        Privacy parameter of one report, in (0, 24], in nats.
     users : int
-        People who will report with these parts.
+        Number of people who will report with these components.
     before : sequence of (Channel, int)
-        Channels through which others have reported, and how many: their reports and the new ones
-        will be decoded together.
+        Channels through which others have reported, and their numbers. Their reports and the new
+        ones will be decoded together. Default: none.
 
     Returns
     -------
     tuple of (kind, size, share)
+        Mixture components.
 
     Notes
     -----
-    Least is the larger of two ratios to the ladder's, of the expected W1 and of the expected
-    largest gap: neither is bought with the other. By their product, columns with many small spikes
-    lost the subsets that find them, and some per cent of W1. No table has less than a quarter of
-    the ladder's subsets of fine bins: what an estimate did not show may be there, and a column may
-    change until the next epoch; they cost one to two per cent of the error where there is nothing.
+    The error is the larger of two ratios to that of the default mixture. They are those of the
+    expected Wasserstein-1 distance and of the expected largest gap. By their product, columns with
+    many small spikes lost the subsets that find them, and some per cent of the distance. No mixture
+    has less than a quarter of the default's subsets of fine bins. An estimate may not show all
+    features, and a column may change until the next epoch. Where there are none, this costs one to
+    two per cent of the error.
 
-    **Cost.** 0.6 s at 256 symbols and 1.5 s at 1024, of which 10 ms for each of 24 tables: they are
-    compared on at most 256 blocks of symbols.
+    **Cost.** 0.6 s at 256 bins and 1.5 s at 1024, of which 10 ms for each of 24 mixtures. They are
+    compared on at most 256 blocks of bins.
     """
     risk = CurveRisk(domain, mass)
     known: dict[tuple[str, float], Matrix] = {}
@@ -312,19 +315,24 @@ def next_randomizer(
     Parameters
     ----------
     randomizer : Randomizer
-        Of the epoch so far, over numbers. The new one has its domain and its epsilon.
+        Randomizer of the epoch so far, over numbers. The new one has its domain and its epsilon.
     answer : Distribution
-        Of its reports. All of them are counted as if this randomizer had made them; where several
-        have, the parts are chosen by a little too much or too little that is known already.
+        Answer of its reports. All of them are counted as if this randomizer had made them. Where
+        several have, what is known already is slightly over- or underestimated.
     users : int, optional
-        Who will report next; default as many as have.
+        Number of people who will report next. Default: as many as have.
+
+    Returns
+    -------
+    MultiscaleWave
+        Randomizer of the next epoch.
 
     Raises
     ------
     ArgumentError
         When the answer is not one of reports, or `users` is out of range.
     DomainError
-        When the domain has no order, less than 8 symbols or more than 65,536.
+        When the domain has no order, less than 8 bins or more than 65,536.
     MismatchError
         When the answer is on another domain.
     """

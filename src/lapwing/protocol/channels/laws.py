@@ -1,9 +1,9 @@
 """The law of one report's counts, given how the population is distributed.
 
 A block of a channel is an operator M (the mean count of every output, per report, is ``M mass``)
-and one of these laws. The law is what a decoder may ask; it is stated per block because a wrong
-one is silently wrong: expectation maximization on bits declared multinomial returns a confident
-wrong answer. What can be checked is checked when the block is made.
+and one of these laws. A decoder may ask for the law. It is stated for each block, because a wrong
+one is silently wrong. Expectation maximization on bits declared multinomial returns a confident
+wrong answer. As far as possible the law is checked when the block is made.
 
 =================  ===========================================  =================================
 law                a report is                                  used by
@@ -37,7 +37,7 @@ _TINY = 1e-300
 
 
 class Law(Protocol):
-    """What every law offers. Shapes: mass float64 [inputs], counts [outputs]."""
+    """Interface of the distributions. Shapes: mass float64 [inputs], counts [outputs]."""
 
     def check(self, operator: Operator) -> None:
         """Raise UnsupportedChannelError when the operator cannot have this law."""
@@ -72,13 +72,13 @@ class Law(Protocol):
 
 @dataclass(frozen=True)
 class Multinomial:
-    """A report is one output; column i of the operator is its law for a person in bin i.
+    """A report is one output. Column i of the operator is its distribution for a person in bin i.
 
     Parameters
     ----------
     draw : callable, optional
-        A fast exact sampler ``draw(people, rng)`` of the randomizer; without one, a multinomial
-        is drawn for every input from the dense operator.
+        A fast exact sampler ``draw(people, rng)`` of the randomizer. Without one, a multinomial is
+        drawn for every input from the dense operator.
     """
 
     draw: Draw | None = None
@@ -119,8 +119,8 @@ class Multinomial:
     ) -> tuple[Vector, Operator]:
         """Return ``M' (counts / g - reports)`` and ``reports M' diag(1 / g) M``, g = M mass.
 
-        Columns sum to one, so the score is the gradient less the number of reports: a constant
-        that no direction within the simplex feels, and that makes its expectation zero.
+        Columns sum to one, so the score is the gradient minus the number of reports. That constant
+        does not matter within the simplex, and makes its expectation zero.
         """
         mean = operator.matvec(mass) + _TINY
         score = operator.rmatvec(counts / mean - reports)
@@ -148,10 +148,10 @@ class Multinomial:
 
 @dataclass(frozen=True)
 class ProductOfBits:
-    """A report is a bit per output; given the value, bit j is 1 with probability ``M[j, i]``.
+    """A report is a bit per output. Given the value, bit j is 1 with probability ``M[j, i]``.
 
-    Its likelihood would need how often every combination of bits was sent. What decoders get
-    instead is the composite marginal-binomial likelihood: that of the bits as if independent.
+    Its likelihood would need how often every combination of bits was sent. Decoders get the
+    composite marginal-binomial likelihood instead: that of the bits as if independent.
     """
 
     def check(self, operator: Operator) -> None:
@@ -216,9 +216,9 @@ class FixedSizeSubset:
     """A report is a set of `members` of `symbols` cells, uniform in pairs but for the own one.
 
     Two other cells are in it as often as they are in a uniformly random set of this size. The
-    operator gives the probability that each cell is in the set; cells that nobody can be in may
-    be left out of it, and are then not counted. The likelihood is that of sets, which counts do not
-    hold; decoders get the composite marginal-binomial likelihood.
+    operator gives the probability that each cell is in the set. Cells that nobody can be in may be
+    left out of it, and are then not counted. The likelihood is that of sets, which counts do not
+    hold. So decoders get the composite marginal-binomial likelihood.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ class FixedSizeSubset:
     own : float
         Probability that the own cell is in.
     draw : callable, optional
-        An exact sampler ``draw(people, rng)`` of the randomizer; without one, sets are uniform.
+        An exact sampler ``draw(people, rng)`` of the randomizer. Without one, sets are uniform.
     """
 
     symbols: int
@@ -268,7 +268,7 @@ class FixedSizeSubset:
         """Return the covariance of the memberships of a person drawn from `mass`.
 
         Two other cells are in together with probability `both`, the own and another with
-        `with_own`; sets have a fixed size, so cells exclude each other a little.
+        `with_own`. Sets have a fixed size, so cells exclude each other a little.
         """
         k, m = self.symbols, self.members
         mean = operator.matvec(mass)
@@ -293,8 +293,8 @@ class FixedSizeSubset:
     ) -> tuple[Vector, Operator]:
         """Return those of the composite log-likelihood, corrected for the fixed size.
 
-        Cells are negatively correlated, so contrasts vary k / (k - 1) times as much as if they
-        were independent, and carry (k - 1) / k of the information.
+        Cells are negatively correlated. So contrasts vary k / (k - 1) times as much as if they were
+        independent, and carry (k - 1) / k of the information.
         """
         mean = operator.matvec(mass)
         weights = (1 - 1 / self.symbols) / (mean * (1 - mean) + _TINY)
@@ -312,11 +312,10 @@ class FixedSizeSubset:
     ) -> CountVector:
         """Return counts with exactly the joint law of drawing every person's set.
 
-        A sweep over the cells. People who have not met their own cell yet are alike but for
-        whether it will be in and how many places are left, so it is enough to keep how many
-        people are in each such state: who of them owns the cell at hand is a multivariate
-        hypergeometric draw, who takes it a binomial one. O(symbols * members) for every 9e8
-        people.
+        A sweep over the cells. People who have not met their own cell yet differ only in whether it
+        will be in and how many places are left. So it is enough to keep how many people are in each
+        such state. A multivariate hypergeometric draw decides how many of them own the cell at
+        hand. A binomial draw decides how many take it. O(symbols * members) for every 9e8 people.
         """
         if self.draw is not None:
             return self.draw(people, rng)

@@ -44,7 +44,7 @@ class SignedSubset:
     Notes
     -----
     The likelihood is that of sets, which counts do not hold. For ``members == 1`` it is
-    multinomial; else decoders get a composite likelihood: of each coordinate's three outcomes
+    multinomial. Else decoders get a composite likelihood, of each coordinate's three outcomes
     (plus, minus, absent) as if coordinates were independent.
     """
 
@@ -60,19 +60,19 @@ class SignedSubset:
 
     @property
     def other(self) -> float:
-        """Probability that another coordinate is in with a given sign; 0 when there is none."""
+        """Probability that another coordinate is in with a given sign, 0 when there is none."""
         if self.coordinates == 1:
             return 0.0
         return (self.members - self.present) / (2 * (self.coordinates - 1))
 
     @property
     def gain(self) -> float:
-        """Mean of plus less minus at the own coordinate: ``p (1 - e^-epsilon)``."""
+        """Mean of plus minus minus at the own coordinate: ``p (1 - e^-epsilon)``."""
         return self.own - self.opposite
 
     @property
     def lift(self) -> float:
-        """How much likelier the own coordinate is in than another; 0 when all are in."""
+        """Difference of the probabilities that the own coordinate and another one are in."""
         return 0.0 if self.members == self.coordinates else self.present - 2 * self.other
 
     def differences(self, counts: CountVector, reports: int) -> Vector:
@@ -88,7 +88,7 @@ class SignedSubset:
         Returns
         -------
         numpy.ndarray
-            float64 [coordinates]; variance about ``members / coordinates / gain^2 / reports``.
+            float64 [coordinates], with variance about ``members / coordinates / gain^2 / reports``.
         """
         return (counts[0::2] - counts[1::2]) / (reports * self.gain)
 
@@ -112,7 +112,7 @@ class SignedSubset:
         return self.members / (self.coordinates * self.gain**2 * reports)
 
     def mass_variance(self, reports: int) -> float:
-        """Return the variance of :meth:`masses` when people are spread evenly; may be infinite."""
+        """Return the variance of :meth:`masses` when people are spread evenly, or infinity."""
         if self.lift == 0:
             return np.inf
         presence = self.members / self.coordinates
@@ -151,9 +151,9 @@ class SignedSubset:
     def covariance(self, operator: Operator, mass: Vector) -> Covariance:
         """Return the covariance of the memberships of a person drawn from `mass`.
 
-        Signs of one coordinate exclude each other; of two coordinates that are not the own one,
-        given signs are in together with probability `both`. Summed over whose value it is, the
-        second moment of outputs s and t of different coordinates is ``both + h_s + h_t``.
+        Signs of one coordinate exclude each other. Given signs of two coordinates that are not the
+        own one are in together with probability `both`. Summed over whose value it is, the second
+        moment of outputs s and t of different coordinates is ``both + h_s + h_t``.
 
         Raises
         ------
@@ -196,12 +196,11 @@ class SignedSubset:
     ) -> tuple[Vector, Operator]:
         """Return those of the composite log-likelihood, corrected for the fixed size.
 
-        A coordinate's three outcomes are presence, then the sign given presence. Signs of
-        different coordinates are uncorrelated when people are spread evenly. Presences exclude
-        each other a little: contrasts vary d / (d - 1) times as much as if they were
-        independent, and carry (d - 1) / d of the information. With one member this is the
-        multinomial information on contrasts. When all coordinates are in, presence is certain
-        and only the signs speak.
+        A coordinate's three outcomes are presence, then the sign given presence. Signs of different
+        coordinates are uncorrelated when people are spread evenly. Presences exclude each other a
+        little. So contrasts vary d / (d - 1) times as much as if they were independent, and carry
+        (d - 1) / d of the information. With one member this is the multinomial information on
+        contrasts. When all coordinates are in, presence is certain and only the signs speak.
         """
         mean = operator.matvec(mass) + _TINY
         seen_mean = mean[0::2] + mean[1::2]
@@ -233,10 +232,10 @@ class SignedSubset:
     ) -> CountVector:
         """Return counts with exactly the joint law of drawing every person's set.
 
-        Whether the own coordinate is in is a binomial draw per symbol, whether its sign is kept
-        another; which other coordinates are in takes a sweep over them (none when all are in),
-        and their signs are fair coins. At most O(coordinates * sqrt(coordinates)) time for any
-        number of people.
+        A binomial draw per symbol decides whether the own coordinate is in, and another one whether
+        its sign is kept. The other coordinates take a sweep over them (none when all are in), and
+        their signs are fair coins. At most O(coordinates * sqrt(coordinates)) time for any number
+        of people.
         """
         holders = people.reshape(-1, 2)
         inside = rng.binomial(holders, self.present)

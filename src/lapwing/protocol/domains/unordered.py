@@ -1,4 +1,4 @@
-"""What the domains without an order share: labels, and texts known by their hashes."""
+"""Base class of the domains without an order: labels, and strings known by their hashes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lapwing.protocol.domains.units import check_some, is_missing, one_dimension
 
 
 class Unordered(Domain):
-    """Symbols that are not numbers: a concrete domain lists them, and finds the one of a value."""
+    """Categories that are not numbers: a concrete domain lists them, and finds that of a value."""
 
     missing: Literal["refuse", "category"]
 
@@ -28,7 +28,7 @@ class Unordered(Domain):
     @property
     @abstractmethod
     def listed(self) -> Sequence[str | int]:
-        """The symbols in order, without the missing one."""
+        """Categories in order, without the missing one."""
 
     @abstractmethod
     def _symbol(self, value: Any, position: int) -> int:
@@ -36,16 +36,16 @@ class Unordered(Domain):
 
     @property
     def left(self) -> NDArray[np.float64]:
-        """Refused: labels are not numbers."""
+        """Refused, because labels are not numbers."""
         raise DomainError("labels have no order, so no CDF, quantile or mean; ask for shares")
 
     @property
     def size(self) -> int:
-        """Number of symbols."""
+        """Number of categories, with the missing one if there is one."""
         return len(self.listed) + (self.missing == "category")
 
     def index(self, values: Values) -> NDArray[np.int64]:
-        """Return the symbol of each value: int64 [n].
+        """Return the number of the category of each value: int64 [n].
 
         Parameters
         ----------
@@ -60,8 +60,8 @@ class Unordered(Domain):
         Raises
         ------
         DomainError
-            With the position of the first value that is none of the domain's, or missing where
-            that is refused.
+            When a value is not in the domain, or missing where that is refused. The message has the
+            position of the first one.
         """
         coded = coded_labels(values, self._compared)
         if coded is not None:
@@ -74,7 +74,7 @@ class Unordered(Domain):
     def index_or_missing(
         self, values: Values, *, texts: Texts = "iso", rows: RowCounts | None = None
     ) -> NDArray[np.int64]:
-        """Return the symbol of each value, the missing one for what is none: int64 [n].
+        """Return the category of each value, the missing one for a value of none: int64 [n].
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class Unordered(Domain):
         texts : {"iso", "days", "seconds"}
             How strings of dates and times are read. Default: "iso".
         rows : RowCounts, optional
-            Gets the positions of values that are not in the domain.
+            Object that counts the values that are not in the domain. Default: none.
 
         Returns
         -------

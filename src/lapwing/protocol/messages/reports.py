@@ -3,12 +3,15 @@
 The compact file (.lwr) is a header, then records in checksummed blocks::
 
     header   8 bytes  "LWREPORT"
-             u16      version, 1 u16      0, reserved u32      bytes per report 32 bytes fingerprint
-             of the survey, or zeros where the reports are of none 32 bytes fingerprint of the
-             randomizer u32      CRC-32 of everything above
+             u16      version, 1
+             u16      0, reserved
+             u32      bytes per report
+             32 bytes fingerprint of the survey, or zeros where the reports are of none
+             32 bytes fingerprint of the randomizer
+             u32      CRC-32 of everything above
     block    u32      reports in the block, 1..65536
-             u32      CRC-32 of the four bytes above and of the records records  reports * bytes per
-             report
+             u32      CRC-32 of the four bytes above and of the records
+             records  reports * bytes per report
 
 All numbers are little-endian. Blocks repeat until the end of the file. A file may be appended to.
 If a writer dies, only its last block is torn, which the checksum shows. A damaged byte costs the
