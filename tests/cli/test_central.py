@@ -498,6 +498,22 @@ class TestLabels:
         refused = lapwing("release", *given, "--ledger", "budget.json", "-o", "out.json")
         assert refused.code in (2, 3) and "yes" not in refused.complaint
 
+    def test_numbers_by_segment_say_where_a_segment_is_too_small(
+        self, done: Program, tmp_path: Path
+    ) -> None:
+        rows = [f"large,{age}" for age in range(100)] * 30
+        (tmp_path / "ages.csv").write_text("\n".join(["where,age", *rows, "small,5"]) + "\n")
+        domain = ("--low", 0, "--high", 100, "--segment", "large", "--segment", "small")
+        done("new", "--domain-only", *domain, "-o", "domain.json")
+        given = ("ages.csv", "--domain", "domain.json", "--column", "age", "--by", "where")
+        made = done("release", *given, *PROMISE, "-o", "table.json")
+        assert "small: too few people" in " ".join(made.err.split())
+        shown = " ".join(done("show", "table.json").out.split())
+        assert "Too few: the 95 % interval of the median spans more" in shown
+        said = " ".join(done("release", *given, *PROMISE, "--dry-run", 3000).out.split())
+        assert "in each segment largest error of the CDF:" in said
+        assert "with 1,500 people in it" in said
+
     def test_a_dry_run_says_how_far_shares_will_be(
         self, data: np.ndarray, done: Program, tmp_path: Path
     ) -> None:

@@ -13,7 +13,13 @@ from scipy.sparse.linalg import LinearOperator
 from lapwing.linear.operators.banded import Circulant, SlidingBox, SlidingWindow, circular_window
 from lapwing.linear.operators.hadamard import HadamardBlocks
 from lapwing.linear.operators.multiply_shift import PooledHashes, factors_and_shifts, keys_of
-from lapwing.linear.operators.operator import Coarsened, Repeated, Stacked, Whitened
+from lapwing.linear.operators.operator import (
+    BlockDiagonal,
+    Coarsened,
+    Repeated,
+    Stacked,
+    Whitened,
+)
 from lapwing.linear.operators.random_signs import SignColumns, random_columns
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 
@@ -71,6 +77,9 @@ OPERATORS: dict[str, Callable[[], LinearOperator]] = {
             CompoundSymmetric(6, diagonal=0.5, off_diagonal=0.1),
             Circulant(np.arange(6.0)),
         ]
+    ),
+    "block-diagonal": lambda: BlockDiagonal(
+        SlidingWindow(6, width=3, inside=0.2, outside=0.05), times=3
     ),
     "product": lambda: SlidingWindow(12, width=3, inside=0.2, outside=0.05) @ Repeated(4, times=3),
     "coarsened": lambda: Coarsened(CompoundSymmetric(3, diagonal=0.5, off_diagonal=0.1), size=8),

@@ -35,6 +35,7 @@ DOMAINS = [
     Categories(1),
     Categories(["a", "b", 3], other="b"),
     Segmented(Categories(["a", "b"]), ["here", "there"]),
+    Segmented(Interval(0, 1, bins=3), ["here", "there"]),
 ]
 LINEAR = [
     PrefixSums(),

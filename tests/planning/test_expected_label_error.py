@@ -67,3 +67,25 @@ def test_what_a_release_would_refuse_is_refused() -> None:
                 neighbors="replace-one",
                 epsilon=1,
             )
+
+
+def test_the_error_within_a_segment_is_that_of_its_people() -> None:
+    both = lw.expected_error(LABELS, 100, neighbors="replace-one", epsilon=1, segments=["a", "b"])
+    assert both.segment is not None and both.segment.people == 50
+    assert both.segment.margin == pytest.approx(2 * both.margin)
+    assert both.segment.simultaneous_margin < 2 * both.simultaneous_margin
+    assert both.to_document()["segment"]["people"] == 50
+
+
+def test_what_a_release_takes_the_forecast_takes() -> None:
+    promise: dict[str, Any] = {"neighbors": "replace-one", "epsilon": 1}
+    how: dict[str, Any] = {"unit": [1, 1, 2], "most": 2}
+    how |= {"by": ["a", "a", "b"], "segments": ["a", "b"], "mechanism": "label-counts"}
+    error = lw.expected_error(LABELS, 100, **promise, **how)
+    lw.release(["x"] * 3, lw.Categories(["x"]), **promise, **how)
+    assert error.margin > lw.expected_error(LABELS, 100, **promise).margin
+    for alone in ({"unit": [1]}, {"by": ["a"]}):
+        with pytest.raises(ArgumentError, match="needs"):
+            lw.expected_error(LABELS, 100, **promise, **alone)
+        with pytest.raises(ArgumentError, match="is for a release"):
+            lw.expected_error(LABELS, 100, epsilon=1, **alone)

@@ -12,7 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError, PrivacyError
 from lapwing.linear.memoized import memoized
-from lapwing.linear.operators.operator import Operator, as_operator
+from lapwing.linear.operators.operator import BlockDiagonal, Operator, as_operator
 from lapwing.linear.whole_columns import LARGEST_ENTRY
 from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.integer_noise import Noise, Sensitivity, calibrated
@@ -57,20 +57,21 @@ class Strategy(Protocol):
 
 @dataclass(frozen=True)
 class UnitStrategy:
-    """A strategy that hides a unit of up to `most` rows instead of one row.
+    """Strategy that hides a unit of up to `most` rows instead of one row.
 
     Parameters
     ----------
     strategy : Strategy
         Of the relation that hides how many rows there are.
     most : int
+        Largest number of rows of one unit, at least 1.
 
     Notes
     -----
-    Rows add columns. A unit that comes or goes moves the answers by a sum of up to k columns, and
-    one that is replaced by the difference of two such sums. A norm is convex, so it is largest at a
-    corner: k times a column, or k times the difference of two. All rows of a unit may be equal, so
-    the bound is reached.
+    **Privacy.** Rows add columns. A unit that is added or removed moves the answers by a sum of up
+    to k columns. A unit that is replaced moves them by the difference of two such sums. A norm is
+    convex, so it is largest at a corner: k times a column, or k times the difference of two. All
+    rows of a unit may be equal, so the bound is reached.
     """
 
     strategy: Strategy
@@ -97,6 +98,52 @@ class UnitStrategy:
             moved.append(self.strategy.sensitivity("replace-one"))
         squared, absolute = max(one.squared for one in moved), max(one.absolute for one in moved)
         return Sensitivity(self.most**2 * squared, self.most * absolute)
+
+
+@dataclass(frozen=True)
+class SegmentedStrategy:
+    """The same questions about each segment of a table, each segment by itself.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        Of one segment, for the relation that hides how many rows there are.
+    segments : int
+        At least 2. The rows in none of the listed ones are one of them.
+
+    Notes
+    -----
+    A row that comes or goes moves the answers of one segment. A row that is replaced either stays
+    in its segment, or leaves one and comes to another. Answers of two segments have no entry in
+    common, so the squared norms of the two columns add, and so do the absolute ones.
+    """
+
+    strategy: Strategy
+    segments: int
+
+    @property
+    def operator(self) -> LinearOperator:
+        """The matrix of one segment, along the diagonal."""
+        return BlockDiagonal(self.strategy.operator, times=self.segments)
+
+    @property
+    def largest(self) -> int:
+        """The same entries."""
+        return self.strategy.largest
+
+    def answers(self, counts: CountVector) -> CountVector:
+        """Return the exact answers of all segments, one segment after the other."""
+        tables = counts.reshape(self.segments, -1)
+        return np.concatenate([self.strategy.answers(table) for table in tables])
+
+    def sensitivity(self, neighbors: Neighbors) -> Sensitivity:
+        """Return how far one row moves the answers, exactly."""
+        come = self.strategy.sensitivity("add-or-remove-one")
+        if neighbors == "add-or-remove-one":
+            return come
+        within = self.strategy.sensitivity("replace-one")
+        squared = max(2 * come.squared, within.squared)
+        return Sensitivity(squared, max(2 * come.absolute, within.absolute))
 
 
 def part_of(

@@ -19,11 +19,12 @@ from lapwing.linear.arrays import Matrix, Whole
 from lapwing.linear.function_families import legendre_tails
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.sums import UNIT, BlendedSums, SquareRootSums, coefficients
-from lapwing.mechanisms.linear_mechanism import LinearMechanism, check_noise
+from lapwing.mechanisms.linear_mechanism import LinearMechanism, SegmentedStrategy, check_noise
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.integer_noise import KINDS, Kind, Sensitivity
 from lapwing.protocol.domains.domain import Domain, check_ordered
+from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.release import Release
 
 FUNCTIONS = 24
@@ -44,11 +45,11 @@ class BlendedStrategy:
     Parameters
     ----------
     bins : int
-        Present symbols, at least 64.
+        Number of present symbols, at least 64.
     size : int
-        All symbols; a missing one counts as the upper end in the smooth rows.
+        Number of all symbols. A missing one counts as the upper end in the smooth rows.
     percent : int
-        Part of the squared sensitivity that the smooth rows have, in 1..80.
+        Percent of the squared sensitivity that the smooth rows have, in 1..80.
     """
 
     bins: int
@@ -151,6 +152,9 @@ def _blended_sensitivity(bins: int, size: int, percent: int, neighbors: Neighbor
 MOST_SYMBOLS = 2**14
 """The exact answers take a time in proportion to its square."""
 
+MOST_CELLS = 2**20
+"""Of a table by segment: the noise of each takes a microsecond."""
+
 SMOOTH_RANGE = (64, 4096)
 """Present symbols of which smooth rows may be asked."""
 
@@ -177,7 +181,7 @@ class SquareRootStrategy:
 
     @property
     def largest(self) -> int:
-        """The first coefficient; the others are smaller."""
+        """The first coefficient, which is the largest."""
         return UNIT
 
     def answers(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -283,7 +287,8 @@ class PrefixSums(LinearMechanism):
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless the domain has 2 to 2^14 symbols.
 
-        Smooth rows need 64 to 4096 present symbols.
+        Smooth rows need 64 to 4096 present symbols. Of a table by segment these limits hold for
+        each segment, and the table has at most 2^20 cells.
 
         Parameters
         ----------
@@ -297,6 +302,13 @@ class PrefixSums(LinearMechanism):
         DomainError
             When the symbols have no order.
         """
+        if isinstance(domain, Segmented):
+            if domain.size > MOST_CELLS:
+                raise ArgumentError(
+                    f"prefix sums are released for at most {MOST_CELLS} cells of a table by "
+                    f"segment, got {domain.size}; use fewer bins or segments"
+                )
+            domain = domain.domain
         check_ordered(domain, name=self.name)
         if not 2 <= domain.size <= MOST_SYMBOLS:
             raise ArgumentError(
@@ -311,8 +323,10 @@ class PrefixSums(LinearMechanism):
 
     def strategy_for(
         self, domain: Domain, neighbors: Neighbors
-    ) -> SquareRootStrategy | BlendedStrategy:
+    ) -> SquareRootStrategy | BlendedStrategy | SegmentedStrategy:
         """Return the strategy: the square root of the prefix sums, and smooth rows where asked.
+
+        Of a table by segment it is that of each segment.
 
         Parameters
         ----------
@@ -323,7 +337,7 @@ class PrefixSums(LinearMechanism):
 
         Returns
         -------
-        SquareRootStrategy or BlendedStrategy
+        SquareRootStrategy, BlendedStrategy or SegmentedStrategy
             Matrix of whole numbers.
 
         Raises
@@ -332,6 +346,9 @@ class PrefixSums(LinearMechanism):
             When the domain does not suit the mechanism.
         """
         self.check(domain)
+        if isinstance(domain, Segmented):
+            each = self.strategy_for(domain.domain, "add-or-remove-one")
+            return SegmentedStrategy(each, domain.segmentation.size)
         if self.smooth:
             return BlendedStrategy(domain.left.size, domain.size, self.smooth)
         return SquareRootStrategy(domain.size)
@@ -349,6 +366,9 @@ class PrefixSums(LinearMechanism):
         int
             Private estimate, which may be negative.
         """
-        strategy = SquareRootStrategy(release.domain.size)
-        sums = release.answers[: release.domain.size] / UNIT
-        return round(float(strategy.operator.matvec(sums)[-1]) / UNIT)
+        domain, answers = release.domain, release.answers[None]
+        if isinstance(domain, Segmented):
+            answers = release.answers.reshape(domain.segmentation.size, -1)
+            domain = domain.domain
+        sums = answers[:, : domain.size].T / UNIT
+        return round(float(SquareRootSums(domain.size).matmat(sums)[-1].sum()) / UNIT)

@@ -1,4 +1,4 @@
-"""A predicted error, by distance and by kind of column, and the recommended pair that it is of."""
+"""A predicted error, by distance and kind of column, and the recommended pair."""
 
 from __future__ import annotations
 
@@ -24,21 +24,23 @@ UNITS = {
     "l1": "share of the people, summed over labels",
     "mean_squared_error": "squared share of the people",
     "detectable_share": "share of the people",
+    "rectangle": "share of the people",
 }
 """The units of predicted errors, by their distances."""
 
 
 _MEANINGS = {
-    "wasserstein": "of a quantile, on average",
-    "kolmogorov_smirnov": "of the share below a value, at worst",
-    "l1": "of all shares together",
-    "mean_squared_error": "of a share, root mean square",
-    "detectable_share": "the smallest share that is listed in 95 % of cases",
+    "wasserstein": "mean error of a quantile",
+    "kolmogorov_smirnov": "largest error of the share below any value",
+    "l1": "sum of the errors of all shares",
+    "mean_squared_error": "root mean square error of a share",
+    "detectable_share": "smallest share that is listed in 95 % of cases",
+    "rectangle": "root mean square error of the share in a rectangle of both attributes",
 }
 
 
 def error_meaning(distance: str) -> str:
-    """Return what the error that :func:`error_text` writes is an error of."""
+    """Return the description of the error that :func:`error_text` writes."""
     return _MEANINGS[distance]
 
 
@@ -48,9 +50,16 @@ def error_text(distance: str, error: float, domain: Domain) -> str:
     Parameters
     ----------
     distance : str
+        Name of the distance.
     error : float
-        In the unit that :data:`UNITS` names.
+        Error in the unit that :data:`UNITS` names.
     domain : Domain
+        Domain of the values.
+
+    Returns
+    -------
+    str
+        Error with its unit.
 
     Examples
     --------
@@ -80,11 +89,13 @@ class ErrorByKind:
     Parameters
     ----------
     by_kind : mapping of str to float
-        Mean over people, reports and columns of the kind.
+        Mean error of each kind, over people, reports and columns of the kind. Its unit is that of
+        the distance.
 
     Examples
     --------
-    >>> error = ErrorByKind({"smooth": 0.002, "multimodal": 0.003, "spiky": 0.004})
+    >>> import lapwing as lw
+    >>> error = lw.planning.ErrorByKind({"smooth": 0.002, "multimodal": 0.003, "spiky": 0.004})
     >>> error.typical, error.low, error.high
     (0.003, 0.002, 0.006)
     """
@@ -109,31 +120,31 @@ class ErrorByKind:
 
     @property
     def typical(self) -> float:
-        """The mean over the kinds."""
+        """Mean error over the kinds."""
         return statistics.fmean(self.by_kind.values())
 
     @property
     def low(self) -> float:
-        """The mean on the easiest kind."""
+        """Mean error on the easiest kind."""
         return min(self.by_kind.values())
 
     @property
     def high(self) -> float:
-        """What about nine in ten columns of the hardest kind stay below.
+        """Error that about nine in ten columns of the hardest kind stay below.
 
-        It is 1.5 times the mean of that kind. With a column that was named there is one kind, and
-        this is its mean.
+        It is 1.5 times the mean of that kind. With a given column there is one kind, and this is
+        its mean.
         """
         hardest = max(self.by_kind.values())
         return hardest * SPREAD if len(self.by_kind) > 1 else hardest
 
     def of(self, kind: str) -> float:
-        """Return the error on one kind; of ``"typical"``, the mean over all.
+        """Return the error on one kind of column.
 
         Parameters
         ----------
         kind : str
-            Kind of column, or "typical".
+            Kind of column, or "typical" for the mean over all kinds.
 
         Returns
         -------
@@ -157,40 +168,49 @@ class ErrorByKind:
 class ExpectedError(Mapping[str, ErrorByKind]):
     """Expected error of an estimate: a mapping from distance to error.
 
-    It says how far an estimate will be from the truth.
+    It states how far an estimate will be from the truth.
 
     Parameters
     ----------
     method : Randomizer or Mechanism
-        That makes the data private.
+        Randomizer of the reports, or mechanism of the release.
     people : int
-        The people whose values are estimated.
+        Number of people whose values are estimated.
     distances : mapping of str to ErrorByKind
-        Mean errors of the decoded answer. Of reports of numbers: ``"wasserstein"``, as a share of
-        the range, and ``"kolmogorov_smirnov"``. Of reports of labels: ``"detectable_share"`` and,
-        of up to 2^18 labels, ``"l1"`` and ``"mean_squared_error"``. These are distances to the
-        people who report. Of a release of numbers: ``"kolmogorov_smirnov"``, to the population
-        they are drawn from. Of a release of labels: none.
+        Mean errors of the decoded answer. For reports of numbers: ``"wasserstein"``, as a share of
+        the range, and ``"kolmogorov_smirnov"``. For reports of labels: ``"detectable_share"`` and,
+        up to 2^18 labels, ``"l1"`` and ``"mean_squared_error"``. For reports of pairs:
+        ``"rectangle"``, the root mean squared error of the share in a random rectangle. These are
+        distances to the respondents. For a release of numbers: ``"kolmogorov_smirnov"``, to the
+        population. For a release of labels: none.
     predicted_by : {"table", "simulation", "formula"}
-        Where the numbers come from.
+        Source of the numbers.
     deviation : float or None
-        Of a release: the standard deviation of the noise in an unbiased share, exact. Of numbers
-        it is the root mean square over the unbiased CDF at all symbols but the last. None for
-        adaptive mechanisms, whose noise depends on the data, and for reports; so are the rest.
+        For a release, the exact standard deviation of the noise in an unbiased share. For numbers
+        it is the root mean square over the unbiased CDF at all bins but the last. It is None for
+        adaptive mechanisms, whose noise depends on the data, and for reports. The fields below are
+        then None as well.
     largest_deviation : float or None
-        Of a release of numbers: the largest standard deviation in the unbiased CDF.
+        For a release of numbers, the largest standard deviation in the unbiased CDF.
     noise : float or None
-        Of a release of numbers: the expected Kolmogorov-Smirnov distance to these people that the
+        For a release of numbers, the expected Kolmogorov-Smirnov distance to these people that the
         noise alone causes.
     sampling : float or None
-        Of a release of numbers: the expected Kolmogorov-Smirnov distance of these people to those
-        they are drawn from, where all symbols are alike.
+        For a release of numbers, the expected Kolmogorov-Smirnov distance of these people to the
+        population, where all bins have the same share.
     together : float or None
-        Of both. None also for projections, whose own error is on top and not known.
+        Expected distance by noise and sampling. None also for projections, whose own error is added
+        and not known.
     margin : float or None
-        Of a release of labels: the noise of one share is within this, at 95 %.
+        For a release of labels, the pointwise 95 % margin of the noise of a share.
     simultaneous_margin : float or None
-        Of a release of labels: the noise of all shares is within this at once, at 95 %.
+        For a release of labels, the simultaneous 95 % margin of the noise of all shares.
+    segment : ExpectedError or None
+        For a release by segment, the error within a segment, if all have the same number of people.
+
+    See Also
+    --------
+    lapwing.expected_error : Computes it.
 
     Examples
     --------
@@ -211,6 +231,7 @@ class ExpectedError(Mapping[str, ErrorByKind]):
     together: float | None = None
     margin: float | None = None
     simultaneous_margin: float | None = None
+    segment: ExpectedError | None = None
 
     def __getitem__(self, distance: str) -> ErrorByKind:
         """Return the error in one distance."""
@@ -235,7 +256,9 @@ class ExpectedError(Mapping[str, ErrorByKind]):
         numbers = {
             field.name: getattr(self, field.name)
             for field in fields(self)
-            if field.default is None and getattr(self, field.name) is not None
+            if field.default is None
+            and field.name != "segment"
+            and getattr(self, field.name) is not None
         }
         return {
             "method": self.method.to_document(),
@@ -243,6 +266,7 @@ class ExpectedError(Mapping[str, ErrorByKind]):
             "distances": {name: error.to_document() for name, error in self.items()},
             "predicted_by": self.predicted_by,
             **numbers,
+            **({} if self.segment is None else {"segment": self.segment.to_document()}),
         }
 
 
@@ -252,8 +276,14 @@ def people_needed(error_of: Callable[[int], float], target: float) -> float:
     Parameters
     ----------
     error_of : callable
-        Falls with the people.
+        Error for a number of people. It falls with their number.
     target : float
+        Largest acceptable error.
+
+    Returns
+    -------
+    int or float
+        Number of people.
 
     Examples
     --------
@@ -278,12 +308,23 @@ class Recommendation:
     randomizer : Randomizer
         Recommended randomizer.
     decoder : Decoder
-        The one that :meth:`lapwing.Survey.decode` takes by itself.
+        Recommended decoder, which :meth:`lapwing.Survey.decode` uses by default.
     expected_error : ExpectedError
-        By distance, to the people who report. The sampling of these people from a larger
-        population adds to it.
+        Expected distance of the estimate to the respondents. The sampling of these people from a
+        larger population adds to it.
     reason : str
-        Why, in a sentence or two.
+        Reason for the choice, in a sentence or two.
+
+    See Also
+    --------
+    lapwing.recommend : Makes it.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> best = lw.recommend(lw.Interval(0, 100, bins=256), epsilon=1, users=100_000)
+    >>> best.randomizer.name, best.decoder.name, best.users
+    ('multiscale-wave', 'spectral-prior', 100000)
     """
 
     randomizer: Randomizer
@@ -293,12 +334,12 @@ class Recommendation:
 
     @property
     def users(self) -> int:
-        """The people that were given, or the fewest whose predicted error meets the target."""
+        """Number of people that was given, or the fewest whose predicted error meets the target."""
         return self.expected_error.people
 
     @property
     def predicted_by(self) -> str:
-        """Where the errors come from: "table", "simulation" or "formula"."""
+        """Source of the errors: "table", "simulation" or "formula"."""
         return self.expected_error.predicted_by
 
     @property
@@ -353,8 +394,14 @@ class Recommendation:
                 error_text(distance, each, self.randomizer.domain)
                 for each in (error.typical, error.low, error.high)
             )
-            text = f"{typical}, {error_meaning(distance)}"
+            text = f"{error_meaning(distance)}: {typical}"
+            if distance == "wasserstein":
+                text += f" ({estimate_text(100 * error.typical, 2)} % of the range)"
             if low != high:
-                text += f"; {low} on easy columns; of hard ones nine in ten stay below {high}"
+                text += (
+                    f" averaged over kinds of columns, {low} for the easiest kind; 9 of 10 columns "
+                    f"of the hardest kind stay below {high}"
+                )
+            text = text.replace(" points", " percentage points")
             facts[f"error, {distance.replace('_', ' ')}"] = text
         return facts

@@ -7,6 +7,7 @@ from typing import Any
 
 from lapwing.privacy.guarantee import Guarantee, PrivacyUnit
 from lapwing.results.answer_documents import DifferenceAnswer
+from lapwing.results.intervals import quantile_ends
 from lapwing.results.rounding import count_text
 
 Promise = Guarantee | Mapping[str, Any] | None
@@ -61,6 +62,35 @@ def all_noise(result: Any) -> bool:
         return False
     band = result.confidence_band(0.95, target="empirical")
     return band is not None and float((band.high - band.low).mean()) >= _WIDEST
+
+
+VAGUE = "The 95 % interval of the median spans more than half of the range, or there is no interval"
+"""What is said of a segment of numbers with too few people."""
+
+
+def vague(result: Any) -> bool:
+    """Return whether a release of numbers says hardly anything about the median.
+
+    Parameters
+    ----------
+    result : Distribution
+
+    Returns
+    -------
+    bool
+        True where the 95 % interval of the median spans more than half of the range, or there is
+        no band. Labels have no median, so False.
+    """
+    domain = result.domain
+    if not domain.ordered:
+        return False
+    band = result.confidence_band(0.95, target="empirical")
+    if band is None or domain.circular:
+        return band is None
+    median = float(result.cumulative.quantile(0.5))
+    first, last = float(domain.left[0]), float(domain.right[-1])
+    low, high = quantile_ends(band, 0.5, median, domain)
+    return min(high, last) - max(low, first) > (last - first) / 2
 
 
 def counted_in_two(answer: DifferenceAnswer) -> dict[str, str]:

@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from lapwing.decoders.decoder import Decoder
-from lapwing.decoders.releases.label_shares import segment_shares
+from lapwing.decoders.releases.segment_curves import (
+    Segment,
+    is_table_of_curves,
+    segment_distributions,
+    table_of_curves,
+)
 from lapwing.documents import Stored, html_of
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError, WeakAnswerWarning
 from lapwing.linear.arrays import Values
@@ -35,10 +40,13 @@ from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.messages.unit_rows import unit_named
 from lapwing.protocol.release import Mechanism, Release, check_unit
-from lapwing.results.counted import ALL_NOISE, all_noise, counted_word
+from lapwing.results.counted import ALL_NOISE, VAGUE, all_noise, counted_word, vague
 from lapwing.results.distribution import Distribution
 from lapwing.results.steps import Detail
 from lapwing.results.timeline import segments_figure
+
+_NAMED = 5
+"""Segments that a warning names."""
 
 _SHOWN = 20
 """Segments that a notebook lists."""
@@ -90,6 +98,8 @@ class Publication(Stored):
     @cached_property
     def distribution(self) -> Distribution:
         """The decoded distribution, with its band."""
+        if is_table_of_curves(self.release):
+            return table_of_curves(self.release, self._segments)
         result = decode_release(self.release)
         if self.guarantee.unit is not None and all_noise(result):
             warnings.warn(
@@ -100,15 +110,36 @@ class Publication(Stored):
             )
         return result
 
-    def by_segment(self) -> dict[str | int | None, Distribution]:
-        """Return the distribution within each segment; see :func:`segment_shares`.
+    def by_segment(self) -> dict[Segment, Distribution]:
+        """Return the distribution within each segment; see :func:`segment_distributions`.
 
         Returns
         -------
         dict
-            Distribution of each segment, by its label.
+            Distribution of each segment, by its label. Rows in none of the segments are under None.
+
+        Warns
+        -----
+        WeakAnswerWarning
+            When the 95 % interval of the median of a segment of numbers spans more than half of the
+            range, or there is no interval.
         """
-        return segment_shares(self.release)
+        found = self._segments
+        weak = [segment_text(key) for key, each in found.items() if key is not None and vague(each)]
+        if weak:
+            warnings.warn(
+                f"{', '.join(weak[:_NAMED])}{', ...' if len(weak) > _NAMED else ''}: too few "
+                f"{counted_word(self.guarantee)} for a distribution by segment ({len(weak)} of "
+                f"{len(found) - 1} segments). {VAGUE}. Use a larger epsilon, fewer bins or fewer "
+                "segments",
+                WeakAnswerWarning,
+                stacklevel=2,
+            )
+        return dict(found)
+
+    @cached_property
+    def _segments(self) -> dict[Segment, Distribution]:
+        return segment_distributions(self.release)
 
     if not TYPE_CHECKING:
 
@@ -192,7 +223,8 @@ def release(
     domain : Interval, Integers or Categories
         Public: its bounds or labels must not come from the data. Left out for ExactCounts. An
         interval without bins gets a round width by the privacy parameters alone: 128 to 512 bins,
-        or 512 to 2048 from epsilon 2 on. `Publication.note` says which.
+        or 512 to 2048 from epsilon 2 on. By segment at pure epsilon it gets 32 to 128 bins.
+        `Publication.note` says which.
     neighbors : {"replace-one", "add-or-remove-one"}
         What is protected; "replace-one" makes the number of people public.
     epsilon, delta, mu, rho : number or text
@@ -255,7 +287,7 @@ def release(
     promise = Promise(neighbors, epsilon=epsilon, delta=delta, mu=mu, rho=rho, unit=whose)
     note = ""
     if domain is not None:
-        domain, note = with_bins(domain, release_bins(promise))
+        domain, note = with_bins(domain, release_bins(promise, by_segment=segments is not None))
         require_domain(domain)
     if isinstance(values, ExactCounts):
         if domain is not None and domain.for_curator() != values.domain:
@@ -402,6 +434,20 @@ def check_people(mechanism: Mechanism, summary: ExactCounts) -> None:
 
 
 def decode_release(release: Release, decoder: Decoder | None = None) -> Distribution:
-    """Return the distribution behind a release, by the decoder that suits its mechanism."""
+    """Return the distribution behind a release, by the decoder that suits its mechanism.
+
+    Parameters
+    ----------
+    release : Release
+    decoder : Decoder, optional
+        Default: the one of the mechanism. Of a table by segment each segment is decoded alone.
+
+    Returns
+    -------
+    Distribution
+        Distribution over the symbols, or over the cells of a table.
+    """
+    if decoder is None and is_table_of_curves(release):
+        return table_of_curves(release, segment_distributions(release))
     chosen = release_decoder(release.mechanism) if decoder is None else decoder
     return chosen.decode(release.mechanism.channel_for(release), release)

@@ -28,6 +28,7 @@ from lapwing.engines.arrow.inputs import STDIN
 from lapwing.errors import ArgumentError, WeakAnswerWarning
 from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
 from lapwing.planning.error_prediction import expected_error
+from lapwing.planning.expected_error import ExpectedError
 from lapwing.planning.registry import MECHANISMS
 from lapwing.planning.release_defaults import release_bins
 from lapwing.planning.simulation import KINDS
@@ -39,7 +40,7 @@ from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release
 from lapwing.results.answer_documents import AnswerRequest
-from lapwing.results.counted import counted_word
+from lapwing.results.counted import VAGUE, counted_word, vague
 from lapwing.results.rounding import count_text, percent
 from lapwing.survey.publication import PlannedRelease, Publication, decode_release, planned_release
 
@@ -193,7 +194,7 @@ def release(
         raise ArgumentError("missing option '--output' / '-o': only a --dry-run writes nothing")
     stored = _stored(data[0], column, asked) if kind.dry_run is None else None
     promise = replace(promised.promise(), unit=asked.whose() if stored is None else stored.unit)
-    bins = release_bins(promise)
+    bins = release_bins(promise, by_segment=asked.by is not None)
     domain, note = asked.curated(bins=bins) if stored is None else (stored.domain, "")
     texts_of(asked.texts, domain), decimal_of(asked.decimal, domain)  # refused before it is paid
     planned = planned_release(domain, promise, chosen.build_mechanism())
@@ -300,9 +301,11 @@ def show_expected_error(
             else f"{percent(errors.deviation)} of the {word} (root mean square), at most "
             f"{percent(errors.largest_deviation)}"
         )
-    else:
-        rows["one share, at 95 %"] = f"within {percent(errors.margin or 0.0)} of that of the {word}"
+    elif errors.margin is not None:
+        rows["one share, at 95 %"] = f"within {percent(errors.margin)} of that of the {word}"
         rows["all shares at once"] = f"within {percent(errors.simultaneous_margin or 0.0)}"
+    if errors.segment is not None:
+        rows["in each segment"] = _segment_text(errors.segment, word)
     if (errors.deviation or 0.0) >= _NOISE or (errors.margin or 0.0) >= 2 * _NOISE:
         smaller = "" if most is None else f"a smaller --most (now {count_text(most)}), "
         out.warn(
@@ -314,6 +317,22 @@ def show_expected_error(
     rows["released"] = "nothing: this was a dry run"
     tables = [_errors_of_curve(errors, word)] if domain.ordered else []
     out.show(document, *tables, facts(rows))
+
+
+def _segment_text(error: ExpectedError, word: str) -> str:
+    """Return the expected error within one segment of the mean number of people."""
+    size = f"with {count_text(error.people)} {word} in it"
+    if error.margin is not None:
+        every = percent(error.simultaneous_margin or 0.0)
+        return (
+            f"one share at 95 %: within {percent(error.margin)}, all shares at once: within "
+            f"{every}, {size}"
+        )
+    largest = error["kolmogorov_smirnov"]
+    return (
+        f"largest error of the CDF: {percent(largest.typical)} on average over made-up columns, "
+        f"{size}"
+    )
 
 
 def _errors_of_curve(errors: Any, word: str) -> Table:
@@ -411,6 +430,8 @@ def published_answer(
         label = segment_text(segment)
         word = counted_word(release.guarantee, result.reports)
         title = f"{name}, {label}, about {count_text(result.reports)} {word}"
+        if segment is not None and vague(result):
+            title += f". Too few: {VAGUE[0].lower()}{VAGUE[1:]}"
         answers[label] = answer = shown_answer(result, title, request, detail=detail)
         document["segments"].append({"segment": segment, **answer.document})
         tables.append(answer.tables[0])

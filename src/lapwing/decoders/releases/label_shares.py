@@ -126,6 +126,17 @@ class LabelShares:
         )
 
 
+def has_counts(channel: Channel) -> bool:
+    """Return whether a channel is one of the counts of all symbols.
+
+    Parameters
+    ----------
+    channel : Channel
+    """
+    operator = channel.blocks[0].operator
+    return isinstance(operator, CellSums) and operator.shape[0] == operator.shape[1]
+
+
 def noise_of_counts(channel: Channel) -> AdditiveNoise:
     """Return the noise of the counts of all categories, or raise UnsupportedChannelError."""
     refusal = "label shares are read from label counts; use step pursuit for other releases"

@@ -7,7 +7,7 @@ or finer bins, and whitened.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -293,6 +293,35 @@ class Stacked(Operator):
         for operator, start in zip(self.operators, self._starts, strict=False):
             product += operator.rmatmat(r[start : start + operator.shape[0]])
         return product
+
+
+class BlockDiagonal(Operator):
+    """One matrix, as often as it is asked, along the diagonal; shape [times rows, times columns].
+
+    Parameters
+    ----------
+    block : LinearOperator
+    times : int
+        At least 1.
+    """
+
+    def __init__(self, block: LinearOperator, *, times: int) -> None:
+        self.block = as_operator(block)
+        self.times = times
+        rows, columns = self.block.shape
+        super().__init__((times * rows, times * columns))
+
+    def _each(self, x: Matrix, product: Callable[[Matrix], Matrix]) -> Matrix:
+        """Return the product of every block, computed at once: a block is a column."""
+        wide = x.reshape(self.times, x.shape[0] // self.times, -1).transpose(1, 0, 2)
+        found = product(wide.reshape(wide.shape[0], -1)).reshape(-1, *wide.shape[1:])
+        return found.transpose(1, 0, 2).reshape(-1, *x.shape[1:])
+
+    def _matmat(self, x: Matrix) -> Matrix:
+        return self._each(x, self.block.matmat)
+
+    def _rmatmat(self, y: Matrix) -> Matrix:
+        return self._each(y, self.block.rmatmat)
 
 
 def dense(operator: LinearOperator) -> NDArray[np.float64]:
