@@ -96,7 +96,7 @@ EXAMPLES = MappingProxyType(
         "bounds": "lapwing bounds people.csv --column income --epsilon 0.1 --neighbors replace-one",
         "count": "lapwing count people.csv --domain income.json --column income -o people.lws",
         "sample": "lapwing sample release.json --size 10000 -o synthetic.csv",
-        "ledger": "lapwing ledger budget.json --epsilon 2 --neighbors replace-one",
+        "ledger": "lapwing ledger budget.json --epsilon 2 --delta 1e-6 --neighbors replace-one",
         "serve": "lapwing serve --database collector.sqlite --port 8080",
         "collector add-survey": "lapwing collector add-survey survey.json --epoch 2026-w48",
         "collector export": "lapwing collector export 4f2a --database collector.sqlite "
