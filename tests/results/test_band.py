@@ -26,8 +26,7 @@ from lapwing import (
 from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.covariance import Covariance
-from lapwing.results import uncertainty
-from lapwing.results.band import Band
+from lapwing.results.band import Band, cut_band
 from lapwing.results.critical_values import with_tails
 from lapwing.results.uncertainty import Uncertainty, Variants
 from tests.damaged_documents import damaged
@@ -317,7 +316,7 @@ def cut_as_drawn(result: Any, target: Any) -> Band:
 def test_a_band_that_has_nothing_in_common_with_another_becomes_that() -> None:
     low, high = np.array([0.1, 0.1, 0.5]), np.array([0.2, 0.3, 0.6])
     least, most = np.array([0.3, 0.2, 0.1]), np.array([0.6, 0.6, 0.4])
-    cut_low, cut_high = uncertainty.cut_band(low, high, least, most)
+    cut_low, cut_high = cut_band(low, high, least, most)
     assert cut_low.tolist() == [0.3, 0.2, 0.1] and cut_high.tolist() == [0.6, 0.3, 0.4]
 
 
