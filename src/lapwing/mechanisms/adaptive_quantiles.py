@@ -29,12 +29,17 @@ def next_place(places: list[int], heights: list[float], *, guarded: bool = True)
     Parameters
     ----------
     places : list of int
-        Increasing, in symbols; at least two.
+        Increasing, in symbols. At least two.
     heights : list of float
-        The distribution function there, as far as it is known; sorted.
+        Sorted values of the CDF there, as far as they are known.
     guarded : bool
-        True: a gap of one symbol is not split. False: the method as published, which halves an
-        atom without end; here it asks for the upper end of its symbol again and again.
+        True: a gap of one symbol is not split. False: the method as published, which halves an atom
+        without end. Here it asks for the upper end of its symbol again and again.
+
+    Returns
+    -------
+    int or None
+        Place in symbols.
 
     Notes
     -----
@@ -297,10 +302,16 @@ def noisy_answers(
     below : numpy.ndarray
         int64 [symbols + 1]: exact numbers of rows before each place.
     drawn : numpy.ndarray
-        int64 [steps]: noise; zeros give the method without privacy, for reference curves.
+        int64 [steps]: noise. Zeros give the method without privacy, for reference curves.
     people : int
+        Number of rows, at least 1.
     guarded : bool
         See :func:`next_place`.
+
+    Returns
+    -------
+    list of int
+        Noisy numbers of rows, at most one for each step.
     """
     answers: list[int] = []
     asked: list[int] = []

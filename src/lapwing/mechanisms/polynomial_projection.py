@@ -58,14 +58,14 @@ _PAIR_POINTS = 97
 
 @dataclass(frozen=True, eq=False)
 class CurveStrategy:
-    """Whole-number answers about a distribution function; see :class:`PolynomialProjection`.
+    """Strategy of :class:`PolynomialProjection`: whole-number answers about a CDF.
 
     Parameters
     ----------
     matrix : numpy.ndarray
         int64 [answers, symbols].
     curve, start : numpy.ndarray
-        float64; see :class:`lapwing.linear.operators.sums.CurveAnswers`.
+        Arrays of float64. See :class:`lapwing.linear.operators.sums.CurveAnswers`.
     """
 
     matrix: Integers

@@ -88,9 +88,9 @@ class PrivateBounds:
 def steps_of(values: Values, *, faults: list[int] | None = None) -> NDArray[np.float64]:
     """Return the step of every value: float64 [n], NaN for a missing one.
 
-    Step 0 holds what is at most 2^SMALLEST in size, and step k > 0 the values in (2^(k - 1), 2^k]
-    times that; step -k their negatives. Exact, also at powers of two. `faults` gets the positions
-    of what is no number.
+    Step 0 holds values of at most 2^SMALLEST in size. Step k > 0 holds the values in (2^(k - 1),
+    2^k] times that, and step -k their negatives. The result is exact, also at powers of two.
+    `faults` gets the positions of values that are no number.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def count_steps(
 
 
 def step_symbols(values: Values, *, rows: RowCounts) -> NDArray[np.int64]:
-    """Return the symbol of the step of every value; `rows` gets how many have none."""
+    """Return the symbol of the step of every value. `rows` counts the values without one."""
     faults: list[int] = []
     steps = steps_of(values, faults=faults)
     rows.add_unreadable(faults)

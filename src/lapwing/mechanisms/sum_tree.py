@@ -27,12 +27,12 @@ HAAR_UNIT = 2**20
 
 @dataclass(frozen=True)
 class TreeStrategy:
-    """Counts of the nodes of every level below the root; with hidden people, of the root too.
+    """Counts of the nodes of every level below the root, and of the root where people are hidden.
 
     Parameters
     ----------
     cells : tuple of int
-        Nodes of every level, each number dividing the next, the last being all symbols.
+        Number of nodes of every level. Each divides the next, and the last is that of all symbols.
     """
 
     cells: tuple[int, ...]
@@ -76,14 +76,15 @@ class HaarStrategy:
     Parameters
     ----------
     size : int
-        Symbols; the tree has the next power of two of leaves, of which the last stay empty.
+        Number of symbols. The tree has the next power of two of leaves, of which the last stay
+        empty.
     """
 
     size: int
 
     @property
     def matrix(self) -> NDArray[np.int64]:
-        """The matrix: int64 [nodes, symbols]; levels are weighted to have equal column norms."""
+        """Matrix, int64 [nodes, symbols], with levels weighted to have equal column norms."""
         return _haar_matrix(self.size)
 
     @property

@@ -1,4 +1,4 @@
-"""Epsilon and delta as the exact fractions that were written; rational bounds of ``e^epsilon``."""
+"""Epsilon and delta as the exact fractions that were written, and bounds of ``e^epsilon``."""
 
 from __future__ import annotations
 
@@ -36,13 +36,18 @@ _LONGEST_TEXT = 80
 
 
 def exact_epsilon(epsilon: Any) -> Fraction:
-    """Return epsilon as the exact fraction that was written: 0.1 and "0.1" are the same promise.
+    """Return epsilon as the exact fraction that was written. 0.1 and "0.1" are the same.
 
     Parameters
     ----------
     epsilon : int, float, str, Decimal or Fraction
         In [1e-12, 24], nats, with a denominator of at most 10^30. A float means its shortest
-        decimal form, not its binary expansion; text is a decimal or a quotient such as "1/3".
+        decimal form, not its binary expansion. A string is a decimal or a quotient such as "1/3".
+
+    Returns
+    -------
+    Fraction
+        Epsilon in nats.
 
     Raises
     ------
@@ -89,14 +94,19 @@ def _exact(number: Any, wanted: str = RANGE) -> Fraction:
 def exact_number(number: Any, *, name: str) -> Fraction:
     """Return a number of a guarantee or a loss as the exact fraction that was written.
 
-    Unlike :func:`exact_epsilon` it has no range: sums of many epsilons are numbers, too.
+    Unlike :func:`exact_epsilon` it has no range, because sums of many epsilons are numbers as well.
 
     Parameters
     ----------
     number : int, float, str, Decimal or Fraction
         A float means its shortest decimal form, not its binary expansion.
     name : str
-        What it is, for the message.
+        Name of the number, for the message.
+
+    Returns
+    -------
+    Fraction
+        The number.
 
     Raises
     ------
@@ -115,7 +125,7 @@ def exact_number(number: Any, *, name: str) -> Fraction:
 
 
 def shown_number(exact: Fraction) -> str:
-    """Return an exact number as people read it; a huge one by its size."""
+    """Return an exact number in readable form. A huge one is shown by its size."""
     if abs(exact) > 10**9:
         return "a number beyond 10^9"
     return str(exact) if exact.denominator == 1 else f"{float(exact):g}"
@@ -134,12 +144,18 @@ def check_whole(
     Parameters
     ----------
     name : str
-        What it is, for the message.
+        Name of the number, for the message.
     value : Any
+        Number to be checked.
     low, high : int
-        The least and, unless None, the largest that is legal.
+        Least and largest legal number. None: no largest one.
     error : type
-        What is raised.
+        Class of the error.
+
+    Returns
+    -------
+    int
+        The number.
 
     Examples
     --------
@@ -169,17 +185,22 @@ def _limit(number: int) -> str:
 
 
 def check_whole_field(made: Any, name: str, **limits: Any) -> None:
-    """Make a field of a frozen dataclass an int; limits and errors as of :func:`check_whole`."""
+    """Make a field of a frozen dataclass an int. For limits see :func:`check_whole`."""
     object.__setattr__(made, name, check_whole(name, getattr(made, name), **limits))
 
 
 def exact_delta(delta: Any) -> Fraction:
-    """Return delta as the exact fraction that was written: 1e-6 and "1e-6" are the same promise.
+    """Return delta as the exact fraction that was written. 1e-6 and "1e-6" are the same.
 
     Parameters
     ----------
     delta : int, float, str, Decimal or Fraction
-        In [0, 1); 0, or at least 1e-30.
+        Zero, or in [1e-30, 1).
+
+    Returns
+    -------
+    Fraction
+        Delta.
 
     Raises
     ------
@@ -229,7 +250,7 @@ def exponential_bounds(exponent: Fraction) -> tuple[Fraction, Fraction]:
     """Return rational numbers ``low <= e^exponent <= high`` that differ by less than 2^-200 of it.
 
     The Taylor series of a non-negative number has positive terms, so a partial sum is a lower
-    bound; once a term's ratio to its predecessor is below 1/2, the rest is less than that term.
+    bound. Once a term's ratio to its predecessor is below 1/2, the rest is less than that term.
     Both ends are rounded outwards to 256 binary digits so that they stay small.
 
     Parameters
@@ -260,7 +281,7 @@ def square_root_below(number: Fraction) -> Fraction:
 def least_epsilon(ratio: Fraction) -> Fraction:
     """Return the smallest multiple of 10^-6 whose exponential is proved to be at least a ratio.
 
-    What a mechanism promises whose worst ratio is known exactly and was not chosen.
+    It is the epsilon of a mechanism whose worst ratio is known exactly and was not chosen.
 
     Parameters
     ----------

@@ -172,8 +172,8 @@ def delta_above(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
 def delta_exceeds(epsilon: Fraction, mu_squared: Fraction, delta: Fraction) -> bool:
     """Return whether mu-GDP is proved to need more than a delta at an epsilon.
 
-    False where it does not, and where the bounds cannot tell: beyond an epsilon of 1000, and where
-    tails are too far out to be computed.
+    False where it does not, and where the bounds cannot decide. They cannot beyond an epsilon of
+    1000, or where tails are too far out to be computed.
     """
     if mu_squared <= 0 or not 0 <= epsilon <= _LARGEST_EPSILON:
         return False
@@ -199,7 +199,7 @@ def _delta(epsilon: float, mu: float) -> float:
 
 
 def largest_mu(epsilon: float, delta: float) -> float:
-    """Return the mu at which delta is reached, in floating point; a proof is made elsewhere."""
+    """Return the mu at which delta is reached, in floating point and without proof."""
     from scipy.optimize import brentq
 
     low, high = 1e-9, 1.0
@@ -222,7 +222,7 @@ def noise_scale(epsilon: Fraction, delta: Fraction, *, squared_sensitivity: Frac
     Parameters
     ----------
     epsilon, delta : Fraction
-        The promise; epsilon > 0 and 0 < delta < 1.
+        Privacy parameters, with epsilon > 0 and 0 < delta < 1.
     squared_sensitivity : Fraction
         Largest squared Euclidean distance of the true answers of two neighbors.
 

@@ -42,7 +42,7 @@ class Words:
         self.used = 0
 
     def iterate(self) -> Iterator[int]:
-        """Yield the words one by one, from the first unused one on; each counts as used."""
+        """Yield the words one by one, from the first unused one on. Each counts as used."""
         while True:
             if self.used == self.held.size:
                 self.more()
@@ -65,18 +65,21 @@ def drawn_from(
     Parameters
     ----------
     source : RandomSource
+        Source of the words.
     count : int
+        Number of draws, at least 0.
     one : callable
         One draw from an iterator of words and the two parts: the definition.
     parts : tuple of int
         The two whole numbers that a scale is made of.
     compiled : callable or None
-        The same for many draws: fills numbers from a place on, from words from a place on, and
+        The same for many draws. It fills numbers from a place on, from words from a place on, and
         returns how far it came in both. It stops before a draw that it cannot finish.
     each : int
-        About how many words a draw uses.
+        Approximate number of words of a draw.
     plenty : int
-        Words that a draw practically never exceeds; with fewer left, the supply is extended.
+        Number of words that a draw practically never exceeds. With fewer left, the supply is
+        extended.
     """
     words = Words(source, expected=each * count)
     drawn = np.empty(count, dtype=np.int64)
@@ -214,19 +217,19 @@ def normal_fraction(scale: Fraction) -> tuple[int, int]:
 def rounded_normal(
     scale: Fraction, *, count: int, source: RandomSource, compiled: bool = True
 ) -> NDArray[np.int64]:
-    """Return independent draws of ``round(scale * Z)``, Z standard normal, exactly so distributed.
+    """Rounded Gaussian noise: draws of ``round(scale * Z)``, Z standard normal, exactly.
 
     Parameters
     ----------
     scale : Fraction
-        In [2^-16, 2^52], of at most 32 significant bits; see :func:`gaussian_dp.scale_up`.
+        In [2^-16, 2^52], of at most 32 significant bits. See :func:`gaussian_dp.scale_up`.
     count : int
-        At least 0.
+        Number of draws, at least 0.
     source : RandomSource
         Secure, but in tests and simulation.
     compiled : bool
-        True: the common path of every draw is compiled. Both ways use the same words for the
-        same draws, bit for bit.
+        True: the common path of every draw is compiled. Both ways use the same words for the same
+        draws, bit for bit.
 
     Returns
     -------
@@ -235,11 +238,15 @@ def rounded_normal(
 
     Notes
     -----
-    Algorithm N of Karney (2016) on uniform numbers whose 64-bit digits are drawn when a
-    comparison ties, followed by exact rounding; no floating-point number takes part. About 17.5
-    words a draw.
+    The sampler is algorithm N of [1]_ on uniform numbers whose 64-bit digits are drawn when a
+    comparison ties. Exact rounding follows. No floating-point number takes part.
 
-    Cost: 0.7 us a draw compiled, 12 us in Python.
+    **Cost.** About 17.5 words a draw, and 0.7 us compiled or 12 us in Python.
+
+    References
+    ----------
+    .. [1] C. F. F. Karney, "Sampling exactly from the normal distribution", ACM Transactions on
+       Mathematical Software, 2016. doi:10.1145/2710016
     """
     parts = normal_fraction(scale)
     kernel: Any = None
@@ -364,15 +371,15 @@ class Sensitivity:
 
 @dataclass(frozen=True)
 class Noise:
-    """A distribution of independent noise on whole numbers.
+    """Distribution of independent noise on whole numbers.
 
     Parameters
     ----------
     kind : {"normal", "laplace", "discrete-normal"}
-        The rounded normal, or discrete Laplace; or the discrete normal distribution as drawn by
-        OpenDP, an optional dependency.
+        "normal" is rounded Gaussian noise, and "laplace" discrete Laplace noise. "discrete-normal"
+        is discrete Gaussian noise as drawn by OpenDP, an optional dependency.
     scale : Fraction
-        Standard deviation before rounding, or the scale of the discrete Laplace.
+        Standard deviation before rounding, or the scale of the discrete Laplace distribution.
     """
 
     kind: Kind
@@ -415,12 +422,24 @@ class Noise:
             )
 
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
-        """Return what answers of this sensitivity cost under this noise, exactly.
+        """Return the exact privacy loss of answers of a sensitivity under this noise.
 
-        Discrete normal noise of scale sigma is covered by the Gaussian mechanism of variance
-        ``sigma^2 - 4``, but for factors ``e^zeta`` between the two probabilities: smoothing
-        the whole numbers by a normal of width 2 leaves a ripple below 1e-34 a number (Poisson
-        summation; the proof stands in `docs/privacy/central.md`).
+        Parameters
+        ----------
+        sensitivity : Sensitivity
+            Largest L1 norm and squared L2 norm by which the answers of two neighbors differ.
+
+        Returns
+        -------
+        PrivacyLoss
+            Loss of the answers.
+
+        Notes
+        -----
+        **Privacy.** Discrete Gaussian noise of scale sigma is covered by the Gaussian mechanism of
+        variance ``sigma^2 - 4``, but for factors ``e^zeta`` between the two probabilities.
+        Smoothing the whole numbers by a Gaussian of width 2 leaves a ripple below 1e-34 a number,
+        by Poisson summation. The proof is in `docs/privacy/central.md`.
         """
         if self.kind == "discrete-normal":
             return PrivacyLoss(
@@ -446,7 +465,23 @@ class Noise:
 
     @classmethod
     def from_document(cls, document: Any) -> Noise:
-        """Return the noise that :meth:`to_document` wrote; FormatError when it is none."""
+        """Return the noise that :meth:`to_document` wrote.
+
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
+
+        Returns
+        -------
+        Noise
+            The same noise.
+
+        Raises
+        ------
+        FormatError
+            When it is no noise.
+        """
         require(document, {"kind", "scale"}, name="the noise")
         if document["kind"] not in KINDS:
             raise FormatError(f"the kind of a noise must be one of {', '.join(KINDS)}")
@@ -465,22 +500,30 @@ class Noise:
 
 
 def calibrated(promise: Promise, sensitivity: Sensitivity, *, kind: Kind | None = None) -> Noise:
-    """Return the least noise with which answers of this sensitivity keep a promise.
+    """Return the least noise with which answers of a sensitivity keep a promise.
 
     Parameters
     ----------
     promise : Promise
+        Privacy parameters of the answers.
     sensitivity : Sensitivity
+        Largest L1 norm and squared L2 norm by which the answers of two neighbors differ.
     kind : {"normal", "laplace", "discrete-normal"}, optional
-        Default: of the first two, the one of less variance among those that keep the promise.
+        Kind of the noise. Default: of the first two, the one of less variance among those that keep
+        the promise.
+
+    Returns
+    -------
+    Noise
+        Noise that can be drawn.
 
     Raises
     ------
     PrivacyError
-        When normal noise is asked for with delta 0, or Laplace noise for mu; or when the noise
-        would be too large to be drawn. What is returned can be drawn.
+        When Gaussian noise is asked for with delta 0, or Laplace noise for mu. Also when the noise
+        would be too large to be drawn.
     MissingExtraError
-        When discrete normal noise is asked for and OpenDP is not installed.
+        When discrete Gaussian noise is asked for and OpenDP is not installed.
     """
     if kind == "discrete-normal":
         ways = [_discrete_normal]

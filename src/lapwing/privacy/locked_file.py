@@ -27,7 +27,7 @@ class LockedFile:
     content: bytes
 
     def close(self) -> None:
-        """Let others in; a second time does nothing."""
+        """Release the lock. A second call does nothing."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
         self.descriptor = -1
@@ -36,7 +36,7 @@ class LockedFile:
         return has_name(self.path, self.descriptor) and _read(self.descriptor) == self.content
 
     def write(self, content: bytes) -> bool:
-        """Replace the content; False when it is not the file that was read any more."""
+        """Replace the content. Return False when the file is no longer the one that was read."""
         if not self._is_current():
             return False
         if content == self.content:
@@ -72,7 +72,13 @@ class _ReplacedError(Exception):
 
 
 def acquire(path: Path, wait: float) -> LockedFile:
-    """Return the file of that name, locked; BudgetError when another process keeps it."""
+    """Return the file of that name, locked.
+
+    Raises
+    ------
+    BudgetError
+        When another process keeps the lock.
+    """
     deadline = time.monotonic() + wait
     for _ in range(_ATTEMPTS):
         real = Path(os.path.realpath(path))

@@ -1,6 +1,6 @@
 """Contracts: what every randomizer, decoder and operator must keep, also those of other packages.
 
-Each check raises an AssertionError that says what does not hold; it needs no test runner.
+Each check raises an AssertionError that says what does not hold. It needs no test runner.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Claims that fail with a sentence; unlike `assert`, also where Python is told to optimize."""
+"""Claims that fail with a sentence. Unlike `assert` they also work where Python optimizes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Compiled twins of the exact noise samplers. Importing this module imports numba.
 
-They follow the scalar definitions word for word on the common path, and stop before a draw that
-needs anything rare (a tie of 64-bit digits, a rounding that the first digit does not decide) or
-more words than are held: the caller then takes that draw, from its first word, in Python.
+They follow the scalar definitions word for word on the common path. They stop before a draw that
+needs anything rare, or more words than are held. Rare is a tie of 64-bit digits, or a rounding that
+the first digit does not decide. The caller then takes that draw, from its first word, in Python.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _nearest(high, low, shift):  # pragma: no cover
 
 @compiled()
 def rounded_normals(numerator, shift, words, at, out, done):  # pragma: no cover
-    """Fill `out` from `done` on; return how far it came and the first unused word."""
+    """Fill `out` from `done` on. Return how far it came and the first unused word."""
     scale = np.uint64(numerator)
     while done < out.size:
         drawn, k, x, sign, after = _one_normal(words, at)
@@ -175,7 +175,7 @@ def rounded_normals(numerator, shift, words, at, out, done):  # pragma: no cover
 
 @compiled()
 def discrete_laplaces(numerator, denominator, words, at, out, done):  # pragma: no cover
-    """Fill `out` from `done` on; return how far it came and the first unused word."""
+    """Fill `out` from `done` on. Return how far it came and the first unused word."""
     top, bottom = np.uint64(numerator), np.uint64(denominator)
     while done < out.size:
         start = at

@@ -1,9 +1,9 @@
 """Random 64-bit words, and the exact draws made from them.
 
-:func:`secure` is the default wherever a value is protected: AES-256 in counter mode, keyed by
-the operating system. :func:`seeded` is the same keystream under a key derived from a seed, for
-tests and vectors; it has to be asked for. Both feed the same draws, which are exact: a Bernoulli
-compares a word with an integer threshold, a bounded integer rejects the words that would bias it.
+The default wherever a value is protected is :func:`secure`: AES-256 in counter mode, keyed by the
+operating system. For tests and vectors :func:`seeded` is the same keystream under a key derived
+from a seed. Both feed the same draws, which are exact. A Bernoulli draw compares a word with an
+integer threshold. A bounded integer rejects the words that would bias it.
 """
 
 from __future__ import annotations
@@ -302,16 +302,22 @@ def uniform_below(
     Parameters
     ----------
     source : RandomSource
+        Source of the words.
     bounds : int, or numpy.ndarray of uint64 [count]
         Each in 1..2^40.
     count : int
-        At least 0.
+        Number of draws, at least 0.
 
     Notes
     -----
-    Multiply-high with rejection (Lemire 2019, algorithm 5): of the `R = 2^w` words, the
-    `R mod bound` that would favor some results are drawn anew, so the law is exactly uniform.
-    `w` is 32 for bounds up to 2^31 and a bit mask with rejection above.
+    The method is multiply-high with rejection ([1]_, algorithm 5). Of the `R = 2^w` words, the `R
+    mod bound` that would favor some results are drawn again, so the result is exactly uniform. `w`
+    is 32 for bounds up to 2^31 and a bit mask with rejection above.
+
+    References
+    ----------
+    .. [1] D. Lemire, "Fast random integer generation in an interval", ACM Transactions on Modeling
+       and Computer Simulation, 2019. doi:10.1145/3230636
     """
     bound = np.broadcast_to(np.asarray(bounds, dtype=np.uint64), (count,))
     largest = int(bound.max(initial=1))
@@ -349,9 +355,9 @@ def _masked_below(source: RandomSource, bound: NDArray[np.uint64]) -> NDArray[np
 def scalar_below(words: Iterator[int], bound: int) -> int:
     """Return one exactly uniform integer in 0..bound-1 from an iterator of words.
 
-    The rule that clients in other languages port: multiply a word by the bound, take the high
-    half, and draw anew when the low half is below ``2^64 mod bound``. The bound is in 1..2^64;
-    beyond it every word would be drawn anew, for ever.
+    Clients in other languages port this rule. Multiply a word by the bound, and take the high half.
+    Draw again when the low half is below ``2^64 mod bound``. The bound is in 1..2^64, because
+    beyond it every word would be rejected.
     """
     if not 0 < bound <= WORD:
         raise ArgumentError("a uniform number from one word must have a bound in 1..2^64")
