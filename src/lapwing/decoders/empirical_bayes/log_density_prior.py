@@ -128,11 +128,32 @@ class Fit:
 
         return _solved(system, right, diagonal, tolerance), prior, diagonal
 
+    def determined(self, number: int) -> Matrix:
+        """Return estimates of how much the reports determine of each amplitude.
+
+        Parameters
+        ----------
+        number : int
+            Draws from the posterior.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64 [functions, functions]. The truth lies between 0 and 1; these are unbiased.
+
+        Notes
+        -----
+        ``e (e - w)`` has the mean wanted. What is subtracted has the mean 0, and about the same
+        noise.
+        """
+        draws, prior, diagonal = self.draws(number)
+        control = (1 - 1 / diagonal) * ((prior**2).mean(axis=0) - 1)
+        share: Matrix = (prior * (prior - draws)).mean(axis=0) - control
+        return share
+
     def learn(self) -> None:
         """Learn the variances from what the reports determine."""
-        draws, prior, diagonal = self.draws(DRAWS)
-        control = (1 - 1 / diagonal) * ((prior**2).mean(axis=0) - 1)
-        determined = np.clip((prior * (prior - draws)).mean(axis=0) - control, 0.0, 1.0)
+        determined = np.clip(self.determined(DRAWS), 0.0, 1.0)
         squares = np.divide(
             self.amplitudes**2,
             self.variances,

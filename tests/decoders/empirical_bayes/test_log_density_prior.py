@@ -1,0 +1,392 @@
+"""Joint distributions by a smooth log-density: accuracy, what is determined, every kind of axis.
+
+Draws are fixed by seeds. The limits of errors are twice what other seeds gave, or more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.decoders import LogDensityPrior
+from lapwing.decoders.empirical_bayes.log_density_prior import BAND_DRAWS, Fit
+from lapwing.errors import ArgumentError, UnsupportedChannelError
+from lapwing.linear.blas_threads import one_thread
+from lapwing.planning.simulation import simulate
+from lapwing.protocol.domains.product import Product
+from lapwing.randomizers import BoxWave, MultiscaleBoxes
+from lapwing.results import JointDistribution
+from lapwing.testing.decoder_contract import check_refusals, sampled
+from tests.mistaken import mistaken
+from tests.rows import each
+
+
+def square(size: int) -> Product:
+    """Return two axes of so many whole numbers."""
+    return lw.Product(x=lw.Integers(0, size - 1), y=lw.Integers(0, size - 1))
+
+
+def two_bumps(shape: tuple[int, int]) -> np.ndarray:
+    """Return two normal bumps, 60 % and 40 % of the people, as shares of cells."""
+    x, y = ((np.arange(size) + 0.5) / size for size in shape)
+    table = np.zeros(shape)
+    for share, at, width in ((0.6, (0.3, 0.35), 0.08), (0.4, (0.7, 0.6), 0.12)):
+        distance = (x[:, None] - at[0]) ** 2 + (y - at[1]) ** 2
+        bump = np.exp(-distance / 2 / width**2)
+        table += share * bump / bump.sum()
+    return table / table.sum()
+
+
+def _rectangles(shape: tuple[int, int], number: int) -> np.ndarray:
+    """Return random rectangles, as zeros and ones: float64 [number, rows, columns]."""
+    rng = np.random.default_rng(0)
+    found = np.zeros((number, *shape))
+    for one in found:
+        (a, b), (c, d) = (sorted(rng.choice(size + 1, 2, replace=False)) for size in shape)
+        one[a:b, c:d] = 1.0
+    return found
+
+
+def rectangle_error(table: np.ndarray, truth: np.ndarray) -> float:
+    """Return the root mean square of the errors of 500 rectangles."""
+    errors = np.tensordot(_rectangles(truth.shape, 500), table - truth, axes=2)
+    return float(np.sqrt(np.mean(errors**2)))
+
+
+def cdf_error(table: np.ndarray, truth: np.ndarray) -> float:
+    """Return the root mean square of the errors of the CDF over all corners of cells."""
+    errors = (table - truth).cumsum(axis=0).cumsum(axis=1)
+    return float(np.sqrt(np.mean(errors**2)))
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """What a survey of drawn people gave, and the people's own table."""
+
+    joint: JointDistribution
+    truth: np.ndarray
+    channel: Any
+    tally: Any
+
+    @property
+    def product(self) -> np.ndarray:
+        """The product of the two marginals: what independence would be."""
+        table = self.joint.table
+        return np.outer(table.sum(axis=1), table.sum(axis=0))
+
+
+def decoded(
+    domain: Product,
+    mass: np.ndarray,
+    epsilon: float,
+    *,
+    people: int,
+    components: Any = None,
+    band: bool = False,
+    seed: int = 1,
+) -> Decoded:
+    """Return the joint distribution that people drawn from a table would be decoded to."""
+    held = np.random.default_rng(seed).multinomial(people, mass.ravel())
+    boxes = MultiscaleBoxes(domain, epsilon, components=components)
+    tally = simulate(boxes, held, rng=seed + 1)
+    joint = LogDensityPrior(band=band).decode(boxes.channel, tally)
+    return Decoded(joint, held.reshape(domain.shape) / people, boxes.channel, tally)
+
+
+@cache
+def _bumps(epsilon: float, seed: int = 1) -> Decoded:
+    return decoded(square(32), two_bumps((32, 32)), epsilon, people=100_000, seed=seed)
+
+
+@cache
+def _permuted(epsilon: float, seed: int = 1) -> Decoded:
+    """Return the same with the second column permuted: independent, with equal marginals."""
+    table = two_bumps((32, 32))
+    apart = np.outer(table.sum(axis=1), table.sum(axis=0))
+    return decoded(square(32), apart, epsilon, people=100_000, seed=seed)
+
+
+def test_two_bumps_at_epsilon_four() -> None:
+    found = decoded(square(64), two_bumps((64, 64)), 4, people=200_000)
+    assert rectangle_error(found.joint.table, found.truth) < 0.0025
+    assert cdf_error(found.joint.table, found.truth) < 0.0020
+    for wrong in (found.product, found.joint.table.T, found.joint.table[::-1]):
+        assert rectangle_error(wrong, found.truth) > 0.02
+        assert cdf_error(wrong, found.truth) > 0.02
+
+
+@each("epsilon, most", [(1, 0.018), (4, 0.004)])
+def test_two_bumps_on_a_coarser_table(epsilon: float, most: float) -> None:
+    found = _bumps(epsilon)
+    assert rectangle_error(found.joint.table, found.truth) < most
+    assert rectangle_error(found.product, found.truth) > 2 * most
+
+
+def test_strips_alone_give_about_the_product_of_the_marginals() -> None:
+    strips = [("box", (8, None), 0.5), ("box", (None, 8), 0.5)]
+    found = decoded(square(32), two_bumps((32, 32)), 1, people=100_000, components=strips)
+    assert rectangle_error(found.joint.table, found.product) < 0.003
+    for axis in (0, 1):
+        sums = (found.joint.table - found.truth).sum(axis=axis).cumsum()
+        assert np.abs(sums).max() < 0.03, "the marginals are learned"
+    # Reports about both axes at once do not.
+    assert rectangle_error(_bumps(1).joint.table, _bumps(1).product) > 0.03
+
+
+@each("epsilon, most", [(1, 0.006), (4, 0.0015)])
+def test_a_permuted_pairing_is_close_to_independence(epsilon: float, most: float) -> None:
+    found = _permuted(epsilon)
+    assert rectangle_error(found.joint.table, found.product) < most
+    assert found.joint.mutual_information() < 0.005
+    # Dependence that is not there costs at most a little.
+    own, apart = (rectangle_error(one, found.truth) for one in (found.joint.table, found.product))
+    assert own < 1.3 * apart
+    assert rectangle_error(_bumps(epsilon).joint.table, _bumps(epsilon).product) > 5 * most
+    assert _bumps(epsilon).joint.mutual_information() > 0.2
+
+
+@one_thread
+def _exact_share(fit: Fit) -> np.ndarray:
+    """Return how much the reports determine of each amplitude, by an inverse matrix."""
+    cells, deviation = fit.cells, np.sqrt(fit.variances)
+    stack = np.eye(deviation.size).reshape(-1, *deviation.shape)
+    weights = fit.density.weights(cells)
+    curvature = deviation * fit.density.curved(cells, weights, deviation * stack)
+    flat = curvature.reshape(deviation.size, deviation.size)
+    share = np.diag(flat @ np.linalg.inv(np.eye(deviation.size) + flat))
+    return share.reshape(deviation.shape)
+
+
+def _fit(size: int, *, people: int = 20_000, rounds: int = 1) -> Fit:
+    domain = square(size)
+    boxes = MultiscaleBoxes(domain, 1)
+    held = np.random.default_rng(1).multinomial(people, two_bumps(domain.shape).ravel())
+    fit = Fit(boxes.channel, simulate(boxes, held, rng=2), seed=0)
+    fit.climb(60)
+    for _ in range(rounds):
+        fit.learn()
+        fit.climb(60)
+    return fit
+
+
+@one_thread
+def test_what_the_reports_determine_is_that_of_an_exact_inverse() -> None:
+    fit = _fit(16)
+    exact = _exact_share(fit)
+    assert exact.max() > 0.8 and np.median(exact) < 0.01 and exact.sum() > 10
+    found = fit.determined(400)
+    assert found.sum() == pytest.approx(exact.sum(), rel=0.03)
+    assert np.sqrt(np.mean((found - exact) ** 2)) < 0.03
+    # Where the reports say nothing it is exact, not only right in the mean.
+    silent = exact < 1e-4
+    assert silent.sum() > 20 and np.abs(found[silent]).max() < 0.01
+    # The diagonal of the curvature alone, and the size of the draws, are other numbers.
+    draws, _, diagonal = fit.draws(400)
+    assert (1 - 1 / diagonal).sum() > 1.5 * exact.sum()
+    assert np.abs(1 - (draws**2).mean(axis=0))[silent].max() > 0.1
+
+
+@one_thread
+def test_draws_have_the_covariance_of_the_posterior() -> None:
+    fit = _fit(8)
+    draws, _, _ = fit.draws(4000, tolerance=1e-6)
+    variance = (draws**2).mean(axis=0)
+    # A variance of 4000 draws has a relative standard error of .022; 6 of them.
+    assert np.abs(variance / (1 - _exact_share(fit)) - 1).max() < 0.14
+    assert np.abs(variance - 1).max() > 0.5, "that of the prior is another one"
+
+
+@one_thread
+def test_a_fit_is_the_most_probable_one() -> None:
+    fit = _fit(8)
+    fit.climb(2000)
+
+    def loss(amplitudes: np.ndarray) -> float:
+        held = fit.variances > 0
+        prior = (amplitudes[held] ** 2 / fit.variances[held]).sum() / 2
+        return float(prior - fit.density.value_and_slope(amplitudes)[0])
+
+    best, rng = loss(fit.amplitudes), np.random.default_rng(1)
+    deviation = np.sqrt(fit.variances)
+    for scale in (0.01, 0.1, 1.0):
+        for _ in range(20):
+            moved = fit.amplitudes + scale * deviation * rng.standard_normal(deviation.shape)
+            assert loss(moved) > best
+    assert loss(0.9 * fit.amplitudes) > best + 1
+
+
+KINDS = {
+    "fewer than eight bins": lw.Product(x=lw.Integers(0, 4), y=lw.Integers(0, 15)),
+    "two values each": lw.Product(x=lw.Integers(0, 1), y=lw.Integers(0, 1)),
+    "labels first": lw.Product(x=lw.Categories(6), y=lw.Integers(0, 19)),
+    "labels last": lw.Product(x=lw.Integers(0, 19), y=lw.Categories(6)),
+    "a circle": lw.Product(x=lw.Interval(0, 24, bins=24, circular=True), y=lw.Integers(0, 9)),
+    "an odd circle": lw.Product(x=lw.Integers(0, 9), y=lw.Interval(0, 7, bins=9, circular=True)),
+    "axes of two sizes": lw.Product(x=lw.Integers(0, 8), y=lw.Integers(0, 49)),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_of_axis_is_recovered(name: str) -> None:
+    domain = KINDS[name]
+    for epsilon, most in ((1, 0.024), (4, 0.0055)):
+        found = decoded(domain, two_bumps(domain.shape), epsilon, people=100_000, band=epsilon == 4)
+        table, truth = found.joint.table, found.truth
+        assert rectangle_error(table, truth) < most
+        assert cdf_error(table, truth) < most
+        for wrong in (table[::-1], table[:, ::-1], found.product):
+            assert rectangle_error(wrong, truth) > 2 * most
+    # Errors at epsilon 4, over the deviations that intervals are made of.
+    law = found.joint.uncertainty
+    assert law is not None and law.draws.shape == (BAND_DRAWS, domain.size)
+    errors = []
+    for one in _rectangles(domain.shape, 200):
+        deviation = law.deviation(one.ravel())
+        if deviation > 1e-9:
+            errors.append(float(((table - truth) * one).sum()) / deviation)
+    typical = float(np.sqrt(np.mean(np.square(errors))))
+    assert 0.3 < typical < 1.5
+    assert 3 * typical > 1.5 or typical / 3 < 0.3, "deviations three times off would be noticed"
+
+
+def test_labels_may_be_in_any_order() -> None:
+    """Contrasts of labels have one variance: another order gives the same answer."""
+    domain = lw.Product(x=lw.Categories(5), y=lw.Integers(0, 11))
+    order = np.array([3, 0, 4, 1, 2])
+    boxes = BoxWave(domain, 4, widths=(1, 4))
+    held = np.random.default_rng(1).multinomial(50_000, two_bumps(domain.shape).ravel())
+    tally = simulate(boxes, held, rng=2)
+    counts = tally.blocks[0].reshape(5, -1)
+    turned = type(tally)([counts[order].ravel()], tally.reports, tally.fingerprint)
+    one, other = (
+        LogDensityPrior(band=False).decode(boxes.channel, each).table for each in (tally, turned)
+    )
+    assert rectangle_error(one[order], other) < 0.002
+    assert rectangle_error(one, other) > 0.02
+
+
+def test_values_outside_and_missing_ones_are_recovered() -> None:
+    domain = lw.Product(
+        x=lw.Interval(0, 12, bins=12, outside="overflow", missing="bin"),
+        y=lw.Interval(0, 24, bins=10, circular=True, missing="bin"),
+    )
+    table = np.zeros(domain.shape)  # below, bins, above, missing; bins, missing
+    table[1:13, :10] = 0.6 * two_bumps((12, 10))
+    table[0, :10] = 0.05 / 10
+    table[13, 2:5] = 0.15 / 3  # above in three hours only
+    table[14, :10] = 0.05 / 10
+    table[1:13, 10] = 0.05 / 12
+    table[14, 10] = 0.1  # both are missing, more often than by chance
+    found = decoded(domain, table, 4, people=200_000, band=True)
+    joint, truth = found.joint, found.truth
+    assert rectangle_error(joint.table, truth) < 0.006
+    for row in (0, 13, 14):
+        assert joint.table[row].sum() == pytest.approx(truth[row].sum(), abs=0.006)
+    assert joint.table[:, 10].sum() == pytest.approx(truth[:, 10].sum(), abs=0.006)
+    assert joint.table[14, 10] == pytest.approx(0.1, abs=0.01)
+    assert found.product[14, 10] == pytest.approx(0.15 * 0.15, abs=0.005), "independence is not it"
+    assert joint.table[13, 2:5].sum() == pytest.approx(0.15, abs=0.015)
+    interval = joint.probability_interval(x=(12, np.inf))
+    assert interval is not None and interval[0] < 0.15 / 0.85 < interval[1]
+
+
+def test_the_answer_is_reproducible_and_hardly_depends_on_the_seed() -> None:
+    found = _bumps(1)
+    again, other = (
+        LogDensityPrior(band=False, seed=seed).decode(found.channel, found.tally) for seed in (0, 5)
+    )
+    np.testing.assert_array_equal(again.mass, found.joint.mass)
+    assert not np.array_equal(other.mass, again.mass)
+    apart = rectangle_error(other.table, again.table)
+    assert apart < 0.3 * rectangle_error(again.table, found.truth)
+
+
+def test_what_the_result_says() -> None:
+    domain = KINDS["fewer than eight bins"]
+    found = decoded(domain, two_bumps(domain.shape), 2, people=5000, band=True)
+    joint = found.joint
+    assert joint.reports == 5000 and joint.guarantee == found.channel.guarantee
+    assert joint.domain == domain and joint.mass.min() > 0
+    assert joint.provenance == {"class": "log-density-prior", "band": True, "seed": 0}
+    assert joint.uncertainty is not None and "widened prior" in joint.uncertainty.method
+    assert LogDensityPrior(band=False).decode(found.channel, found.tally).uncertainty is None
+    again = JointDistribution.from_json(joint.to_json())
+    assert again == joint and again.provenance == joint.provenance
+
+
+@each("people", [1, 2, 30])
+def test_few_reports_give_a_legal_answer(people: int) -> None:
+    domain = square(9)
+    channel = MultiscaleBoxes(domain, 1).channel
+    tally = sampled(channel, two_bumps(domain.shape).ravel(), people=people, seed=1)
+    joint = LogDensityPrior().decode(channel, tally)
+    assert np.isfinite(joint.mass).all() and joint.reports == people
+    interval = joint.probability_interval(x=(0, 4))
+    assert interval is not None and 0 <= interval[0] <= interval[1] <= 1
+    assert interval[1] - interval[0] > 0.1
+
+
+def test_all_reports_alike_give_a_legal_answer() -> None:
+    boxes = BoxWave(square(9), 2, widths=(3, 3))
+    counts = np.zeros(boxes._outputs, dtype=np.int64)
+    counts[0] = 2**40
+    tally = lw.tallies.CountTally([counts], [2**40], boxes.fingerprint)
+    joint = LogDensityPrior().decode(boxes.channel, tally)
+    assert np.isfinite(joint.mass).all() and joint.table[0, 0] == joint.mass.max()
+
+
+def test_empty_and_foreign_tallies_are_refused() -> None:
+    check_refusals(LogDensityPrior(), MultiscaleBoxes(square(9), 1).channel)
+
+
+def test_other_channels_are_refused() -> None:
+    line = lw.SquareWave(lw.Integers(0, 9), 1)
+    with pytest.raises(UnsupportedChannelError, match="about a Product of two axes"):
+        LogDensityPrior().decode(line.channel, simulate(line, np.full(10, 9), rng=1))
+    hashed = lw.randomizers.LocalHashing(square(3), 1, hashes=6, size=3)
+    with pytest.raises(UnsupportedChannelError, match="see each axis by itself"):
+        LogDensityPrior().decode(hashed.channel, simulate(hashed, np.full(9, 9), rng=1))
+
+
+@each("seed", [-1, True, 0.5, "0", None])
+def test_a_wrong_seed_is_refused(seed: Any) -> None:
+    with pytest.raises(ArgumentError, match="seed must be a whole number of at least 0"):
+        LogDensityPrior(seed=mistaken(seed))
+
+
+@each("decoder", [lw.ExpectationMaximization(), lw.LeastSquares()])
+def test_decoders_of_any_channel_decode_pairs_too(decoder: Any) -> None:
+    domain = square(6)
+    boxes = BoxWave(domain, 4, widths=(2, 2))
+    held = np.random.default_rng(1).multinomial(100_000, two_bumps(domain.shape).ravel())
+    tally = simulate(boxes, held, rng=2)
+    joint: Any = decoder.decode(boxes.channel, tally)
+    assert isinstance(joint, JointDistribution)
+    truth = held.reshape(6, 6) / 100_000
+    assert rectangle_error(joint.table, truth) < 0.02 < rectangle_error(joint.table[::-1], truth)
+    interval = joint.probability_interval(x=(0, 3), y=(0, 3))  # 3 is not in it
+    assert interval is not None and interval[0] < truth[:3, :3].sum() < interval[1]
+    assert interval[1] - interval[0] < 0.05
+
+
+@each(
+    "made, name",
+    [
+        (BoxWave(square(9), 1, widths=(3, 3)), "log-density-prior"),
+        (MultiscaleBoxes(square(9), 1), "log-density-prior"),
+        (lw.RandomizedResponse(square(4), 1), "log-density-prior"),
+        (lw.SubsetSelection(square(4), 1), "log-density-prior"),
+        (lw.randomizers.LocalHashing(square(4), 1, hashes=20, size=3), "least-squares"),
+    ],
+)
+def test_a_survey_of_pairs_has_a_decoder(made: Any, name: str) -> None:
+    survey = lw.Survey("pair", made)
+    values = [(0, 1), (2, 3), (2, 2), (3, 0)] * 500
+    tally = survey.tally(survey.randomize(values, rng=lw.seeded(1)))
+    joint: Any = survey.decode(tally)
+    assert isinstance(joint, JointDistribution) and joint.provenance["class"] == name
