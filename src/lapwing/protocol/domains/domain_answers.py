@@ -10,14 +10,14 @@ time-of-day  a time, a datetime, "09:30"            the text "09:30:00", with mi
                                                     where there are any; "24:00:00" is the end
 ===========  =====================================  ==========================================
 
-What lies outside the range of a domain is ``inf`` or ``-inf`` in every unit. A time of day is a
-text because the end of the day is a time of day that Python's `time` does not have. Every answer
-can be asked again. Plain numbers (days, seconds) are understood as well.
+A value outside the range of a domain is ``inf`` or ``-inf`` in every unit. A time of day is a text
+because the end of the day is a time of day that Python's `time` does not have. Every answer can be
+asked again. Plain numbers (days, seconds) are understood as well.
 
 "At most 30 June" is a statement about a day, and that day is part of it. Where bins are closed on
 the left, ``[a, b)``, as those of dates are, it covers the bins that end when the day does. So a
-date (also as a string or datetime64) asks for all values before the day after it, and a quantile is
-the day on which it falls. A plain number of days stays a point on the line, as every other number.
+date (also as a string or datetime64) means all values before the day after it. A quantile is the
+day on which it falls. A plain number of days stays a point on the line, as every other number.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def to_points(points: Values, *, unit: Unit, name: str = "a point") -> NDArray[n
     unit : {"number", "date", "datetime", "time-of-day"}
         Of the domain.
     name : str
-        What one value alone is called in messages.
+        Name of a single value in messages.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def _as_array(points: Any) -> NDArray[Any] | None:
 
 
 def check_range(low: float, high: float, *, unit: Unit = "number") -> None:
-    """Raise ArgumentError unless low is at most high; one that is not a number is neither."""
+    """Raise ArgumentError unless low is at most high, and both are numbers."""
     if math.isnan(low) or math.isnan(high):
         raise ArgumentError("a range must have two ends that are numbers, one is not")
     if low > high:
@@ -149,7 +149,7 @@ def _clock(seconds: float) -> str:
 
 
 def to_interval(ends: tuple[float, float], domain: Domain) -> tuple[Any, Any]:
-    """Return the two ends of an interval as what they stand for; plain numbers stay floats."""
+    """Return the two ends of an interval in its unit. Plain numbers stay floats."""
     if domain.unit == "number":
         return ends
     return to_values(ends[0], domain), to_values(ends[1], domain)
@@ -180,14 +180,14 @@ class Places:
 def to_places(
     points: Any, domain: Domain, *, name: str = "a point", before: bool = False
 ) -> Places:
-    """Return where a CDF is asked at; DomainError as of :func:`to_points`.
+    """Return the points of a CDF, with the DomainError of :func:`to_points`.
 
     Parameters
     ----------
     points : array_like
     domain : Domain
     name : str
-        What one point alone is called in messages.
+        Name of a single point in messages.
     before : bool
         Whether P(value < point) is asked, not P(value <= point).
 
@@ -214,7 +214,7 @@ def has_whole_days(domain: Domain) -> bool:
 
 
 def to_days(found: ArrayLike, domain: Domain) -> Vector:
-    """Return the days on which quantiles fall, where a domain has whole days; else these.
+    """Return the days on which quantiles fall where a domain has whole days, else the quantiles.
 
     The first day D with P(date <= D) of at least p. A quantile at a day's very start falls on the
     day before, by whose end that many had their date.

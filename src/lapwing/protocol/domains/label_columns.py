@@ -1,8 +1,8 @@
 """Columns of labels as numbers into a short list: texts become no Python objects, row by row.
 
-Frames keep texts in Arrow's memory format, and categories as numbers already. What a column
-becomes here is what the loop over its values would give, missing and unknown values too; what is
-not one of these kinds is left to that loop.
+Frames keep texts in Arrow's memory format, and categories as numbers already. The result of a
+column is what the loop over its values would give, also for missing and unknown values. Columns of
+other kinds are left to that loop.
 
 ==============================================  ================================================
 polars.Series of String, Categorical, Enum       read through Arrow's C interface, without a copy
@@ -12,7 +12,7 @@ pyarrow.Array and ChunkedArray                   texts (also views), dictionarie
 any of them, of whole numbers                    the same, without a loop
 ==============================================  ================================================
 
-pyarrow does the work; where it is not installed, or too old for a type, the loop does.
+pyarrow does the work. Where it is not installed, or too old for a type, the loop does.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class CodedLabels:
     Parameters
     ----------
     codes : numpy.ndarray
-        int [n], numbers into `distinct`; -1 for missing.
+        int [n], numbers into `distinct`, and -1 for missing.
     distinct : sequence
         The values that occur, and maybe others.
     """
@@ -127,14 +127,14 @@ def encodable(labels: Any) -> Any:
 
 
 def coded_labels(values: Any, labels: Sequence[str | int]) -> CodedLabels | None:
-    """Return a column as numbers into a list; None where it is none of these kinds.
+    """Return a column as numbers into a list, or None where it is of another kind.
 
     Parameters
     ----------
     values : anything
     labels : sequence of str or int
-        What the column is compared with, where it holds no list of its own. None of them: its
-        distinct values are found.
+        Labels with which the column is compared, where it holds no list of its own. None of them:
+        its distinct values are found.
     """
     if isinstance(values, CodedLabels):
         return values

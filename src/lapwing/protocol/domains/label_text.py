@@ -58,9 +58,9 @@ def compared_text(text: str) -> str:
     r"""Return the form in which a text is compared with others: NFC, or the text itself.
 
     The normal form of a text never changes once all its code points are assigned (Unicode's policy
-    of stability). So a text of code points that Unicode 14 assigns has the same form in every
-    version of Python and in every engine of JavaScript from then on. A text with another code
-    point is compared as it is.
+    of stability). So a string of code points that Unicode 14 assigns has one form. It is the same
+    in every version of Python and in every engine of JavaScript from then on. A text with another
+    code point is compared as it is.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def compared_text(text: str) -> str:
 
 
 def place_of(text: str, listed: Sequence[str]) -> int | None:
-    r"""Return the place of a text in a list, in whichever Unicode form; None where it has none.
+    r"""Return the place of a string in a list, in whichever Unicode form, or None.
 
     Examples
     --------
@@ -88,15 +88,15 @@ def place_of(text: str, listed: Sequence[str]) -> int | None:
 
 
 def label_text(value: Any) -> str | None:
-    """Return the text that a value is as a label; None for what is none.
+    """Return the string that a value is as a label, or None.
 
     It is the same in Python, in frames and in every engine.
 
     Parameters
     ----------
     value : anything
-        A text or its bytes, a whole number (also as a float or a decimal, within +-2^53), a date or
-        a truth value, also of Arrow.
+        A string or its bytes, a whole number, a date or a truth value, also of Arrow. A whole
+        number may be a float or a decimal, within +-2^53.
 
     Examples
     --------

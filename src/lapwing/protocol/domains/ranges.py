@@ -1,9 +1,9 @@
 """Ranges of an ordered domain: what is asked, and which symbols lie in it or touch it.
 
 A place on the line is just before a point or just after it (:class:`Places`). A range lies between
-two places, and so do the values of a symbol: those of a bin ``(a, b]`` between just after a and
-just after b. So one comparison answers which symbols lie in a range and which only touch it, on
-either side, with atoms, with whole numbers and with values outside the range of the domain.
+two places, and so do the values of a bin. Those of a bin ``(a, b]`` between just after a and just
+after b. So one comparison tells which bins lie in a range and which only touch it, on either side.
+It also works with atoms, whole numbers and values outside the range of the domain.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def to_spans(low: Any, high: Any, domain: Domain, closed: Closed | None = None) 
     Parameters
     ----------
     low, high : float, or a date or time
-        With ``low <= high``, but on a circle; both may be infinite. A date is a whole day.
+        With ``low <= high``, except on a circle. Both may be infinite. A date is a whole day.
     domain : Domain
         Ordered.
     closed : {"left", "right", "both", "neither"}, optional
-        Which ends belong to the range; default: the end that belongs to the bins of the domain.
+        Ends that belong to the range. Default: the end that belongs to the bins of the domain.
 
     Raises
     ------
@@ -162,10 +162,10 @@ def _at_or_after(places: Places, others: Places) -> NDArray[np.bool_]:
 
 
 def symbol_places(domain: Domain) -> tuple[Places, Places]:
-    """Return between which places the values of each symbol lie; without the missing symbol.
+    """Return between which places the values of each bin lie, without the missing bin.
 
-    Those of a symbol outside the range reach to infinity, and so do those of the first and the
-    last symbol where values outside are counted in them.
+    Those of a bin outside the range reach to infinity. So do those of the first and the last bin
+    where values outside are counted in them.
     """
     left, right = domain.left.copy(), domain.right.copy()
     outside = domain.outside_indices
@@ -196,7 +196,7 @@ OpenEnd = Literal["above", "at_least", "at_most", "below"]
 
 
 def open_end(domain: Domain, symbol: int) -> OpenEnd | None:
-    """Return how the values of a symbol lie beyond its only edge; None where it has two.
+    """Return how the values of a bin lie beyond its only edge, None where it has two.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def open_end(domain: Domain, symbol: int) -> OpenEnd | None:
 
 
 def split_symbol(domain: Domain, place: Places) -> int | None:
-    """Return the symbol that a place cuts in two; None where it lies between symbols.
+    """Return the bin that a place cuts in two, None where it lies between bins.
 
     Examples
     --------

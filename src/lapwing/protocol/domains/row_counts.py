@@ -1,6 +1,6 @@
 """How many rows of a column are missing, cannot be read, or lie outside the range.
 
-Exact counts of raw data, for the eyes of whoever holds them: they go to a screen, and nothing that
+Exact counts of raw data, for the eyes of their holder only. They go to a screen, and nothing that
 is stored or published depends on them. They are taken from the numbers and symbols that a reader
 makes anyway, so no row is read twice.
 """
@@ -55,8 +55,8 @@ class RowCounts:
     first : int, optional
         Rows before the first unreadable one, in its file.
     label : str
-        Of the file that is read; empty for values in memory. Of several files, of that with the
-        first unreadable row.
+        Name of the file that is read, empty for values in memory. Of several files, of that with
+        the first unreadable row.
     start : int
         Rows of the file before those at hand.
 
@@ -172,7 +172,7 @@ class RowCounts:
     def add_clipped(self, numbers: NDArray[np.float64], domain: Any) -> None:
         """Count numbers outside that have no symbol of their own.
 
-        On a circle values wrap, so there are none; but infinity has no place there.
+        On a circle values wrap, so there are none. But infinity has no place there.
         """
         if _all_within(numbers, domain):
             return
@@ -198,7 +198,7 @@ def are_many(values: Any) -> bool:
 def counted_values(values: Values, domain: Any, rows: RowCounts) -> Values:
     """Return values as a randomizer reads them, and count those that are missing or outside.
 
-    What a domain refuses is not counted: it is an error with its position.
+    A value that a domain refuses is not counted. It is an error with its position.
     """
     refuse = domain.missing_index is None
     if not domain.ordered:

@@ -1,4 +1,4 @@
-"""What a text stands for, each by itself: a number, a date or a time.
+"""Parsing of strings, each on its own, as a number, a date or a time.
 
 =========  ==================================================================
 texts      a text of a date, a moment or a time of day is
@@ -9,8 +9,8 @@ days       a number of days, since 1970-01-01 or since midnight
 seconds    a number of seconds, since 1970-01-01T00:00 UTC or since midnight
 =========  ==================================================================
 
-Texts of plain numbers are decimal numbers, whatever is declared. How a text is read is declared
-and never guessed: a guess from other rows would let one row decide what all others mean.
+Texts of plain numbers are decimal numbers, whatever is declared. How a text is read is declared and
+never guessed: a guess from other rows would let one row decide what all others mean.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def check_texts(texts: str, unit: str) -> None:
 
 
 def number_in_text(text: str, *, unit: Unit, texts: Texts) -> float:
-    """Return the number in the domain's unit that a text stands for; ValueError when none.
+    """Return the number of a string in the domain's unit, or raise ValueError.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def _is_date(text: str) -> bool:
 
 
 def calendar_number(value: datetime.date | datetime.time, *, unit: Unit) -> float:
-    """Return a date or time as a number in the unit; TypeError when it has none in that unit.
+    """Return a date or time as a number in the unit, or raise TypeError.
 
     The date and the time of day of a moment are those on the wall where it was written. A date has
     no time of day: NoClockError.

@@ -9,14 +9,14 @@ datetime       seconds since 1970-01-01T00:00 UTC          datetime, "2026-11-21
 time-of-day    seconds since midnight, "24:00" is 86400    time, datetime, timedelta, "09:30"
 =============  ==========================================  =======================
 
-**Time zones.** A timestamp with a zone has the date and time of day of its own zone, and is the
-instant where the unit is "datetime", whichever library holds it. A timestamp without a zone is
-taken as it is written; as an instant, as UTC. A date has no time of day.
+**Time zones.** A timestamp with a zone has the date and time of day of its own zone, whichever
+library holds it. Where the unit is "datetime" it is the instant. A timestamp without a zone is read
+as it is written. As an instant it is UTC. A date has no time of day.
 
-**Each value is read by itself.** What one becomes depends on that value, the unit and the declared
-reading of texts, never on the others beside it: in the central model a row that decided how others
-are read would be worth more than the noise hides. So nothing here asks NumPy to find a common type
-of a list, and the fast ways for whole arrays give what the slow one gives for each element.
+**Each value is read by itself.** Its number depends on that value, the unit and the declared
+reading of strings, never on other values. In the central model, a row that decided how others are
+read would be worth more than the noise hides. So nothing here asks NumPy to find a common type of a
+list. The fast methods for whole arrays give what the slow one gives for each element.
 """
 
 from __future__ import annotations
@@ -156,8 +156,8 @@ def _float(value: Any) -> float:
 def one_dimensional(values: Values) -> NDArray[Any]:
     """Return values as an array of one dimension, in which each is what it was.
 
-    NumPy's common type of a list turns numbers beside one text into texts, and dates beside one
-    of another precision into overflown ones; so only lists of nothing but numbers are given to it.
+    In NumPy's common type of a list, numbers next to a string become strings. Dates next to one of
+    another precision overflow. So only lists of nothing but numbers are given to it.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def to_numbers(
     unreadable: Unreadable = "refuse",
     faults: list[int] | None = None,
 ) -> NDArray[np.float64]:
-    """Return values as float64 [n]; missing ones (None, NaN, NaT) as NaN.
+    """Return values as float64 [n], and missing ones (None, NaN, NaT) as NaN.
 
     Parameters
     ----------
@@ -265,21 +265,21 @@ def to_numbers(
     texts : {"iso", "days", "seconds"}
         How texts of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
     unreadable : {"refuse", "missing"}
-        What becomes of a value that is no number of the unit: a truth value, another text.
+        Treatment of a value that is no number of the unit, such as a truth value or another string.
     faults : list of int, optional
         Gets the positions of such values where they are missing.
 
     Raises
     ------
     DomainError
-        When of another shape; where unreadable values are refused, with the position of the first.
+        When of another shape. Where unreadable values are refused, with the position of the first.
     ArgumentError
         When `texts` says days or seconds of plain numbers.
 
     Notes
     -----
-    Numeric and datetime64 arrays, and lists of numbers and None, take O(n) in NumPy; other Python
-    objects a loop, of about a microsecond each.
+    Numeric and datetime64 arrays, and lists of numbers and None, take O(n) in NumPy. Other Python
+    objects take a loop, of about a microsecond each.
 
     Examples
     --------
@@ -403,8 +403,8 @@ _MOST_TICKS = 2**63 - 1
 def numbers_of_timestamps(array: NDArray[Any], *, unit: Unit) -> NDArray[np.float64]:
     """Return datetime64 [n] as numbers of a unit that has dates or times: float64 [n].
 
-    NaT is NaN. Nothing is first brought to a common precision, where far years would overflow:
-    a year beyond 10^12 is infinite, all others are exact to the microsecond or to a float.
+    NaT is NaN. Nothing is first brought to a common precision, where far years would overflow. A
+    year beyond 10^12 is infinite, and all others are exact to the microsecond or to a float.
 
     Raises
     ------

@@ -24,14 +24,14 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 def as_local_time(values: Any, *, name: str) -> Any:
     """Return a column of timestamps with a zone as local times without one.
 
-    Whatever else it is given comes back as it is, but for dates that Arrow counts in milliseconds:
-    these come back in days, as other dates.
+    Any other object is returned unchanged. Only dates that Arrow counts in milliseconds are
+    returned in days, as other dates.
 
     Parameters
     ----------
     values : pyarrow.Array, pyarrow.ChunkedArray, polars.Series, or anything
     name : str
-        What the column is called in messages.
+        Name of the column in messages.
 
     Raises
     ------

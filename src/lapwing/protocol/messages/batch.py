@@ -10,8 +10,8 @@
     n * w    records, n * w at most 2^24 bytes
     u32      CRC-32 of everything above
 
-All numbers are little-endian. The batch carries no name, no time and no number of its sender: its
-id stands in the address that it is sent to, and only serves to count it once.
+All numbers are little-endian. The batch carries no name, no time and no number of its sender. Its
+id is in the address to which it is sent, and only serves to count it once.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class Batch:
         ----------
         data : bytes
         segments : sequence of str
-            Those of the survey; a number beyond them counts as none.
+            Segments of the survey. A number beyond them counts as none.
 
         Raises
         ------
@@ -210,12 +210,12 @@ class Batch:
         ----------
         text : bytes or str
         segments : sequence of str
-            Those of the survey; a label that is none of them counts as none.
+            Segments of the survey. A label that is none of them counts as none.
 
         Raises
         ------
         BatchError
-            When it is not a batch; with the positions of reports that are not written in hex.
+            When it is not a batch, with the positions of reports that are not written in hex.
         """
         try:
             document = parse(text, name="a batch")

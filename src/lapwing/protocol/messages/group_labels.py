@@ -42,10 +42,10 @@ def check_groups(labels: Collection[Label] | int, most: int = MOST_GROUPS) -> No
 
 
 def joined(columns: Sequence[str], labels: Sequence[str | None]) -> str | None:
-    """Return the label of a row; None where it has none in any column.
+    """Return the label of a row, None where it has none in any column.
 
-    What stands in a label and would be read as part of the form is written as in an address, and a
-    column without a label is written without one; so no two rows of different labels are one.
+    Characters of a label that would be read as part of the form are percent-encoded. A column
+    without a label is written without one. So rows of different labels stay different.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def label_in_columns(columns: Sequence[str], label: Label) -> list[Label]:
 
 
 def clean_label(label: Any) -> Label:
-    """Return a label in the form in which it is compared; None, NaN and nothing are none.
+    """Return a label in the form in which it is compared. None, NaN and the empty string are none.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def clean_label(label: Any) -> Label:
 
 
 def columns_of(labels: Any) -> dict[str, Any] | None:
-    """Return several columns of labels by name; None where it is one column.
+    """Return several columns of labels by name, None where it is one column.
 
     Parameters
     ----------

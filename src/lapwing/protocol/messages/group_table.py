@@ -1,8 +1,8 @@
 """Tallies of segments as a table of Arrow, and in a Parquet file: a row for each segment.
 
 The last row is the rest, whose labels are all null. Counts have the smallest type that holds them.
-A file is written and read some segments at a time, so that all counts of all segments, most of
-which may be 0, are never in memory together.
+A file is written and read some segments at a time. So all counts of all segments, most of which may
+be 0, are never in memory together.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def write_table(groups: Groups, stream: IO[bytes]) -> None:
 
 
 def read_table(path: Path) -> tuple[Mapping[Any, Tally], Tally | None, list[str]]:
-    """Return segments, rest and columns of a table; FormatError when it is none or damaged."""
+    """Return segments, rest and columns of a table, or raise FormatError."""
     pa = _pyarrow()
     from pyarrow import parquet
 

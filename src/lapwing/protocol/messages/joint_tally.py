@@ -56,14 +56,14 @@ class Tallier(Protocol):
 
 @dataclass(frozen=True)
 class TallyForm:
-    """What all tallies of one survey have in common.
+    """Fields that all tallies of one survey share.
 
     Parameters
     ----------
     sizes : tuple of int
-        Counts of each block; none of a log.
+        Number of counts of each block, none for stored reports.
     width : int
-        Bytes of a report of a log; 0 of counts.
+        Bytes of a stored report, 0 for counts.
     fingerprint : str
         Of the randomizer.
     survey : str or None
@@ -152,9 +152,10 @@ class JointTally(Mapping[Label, Tally]):
     starts : numpy.ndarray
         int64 [groups + 1]: where the cells of each group begin.
     cells : numpy.ndarray
-        Whole numbers, ascending in each group; of a log its sorted reports, uint64.
+        Whole numbers, ascending in each group. For stored reports they are the sorted reports,
+        uint64.
     counts : numpy.ndarray or None
-        Whole numbers, positive; None of a log.
+        Whole numbers, positive. None for stored reports.
 
     Notes
     -----
@@ -176,7 +177,7 @@ class JointTally(Mapping[Label, Tally]):
 
     @classmethod
     def of(cls, tallies: Mapping[Any, Tally]) -> JointTally:
-        """Return the tallies of a mapping, of which there must be one; MismatchError as of `+`."""
+        """Return the tallies of a mapping, at least one, with the MismatchError of `+`."""
         if isinstance(tallies, JointTally):
             return tallies
         forms = {TallyForm.of(tally) for tally in tallies.values()}
@@ -289,7 +290,7 @@ class JointTally(Mapping[Label, Tally]):
         return JointTally(self.form, labels, people[numbers], starts, cells[places], counts)
 
     def added(self) -> Tally:
-        """Return the tally of all groups together; TallyError when there is none."""
+        """Return the tally of all groups together, or raise TallyError when there is none."""
         if not self.labels:
             raise TallyError("there must be at least one report to count, there is none")
         people, _, cells, counts = self.table
@@ -315,7 +316,7 @@ class JointTally(Mapping[Label, Tally]):
 
     @classmethod
     def from_bytes(cls, data: bytes) -> JointTally:
-        """Return what :meth:`to_bytes` wrote; its reader has checked that it is whole."""
+        """Return what :meth:`to_bytes` wrote. Its reader has checked that it is whole."""
         (length,) = struct.unpack_from("<Q", data)
         head = json.loads(data[8 : 8 + length])
         sizes, width, fingerprint, survey = head["form"]
@@ -426,9 +427,9 @@ class CellsOfReports:
 
     Notes
     -----
-    Any randomizer is asked what it makes of each report once. Of some reports, with numbers from
-    0, those are counted whose number has a bit: a count that adds up to 1 for some of the bits
-    then spells the number of its report.
+    Any randomizer is asked what it makes of each report once. Of some reports, with numbers from 0,
+    those are counted whose number has a bit. A count that adds up to 1 for some of the bits then
+    spells the number of its report.
     """
 
     def __init__(self, tallier: Tallier, width: int) -> None:
@@ -496,7 +497,7 @@ def _tally_of(tallier: Tallier, records: Records) -> Tally:
 
 
 class JointCounter:
-    """Counts reports of groups as they come; what was counted is a :class:`JointTally`.
+    """Counter of the reports of groups as they arrive. Its result is a :class:`JointTally`.
 
     Parameters
     ----------
@@ -564,7 +565,7 @@ class JointCounter:
         cells : numpy.ndarray or None
             What :meth:`CellsOfReports.of` says of them.
         weights : numpy.ndarray, optional
-            int64 [n], positive: how often each was sent; default once.
+            int64 [n], positive: how often each was sent. Default: once.
 
         Raises
         ------
@@ -704,8 +705,8 @@ def weighted_tally(tallier: Tallier, records: Records, weights: Whole | None) ->
 
     Notes
     -----
-    A tally is linear: reports whose number has a bit are counted once for each bit, and what is
-    counted is multiplied by what the bit stands for.
+    A tally is linear. Reports whose number has a bit are counted once for each bit, and the counts
+    are multiplied by the value of the bit.
     """
     if weights is None:
         return _tally_of(tallier, records)

@@ -1,4 +1,4 @@
-"""What tallies and releases have in common: the side of an answer that was observed."""
+"""Interface of tallies and releases, the observations of a decoder."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def check_observation(observed: Any) -> None:
 
 
 class Summed:
-    """What adds with ``+``; ``sum`` may start from 0."""
+    """Base class of objects that add with ``+``, where ``sum`` may start from 0."""
 
     def __radd__(self, other: object) -> Self:
         """Return this, of 0 and this."""

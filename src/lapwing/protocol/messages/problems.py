@@ -1,4 +1,4 @@
-"""What may be wrong with a request to a collector: one stable word for each, and what to do.
+"""Problems of a request to a collector: one stable word for each, and what to do.
 
 A device that gets one of these drops its batch, unless the problem passes: then it keeps the same
 bytes and sends them again. No text repeats a value that was sent.
@@ -15,7 +15,7 @@ PREFIX = "urn:lapwing:problem:"
 
 
 class Problem(StrEnum):
-    """What may be wrong with a request; a word is never changed once published.
+    """Problem of a request. A word is never changed once published.
 
     A member is the last word of a problem's type, and has its HTTP status and a sentence without
     its full stop.

@@ -30,7 +30,7 @@ _SPARE = 2**16
 
 
 def unit_named(column: Any, most: int | None) -> PrivacyUnit | None:
-    """Return the unit that a column in memory stands for; None without a column.
+    """Return the unit of a column in memory, None without a column.
 
     It is named as a pandas or polars column is, else "unit".
 
@@ -58,9 +58,9 @@ def unit_named(column: Any, most: int | None) -> PrivacyUnit | None:
 def unit_text(cell: Any) -> str | None:
     """Return the name of a unit as text: the whole number 7, 7.0 and "7" are one unit.
 
-    Blanks around a text do not matter, as in a label. None for what names nobody: a missing value,
-    an empty string, infinity, or an object that is no text, number, truth value, date, UUID or
-    bytes.
+    Blanks around a text do not matter, as in a label. It is None for a value that names nobody: a
+    missing value, an empty string, or infinity. It is also None for an object that is no string,
+    number, truth value, date, UUID or bytes.
 
     Examples
     --------
@@ -110,10 +110,10 @@ class UnitRows:
     Notes
     -----
     **Privacy.** Each row draws a number of its own, and of each unit the rows with the least are
-    kept. So which rows of one unit are kept depends on no other unit: a unit that comes, goes or
-    changes moves the counts by its own kept rows, at most `most` before and after. A row that names
-    no unit belongs to nobody who could be protected, and is left out. The tests go through all
-    tables of three units with up to two rows.
+    kept. So the kept rows of one unit depend on no other unit. A unit that comes, goes or changes
+    moves the counts by its own kept rows, at most `most` before and after. A row that names no unit
+    belongs to nobody who could be protected, and is left out. The tests go through all tables of
+    three units with up to two rows.
 
     **Cost.** O(n log n) time. Memory for the units and for `most` rows of each, beside one batch.
     """
