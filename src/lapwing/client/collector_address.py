@@ -402,7 +402,7 @@ class _Answer:
 
 
 class Connection:
-    """Requests to one collector; see :meth:`CollectorAddress.connected`."""
+    """Connection to one collector, made by :meth:`CollectorAddress.connected`."""
 
     def __init__(self, address: CollectorAddress, pool: httpcore.ConnectionPool, limit: Limit):
         self._address = address
@@ -469,13 +469,14 @@ class Connection:
         return answer.content
 
     def put(self, parcel: Parcel, *, seconds: float | None = None) -> Delivery:
-        """Send a batch, and return what the collector says; failures of the way are an answer.
+        """Send a batch, and return the collector's answer. A failure of the network is an answer.
 
         Parameters
         ----------
         parcel : Parcel
+            Batch to be sent.
         seconds : float, optional
-            That it may take, if this is less than the address allows.
+            Largest duration, if this is less than the address allows. Default: that of the address.
         """
         headers = {"content-type": MEDIA_TYPE}
         if parcel.token is not None:
@@ -502,7 +503,7 @@ class Connection:
     def ask_admin(
         self, method: str, path: str, document: dict[str, Any] | None = None, *, token: str
     ) -> dict[str, Any]:
-        """Return what a collector answers to an admin; an error says what the collector says."""
+        """Return a collector's answer to an admin. An error has the collector's reason."""
         if not _ADMIN_TOKEN.fullmatch(token):
             raise ArgumentError("the token of an admin must be lwa_ and 43 more characters")
         headers = {"content-type": "application/json", "authorization": f"Bearer {token}"}

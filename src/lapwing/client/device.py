@@ -483,7 +483,7 @@ class Device:
 
 
 def segment_number(survey: Survey, segment: str | None) -> int:
-    """Return the number of a segment in batches; that of none for a label that is not listed."""
+    """Return the number of a segment in batches. A label that is not listed has that of none."""
     if not isinstance(segment, str | None):
         raise ArgumentError("a segment must be a string, or left out")
     if segment is None:

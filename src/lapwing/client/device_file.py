@@ -129,7 +129,7 @@ class DeviceFile:
         Parameters
         ----------
         ledger : str, optional
-            The empty ledger of a person, who gets a secret too; None for a gateway.
+            The empty ledger of a person, who gets a secret as well. None: the file is a gateway's.
 
         Raises
         ------
@@ -159,7 +159,7 @@ class DeviceFile:
 
     @contextmanager
     def transaction(self, *, wipe: bool = False) -> Iterator[sqlite3.Connection]:
-        """Open the file for one change; on an exception, nothing was changed.
+        """Open the file for one change. After an exception, nothing was changed.
 
         Parameters
         ----------

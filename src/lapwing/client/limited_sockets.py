@@ -19,7 +19,7 @@ import httpcore
 
 
 class Limit:
-    """What is left of one request: bytes to receive, and seconds."""
+    """Rest of one request: bytes to receive, and seconds."""
 
     def __init__(self) -> None:
         self._deadline = 0.0

@@ -172,17 +172,19 @@ def insert(
     Parameters
     ----------
     connection : sqlite3.Connection
+        Open transaction of the file.
     batch : OutgoingBatch
+        Batch to be stored.
     body : bytes
-        What is sent, every time the same. It is stored encrypted. When it has arrived, its key is
-        overwritten, and nothing that follows from it is kept: the id, which is drawn, says which
-        batch it was.
+        Bytes to be sent, every time the same. They are stored encrypted. When they have arrived,
+        their key is overwritten, and nothing that follows from them is kept. The random identifier
+        names the batch.
     pile : str
-        The name of the pile that it is a part of; of a device's own answers empty.
+        Name of the pile that it is a part of. Default: empty, for a device's own answers.
     collector : str, optional
-        The address of the only collector that gets it.
+        Address of the only collector that gets it. Default: any.
     token : str, optional
-        That lets its sender in.
+        Token of its sender. Default: none.
     """
     said = (batch.id, batch.survey, batch.epoch, pile, batch.position, batch.reports)
     connection.execute(
@@ -265,7 +267,7 @@ class Outbox:
             return cast(int, rows.fetchone()[0])
 
     def parcel(self, batch: str) -> Parcel | None:
-        """Return a batch to be sent; None when somebody else has sent it."""
+        """Return a batch to be sent, or None when it has been sent already."""
         with self.file.transaction() as connection:
             row = connection.execute(
                 "SELECT id, survey, epoch, key, body, token FROM batch"

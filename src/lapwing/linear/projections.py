@@ -11,8 +11,8 @@ def simplex(
 ) -> NDArray[np.float64]:
     """Return the non-negative vector of the given total that is nearest to a point.
 
-    With equal weights this is Norm-Sub: lower every entry by the same amount, set negative ones
-    to zero, repeat until the rest sums to the total.
+    With equal weights this is Norm-Sub. It lowers every entry by the same amount, sets negative
+    ones to zero, and repeats until the rest sums to the total.
 
     Parameters
     ----------

@@ -80,11 +80,11 @@ def matching_pursuit(
     target : numpy.ndarray
         float64 [rows].
     norms : numpy.ndarray
-        float64 [columns], lengths of the columns of the operator; columns of length 0 are left out.
+        float64 [columns], lengths of the columns of the operator. Columns of length 0 are left out.
     most : int
-        Columns to take, at least 1.
+        Largest number of columns to take, at least 1.
     threshold : float
-        Stop when no column correlates with what is left by more than this, in units of the target
+        Stop when no column correlates with the residual by more than this, in units of the target
         for a column of length 1.
     nonnegative : bool
         Take only columns that correlate positively, and fit coefficients that are not negative.
@@ -216,13 +216,13 @@ def basis_pursuit(
     target : numpy.ndarray
         float64 [rows].
     noise : float
-        Not negative; Euclidean length.
+        Euclidean length of the noise, at least 0.
     nonnegative : bool
         Also subject to ``x >= 0``.
     tolerance : float
         How much longer than `noise` the residual may be, as a part of the target's length.
     limit : int
-        Most gradient steps together.
+        Largest number of gradient steps together.
 
     Notes
     -----

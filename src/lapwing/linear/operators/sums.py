@@ -329,7 +329,7 @@ class TreeSums(Operator):
 class NearestTree:
     """Weighted least squares over trees whose nodes are the sums of their children.
 
-    Made once for its weights; each :meth:`of` is one pass up and one down, O(nodes).
+    It is made once for its weights. Each :meth:`of` is one pass up and one down, O(nodes).
 
     Parameters
     ----------
@@ -393,11 +393,11 @@ def haar_level(level: int) -> slice:
 class Haar(Operator):
     """From the masses of equal bins of [0, 1] to their Haar coefficients.
 
-    Row ``2^j + k`` holds the values of ``psi_jk`` on the bins: ``2^(j/2)`` on the left half of
-    cell k of ``2^j``, ``-2^(j/2)`` on its right half and 0 elsewhere; row 0 is the constant 1.
-    So the product is the coefficient ``a_jk = E psi_jk(X)`` of a distribution, the adjoint's is
-    the expansion ``1 + sum a_jk psi_jk`` on the bins, a density; one undoes the other times the
-    number of bins. O(size) per product.
+    Row ``2^j + k`` holds the values of ``psi_jk`` on the bins. They are ``2^(j/2)`` on the left
+    half of cell k of ``2^j``, ``-2^(j/2)`` on its right half and 0 elsewhere. Row 0 is the constant
+    1. So the product is the coefficient ``a_jk = E psi_jk(X)`` of a distribution. The product of
+    the adjoint is the expansion ``1 + sum a_jk psi_jk`` on the bins, a density. One undoes the
+    other times the number of bins. O(size) per product.
 
     Parameters
     ----------

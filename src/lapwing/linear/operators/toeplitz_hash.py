@@ -14,7 +14,7 @@ from lapwing.linear.arrays import Words
 class ToeplitzHash:
     """The family of hashes ``h(v) = M v``, M a binary Toeplitz matrix that a seed writes down.
 
-    Bit r of the hash is the parity of ``(seed >> r) & v``: row r of the matrix is the window of
+    Bit r of the hash is the parity of ``(seed >> r) & v``. Row r of the matrix is the window of
     `key_bits` bits of the seed that starts at bit r.
 
     Parameters
