@@ -14,6 +14,7 @@ from lapwing.decoders.logs.exhaustive_scan import ExhaustiveScan
 from lapwing.decoders.structured.tree_consistency import TreeConsistency
 from lapwing.decoders.unbiased.least_squares import LeastSquares
 from lapwing.errors import ArgumentError
+from lapwing.linear.operators.separable import Separable
 from lapwing.planning.registry import DECODERS
 from lapwing.protocol.channels.hashed_channel import LISTED
 from lapwing.protocol.domains.product import Product
@@ -77,12 +78,16 @@ def recommended_decoder(randomizer: Randomizer, *, size: int | None = None) -> D
 def _decoder_of_pairs(randomizer: Randomizer) -> Decoder:
     """Return the log-density prior where reports see each axis by itself, else least squares.
 
-    Those of single cells do so: randomized response, unary encoding and subset selection.
+    Those of boxes and of single cells do so. Reports that are stored one by one are counted for
+    each cell first.
     """
     from lapwing.decoders.empirical_bayes.log_density_prior import LogDensityPrior
 
-    seen = named_decoder(randomizer).name in (LogDensityPrior.name, MixturePrior.name)
     pairs: Any = LogDensityPrior()
+    if randomizer.collects == "log":
+        return pairs
+    operators = [block.operator for block in randomizer.channel.blocks]
+    seen = all(isinstance(one, Separable) or one.compound is not None for one in operators)
     return pairs if seen else LeastSquares()
 
 

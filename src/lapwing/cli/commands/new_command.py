@@ -9,7 +9,12 @@ from typing import Any
 
 from lapwing.cli.console import Output, check_output, facts, write_text
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.domain_options import DomainOptions, domain_document_text
+from lapwing.cli.reading.domain_options import (
+    DomainOptions,
+    axis_files,
+    domain_document_text,
+    product_of,
+)
 from lapwing.cli.reading.like_options import (
     LikeOptions,
     components_table,
@@ -144,6 +149,11 @@ class KindOptions:
         "Write the domain alone, with each --segment, for lapwing recommend, count and release.",
         default=False,
     )
+    axis: list[str] | None = option(
+        "Two attributes together: an axis and the file of its domain (lapwing new --domain-only). "
+        "Give it twice. Both values are protected.",
+        "NAME=FILE",
+    )
     after: tuple[Path, Path] | None = option(
         "Write the survey of the next epoch: domain and epsilon stay, and the answer so far "
         "(lapwing decode -o) chooses the mixture components. Takes --name and --users.",
@@ -171,7 +181,8 @@ def new(
     With --after, decode both epochs with lapwing decode. Each person should answer in one epoch: a
     person who answers in both spends epsilon twice.
     """
-    files = [asked.domain, asked.categories_file, known.like, *(kind.after or ())]
+    axes = axis_files(kind.axis or ())
+    files = [asked.domain, asked.categories_file, known.like, *axes.values(), *(kind.after or ())]
     check_output(output, inputs=[path for path in files if path is not None], force=force)
     if kind.after is not None:
         given = (answers, chosen, asked, known, kind)
@@ -180,7 +191,7 @@ def new(
         rest = (replace(answers, segment=None), chosen, known)
         _write_domain(output, asked, answers.segment, out, rest=rest)
     else:
-        _write_survey(output, answers, chosen, asked, known, out)
+        _write_survey(output, answers, chosen, asked, known, axes, out)
 
 
 def _write_survey(
@@ -189,13 +200,19 @@ def _write_survey(
     chosen: RandomizerOptions,
     asked: DomainOptions,
     known: LikeOptions,
+    axes: dict[str, Path],
     out: Output,
 ) -> None:
     chosen.check()
     if known.like is not None and not chosen.is_recommended:
         raise ArgumentError(f"--like goes with --randomizer {RECOMMENDED}")
     bins = recommended_bins(chosen.epsilon or "") if chosen.is_recommended else None
-    domain, note = asked.domain_and_note(bins=bins)
+    if axes:
+        if asked != DomainOptions() or known != LikeOptions():
+            raise ArgumentError("--axis names whole domains; leave the options of one out")
+        domain, note = product_of(axes, bins=bins)
+    else:
+        domain, note = asked.domain_and_note(bins=bins)
     survey = answers.build_survey(chosen.build_randomizer(domain, like=known.masses(domain, out)))
     write_text(output, survey.to_json())
     document = {"command": "new", "output": str(output), "survey": survey.to_document()}

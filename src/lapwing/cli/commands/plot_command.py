@@ -12,6 +12,7 @@ from lapwing.cli.console import ENDINGS, Output, check_ending, check_output, fac
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.options import Force, Level, OutputFile, SegmentName, check_level
 from lapwing.cli.reading.stored_answers import (
+    is_joint,
     is_series,
     read_distribution_or_list,
     read_series,
@@ -19,7 +20,9 @@ from lapwing.cli.reading.stored_answers import (
 )
 from lapwing.cli.reading.truth import TruthOptions
 from lapwing.errors import ArgumentError
-from lapwing.results.plotting import figure_of
+from lapwing.results.joint_distribution import JointDistribution
+from lapwing.results.joint_plotting import draw_joint
+from lapwing.results.plotting import figure_of, new_figure
 from lapwing.results.steps import Detail
 
 _Detail = Literal["resolved", "all", "weeks"]
@@ -69,6 +72,15 @@ def plot(
     check_ending(output, ENDINGS, what="the picture")
     others = [path for path in (result_file, named.truth) if path is not None]
     check_output(output, inputs=others, force=force)
+    if is_joint(result_file):
+        if segment is not None or named.truth is not None:
+            raise ArgumentError(
+                "a joint distribution is drawn on its own; leave out the segment and the truth"
+            )
+        joint = JointDistribution.load(result_file)
+        figure = draw_joint(joint, level=level, figure=new_figure((7.2, 4.4)))
+        _write(output, figure, out, truth=False)
+        return
     if is_series(result_file):
         if segment is not None or named.truth is not None:
             raise ArgumentError("a series is drawn on its own; leave out the segment and the truth")

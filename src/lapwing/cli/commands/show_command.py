@@ -216,6 +216,7 @@ _SHOWN: dict[str, tuple[str, Callable[[Any, HowShown], Shown]]] = {
     "GroupTallies": ("group-tallies", _group_tallies),
     "Release": ("release", _release),
     "Distribution": ("distribution", _answer),
+    "JointDistribution": ("joint-distribution", _answer),
     "SignedEstimate": ("signed-estimate", _signed_estimate),
     "HeavyHitters": ("heavy-hitters", _answer),
     "Series": ("series", _answer),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from lapwing.documents import read, read_as, require, require_format
 from lapwing.engines.arrow.unit_columns import check_units
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.chosen_bins import with_bins
+from lapwing.planning.pair_recommendation import BINS
 from lapwing.privacy.guarantee import PrivacyUnit
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
@@ -25,6 +26,7 @@ from lapwing.protocol.domains.domain_documents import build_domain, build_open_d
 from lapwing.protocol.domains.hashed_strings import HashedStrings
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Decimal, Texts, check_texts
 from lapwing.stored_files import DOMAIN
@@ -111,6 +113,39 @@ def domain_document_text(domain: Domain, *, bins: bool, outside: bool) -> str:
         if not outside:
             within.pop("outside", None)
     return json.dumps({"format": DOMAIN, "version": 1, "domain": document}, indent=1) + "\n"
+
+
+def axis_files(typed: Sequence[str]) -> dict[str, Path]:
+    """Return the files of the axes of pairs by name; ArgumentError when one is not NAME=FILE."""
+    files: dict[str, Path] = {}
+    for one in typed:
+        name, equals, path = one.partition("=")
+        if not (name and equals and path) or name in files:
+            raise ArgumentError(
+                f"--axis must be NAME=FILE with two different names, got {one!r}; for example "
+                "--axis delay=delay.json --axis hour=hour.json"
+            )
+        files[name] = Path(path)
+    return files
+
+
+def product_of(files: Mapping[str, Path], *, bins: int | None) -> tuple[Domain, str]:
+    """Return the pairs whose axes are in files, and sentences about bins that nobody named.
+
+    Parameters
+    ----------
+    files : mapping of str to Path
+        By the name of the axis.
+    bins : int or None
+        None where an interval must have bins; else it gets about 64.
+    """
+    axes: dict[str, Domain] = {}
+    notes = []
+    for name, path in files.items():
+        axes[name], note = DomainFile(domain=path).stored(bins=None if bins is None else BINS)
+        if note:
+            notes.append(f"{name}: {note}")
+    return Product(**axes), " ".join(notes)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,6 +51,11 @@ def is_series(path: Path) -> bool:
     return read(path).get("format") == "lapwing-series"
 
 
+def is_joint(path: Path) -> bool:
+    """Return whether a file holds a joint distribution."""
+    return read(path).get("format") == "lapwing-joint-distribution"
+
+
 def read_watch(path: Path) -> Watch:
     """Return the watch in a file; FormatError when it is none."""
     return read_as(path, Watch.from_document)

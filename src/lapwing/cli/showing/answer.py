@@ -55,7 +55,7 @@ def shown_answer(
 
     Parameters
     ----------
-    result : Distribution, HeavyHitters, Difference or Series
+    result : Distribution, JointDistribution, HeavyHitters, Difference or Series
     name : str
         Of the survey or the file, for the title.
     request : AnswerRequest
@@ -64,6 +64,18 @@ def shown_answer(
     detail : bool
         Whether tables have all rows, and facts that few need.
     """
+    if getattr(result, "_kind", None) == "joint-distribution":
+        from lapwing.cli.showing.joint import (
+            joint_document,
+            joint_facts,
+            joint_rows,
+            joint_tables,
+        )
+
+        joint = joint_document(result, level=request.level)
+        shown = joint_tables(result, name, joint)
+        shown.append(joint_facts(result, level=request.level, rest=rest or {}))
+        return ShownAnswer(joint, shown, lambda: joint_rows(result))
     answer: Answer = answer_of(result, request)
     tables = [terminal_table(table) for table in tables_of(answer, name, detail=detail)]
     tables.append(facts({**facts_of(answer, detail=detail), **(rest or {})}))

@@ -1,4 +1,4 @@
-"""Exact counts of raw values: what a curator keeps, adds, and never shows."""
+"""Exact counts of raw values, which a curator stores and adds, and never publishes."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.row_counts import RowCounts, warn_of_rows
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.observation import Summed
@@ -34,10 +35,10 @@ MOST_PEOPLE = 2**40
 def counts_of(
     values: Values, domain: Domain, *, texts: Texts = "iso", rows: RowCounts | None = None
 ) -> NDArray[np.int64]:
-    """Return how many values fall on each symbol of a curator's domain: int64 [domain.size].
+    """Return how many values are in each bin of a curator's domain: int64 [domain.size].
 
-    Each value counts once, by itself: what cannot be read is missing, and no values are counts of
-    zero. `rows` gets how many are missing, unreadable and outside.
+    Each value counts once, on its own. A value that cannot be parsed is missing, and no values are
+    counts of zero. `rows` gets the numbers of missing, unreadable and outside values.
     """
     symbols = domain.index_or_missing(values, texts=texts, rows=rows)
     counts = np.bincount(symbols, minlength=domain.size)
@@ -49,7 +50,7 @@ def counts_of(
 def symbols_of(
     values: Values, domain: Domain, *, texts: Texts = "iso", rows: RowCounts | None = None
 ) -> NDArray[np.int64]:
-    """Return the symbol of each value; for the parameters see :func:`counts_of`."""
+    """Return the bin of each value, with the parameters of :func:`counts_of`."""
     symbols = domain.index_or_missing(values, texts=texts, rows=rows)
     if rows is not None:
         rows.add_symbols(np.bincount(symbols, minlength=domain.size), domain)
@@ -85,8 +86,8 @@ def cells_of(
 ) -> NDArray[np.int64]:
     """Return the cell of each row in a curator's table.
 
-    A row's cell follows from its own value and segment; what is no segment is in none. `rows` is
-    as of :func:`counts_of`.
+    A row's cell follows from its own value and segment. A label that is not a segment is in none.
+    `rows` is as for :func:`counts_of`.
 
     Raises
     ------
@@ -114,26 +115,39 @@ def _cells(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ExactCounts(Summed):
-    """Exact histogram (secret): how many people hold each symbol.
+    """Exact histogram (secret): how many people are in each bin or category.
 
-    Its file is a private binary with mode 0600; there is no JSON form, and `repr` shows nothing
-    that was counted.
+    Its file is a private binary with mode 0600. There is no JSON form, and `repr` shows nothing
+    that was counted. Exact counts of different people add with ``+``.
 
     Parameters
     ----------
     domain : Interval, Integers or Categories
-        Made fit for a curator by its `for_curator`.
+        Domain of the values, prepared for a curator by its `for_curator`.
     counts : numpy.ndarray
         Counts, int64 [domain.size], not negative. Their sum is at most 2^40.
     unit : PrivacyUnit, optional
-        Whose rows were counted, and how many of each at most. A release of them protects such a
+        Unit whose rows were counted, and the most rows of each. A release of them protects such a
         unit. Default: each row is of another person.
+
+    See Also
+    --------
+    lapwing.release : Publishes a private release of raw values or exact counts.
+
+    Notes
+    -----
+    **Privacy.** Exact counts are not private. Only a release of them may be published.
+
+    **Accuracy.** Adding is exact, in any order.
+
+    **Cost.** Counting n values takes O(n) time, and the counts take 8 bytes for each bin.
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> first = ExactCounts.of_values([1.0, 2.5, float("nan")], Interval(0, 4, bins=4))
-    >>> second = ExactCounts.of_values([3.0], Interval(0, 4, bins=4))
+    >>> import lapwing as lw
+    >>> domain = lw.Interval(0, 4, bins=4)
+    >>> first = lw.protocol.ExactCounts.of_values([1.0, 2.5, float("nan")], domain)
+    >>> second = lw.protocol.ExactCounts.of_values([3.0], domain)
     >>> (first + second).counts.tolist()
     [1, 0, 2, 0, 1]
     """
@@ -186,32 +200,41 @@ class ExactCounts(Summed):
         most: int | None = None,
         rng: RandomSource | None = None,
     ) -> ExactCounts:
-        """Return the counts of raw values, each in its symbol; a whole domain rounds.
+        """Return the counts of raw values, each in its bin.
 
-        Missing values (NaN, None), infinite ones on a circle and what cannot be read are counted in
-        the domain's last symbol, and so is what is none of the labels, unless the domain has an
-        `other`; none is refused, and there may be none at all. O(n) time.
+        Missing values (NaN, None), infinite ones on a circle and values that cannot be parsed are
+        counted in the domain's last bin. So are values of none of the labels, unless the domain has
+        an `other`. None is refused, and there may be none at all. A domain of whole numbers rounds.
 
         Parameters
         ----------
         values : array_like [n]
-            Each is read by itself: changing one changes the symbol of that one.
+            Raw values. Each is read on its own: changing one changes the bin of that one.
         domain : Interval, Integers or Categories
             Domain of the values.
         texts : {"iso", "days", "seconds"}
-            How texts of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
+            How strings of dates and times are read: ISO dates, or numbers of days or seconds since
+            1970-01-01. Default: "iso".
         unit : array_like [n], optional
-            Whose each row is: as of :func:`lapwing.release`.
+            Label of the person or other unit of each row, as for :func:`lapwing.release`. Default:
+            each row is of another person.
         most : int, optional
-            Rows of one unit that are counted, random ones where it has more.
+            Most rows of one unit that are counted, at least 1. They are random ones where it has
+            more.
         rng : RandomSource, optional
-            Which ones. Default: secure randomness.
+            Source of random numbers that chooses these rows. Default: the secure source of the
+            operating system.
+
+        Returns
+        -------
+        ExactCounts
+            Exact histogram, which is secret.
 
         Warns
         -----
         RowsWarning
-            Of 100 values or more: when more than half are missing, unreadable or outside the range,
-            or more than 1 % are unreadable.
+            For 100 values or more, when more than half are missing, unreadable or outside the
+            range, or more than 1 % are unreadable.
         """
         require_domain(domain)
         curated = domain.for_curator()
@@ -232,6 +255,11 @@ class ExactCounts(Summed):
         most: int | None = None,
         rng: RandomSource | None = None,
     ) -> ExactCounts:
+        if isinstance(curated, Product):
+            raise ArgumentError(
+                "exact counts and releases are of one column, got a Product; ask people about "
+                "pairs in a survey, or release a column by segment"
+            )
         unit = unit_named(units, most)
         rows = RowCounts()
         table = curated if isinstance(curated, Segmented) and by is not None else None
@@ -268,23 +296,29 @@ class ExactCounts(Summed):
         most: int | None = None,
         rng: RandomSource | None = None,
     ) -> ExactCounts:
-        """Return the counts of raw values with the segment of each: as :meth:`of_values`.
+        """Return the counts of raw values with the segment of each, as :meth:`of_values`.
 
         Parameters
         ----------
         values : array_like [n]
             Values of the domain, one for each row.
         by : array_like [n]
-            The segment of each; what is none of the domain's is in none.
+            Segment of each row. A label that is none of the domain's segments is in none.
         domain : Segmented
             Domain with public segments.
         texts : {"iso", "days", "seconds"}
+            How strings of dates and times are read, as for :meth:`of_values`. Default: "iso".
         unit : array_like, optional
             Privacy unit of each row, as for :meth:`of_values`.
         most : int, optional
             Rows counted of each unit at most, as for :meth:`of_values`.
         rng : RandomSource, optional
             Source of randomness, as for :meth:`of_values`.
+
+        Returns
+        -------
+        ExactCounts
+            Exact table of counts, which is secret.
         """
         curated = replace(domain, domain=domain.domain.for_curator())
         return cls._of_rows(
@@ -293,7 +327,7 @@ class ExactCounts(Summed):
 
     @property
     def people(self) -> int:
-        """Rows. Public when neighbors replace one row, secret when they add or remove one."""
+        """Number of rows, public under "replace-one" and secret under "add-or-remove-one"."""
         return int(self.counts.sum())
 
     def __add__(self, other: ExactCounts) -> ExactCounts:
@@ -362,7 +396,7 @@ class ExactCounts(Summed):
         Raises
         ------
         FormatError
-            When it holds none, or is of an unknown version or damaged.
+            When the file holds no exact counts, is of an unknown version or is damaged.
         """
         path = Path(path)
         with opening(path):
