@@ -513,6 +513,8 @@ class TestLabels:
         said = " ".join(done("release", *given, *PROMISE, "--dry-run", 3000).out.split())
         assert "in each segment largest error of the CDF:" in said
         assert "with 1,500 people in it" in said
+        counted = done("count", *given, "-o", "site.lws", "--json").document
+        assert counted["note"] == "The interval is cut into 50 bins of width 2."
 
     def test_a_dry_run_says_how_far_shares_will_be(
         self, data: np.ndarray, done: Program, tmp_path: Path

@@ -73,17 +73,22 @@ def release_bins(promise: Promise, *, by_segment: bool = False) -> int:
     better, and at .5 without delta, where 1024 are.
 
     By segment, replace-one, epsilon 1: mean W1 as a share of the range, over three made-up columns.
+    The first column is 48 bins with pure epsilon, and 60 bins with delta.
 
-    ================ ======= ======== ========
-    people, delta    60 bins 120 bins 240 bins
-    ================ ======= ======== ========
-    250, 0           .0207   .0397    .0628
-    2,000, 0         .0039   .0061    .0096
-    20,000, 0        .0010   .0010    .0010
-    250, 1e-6        .0302   .0227    .0232
-    2,000, 1e-6      .0053   .0043    .0042
-    20,000, 1e-6     .0011   .0009    .0005
-    ================ ======= ======== ========
+    ================ ======== ======== ========
+    people, delta    48 or 60 120 bins 240 bins
+    ================ ======== ======== ========
+    250, 0           .0223    .0397    .0628
+    2,000, 0         .0036    .0061    .0096
+    20,000, 0        .0009    .0010    .0010
+    250, 1e-6        .0302    .0227    .0232
+    2,000, 1e-6      .0053    .0043    .0042
+    20,000, 1e-6     .0011    .0009    .0005
+    ================ ======== ======== ========
+
+    With pure epsilon, few bins cost accuracy on a skewed column of many people. A median of 20,000
+    people that lies in the first of 48 bins is off by a tenth of the bin. That is ten times its
+    error with 240 bins.
     """
     if by_segment and promise.pure:
         return BINS_OF_A_SEGMENT

@@ -15,6 +15,7 @@ from lapwing.engines.arrow.dataset_tables import every_file
 from lapwing.engines.arrow.saved_progress import finished
 from lapwing.errors import ArgumentError
 from lapwing.planning.chosen_bins import BINS_FOR_ATOMS
+from lapwing.planning.release_defaults import BINS_OF_A_SEGMENT
 from lapwing.protocol.domains.domain_text import domain_text
 from lapwing.protocol.messages.exact_counts import ExactCounts
 
@@ -58,7 +59,9 @@ def count(
         raise ArgumentError("give tables, or exact counts, not both; count the tables first")
     else:
         # Epsilon is not known here. More bins cost little, and keep values apart that many hold.
-        domain, note = asked.curated(bins=BINS_FOR_ATOMS)
+        # By segment they cost much with pure epsilon.
+        bins = BINS_FOR_ATOMS if asked.by is None else BINS_OF_A_SEGMENT
+        domain, note = asked.curated(bins=bins)
         total = summary_of(
             data, column, domain, out, asked=asked, threads=threads, progress=progress
         )
