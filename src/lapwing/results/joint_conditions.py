@@ -59,7 +59,9 @@ def range_parts(axis: Any, asked: tuple[Any, ...]) -> Parts:
         unit = np.zeros(axis.size)
         unit[symbol] = 1.0
         estimate[symbol] = Cumulative.on(axis, unit).between(spans)
-    return {**found, "estimate": (estimate, cut.size > 0)}
+    # A bin whose end is the range's own end is whole but for one value: nobody is divided there.
+    divided = bool(((estimate > 0) & (estimate < 1)).any())
+    return {**found, "estimate": (estimate, divided)}
 
 
 def slices(axis: Any, shares: Vector, least: float) -> list[Whole]:

@@ -113,6 +113,8 @@ class JointUncertainty:
         require(document, {"center", "draws", "method"}, name="the uncertainty")
         center = decoded(document["center"], numbers=cells)
         draws = decoded(document["draws"], kind="<f4", columns=cells)
+        if not len(draws):
+            raise FormatError("the uncertainty must hold at least one draw")
         if not isinstance(document["method"], str):
             raise FormatError("the method of the uncertainty must be a string")
         return cls(center.ravel(), draws.astype(np.float32), document["method"])
