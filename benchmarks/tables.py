@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks import headlines, results
+from benchmarks.accuracy.papers.findings import alternative
 from benchmarks.accuracy.papers.index import Entry, index
 from benchmarks.accuracy.papers.judged import Judged, in_text, judged, overview
 from benchmarks.accuracy.papers.paper_pages import with_sentences
@@ -96,7 +98,16 @@ def page(folder: str, every: Sequence[Judged]) -> str:
     parts += [_contents(family) for family in families]
     parts += _index(folder, every)
     parts += [section(name, results.read(name)) for name in _on_page(folder)]
-    return "\n\n".join(parts) + "\n"
+    return _with_findings("\n\n".join(parts) + "\n", folder.rpartition("/")[2])
+
+
+def _with_findings(text: str, paper: str) -> str:
+    """Return a paper's page with the findings of its pictures as their alternative texts."""
+
+    def written(picture: re.Match[str]) -> str:
+        return f"![{alternative(paper, picture[2]) or picture[1]}](figures/{picture[2]}.png)"
+
+    return re.sub(r"!\[([^\]]*)\]\(figures/([\w-]+)\.png\)", written, text)
 
 
 def _opening(folder: str) -> str:

@@ -2,7 +2,7 @@
 
     python -m benchmarks.accuracy.papers.drawing
 
-writes `figures/*.png` and `figures/*.svg` beside every paper's page, from the kept results.
+writes `figures/*.png` and `figures/*.svg` next to every paper's page, from the kept results.
 Pictures that read the data folder are skipped without it.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import results
+from benchmarks.accuracy.papers.findings import title as finding_of
 from benchmarks.datasets import DataFolderError
 
 FOLDER = Path(__file__).resolve().parent
@@ -39,6 +41,9 @@ COLORS = (
 """The library's two and ten more. Any two differ, also to those who see no red or no green."""
 
 MARKS = "osD^vPX*<>hd"
+
+LETTERS_PER_INCH = 12
+"""Of a title in 10 points."""
 
 NAMES = {
     "acs_income": "income",
@@ -174,10 +179,11 @@ def legend(figure: Any, *, columns: int) -> None:
     )
 
 
-def in_house_style(figure: Any, paper: str) -> None:
-    """Give every panel its letter, columns the names that people say, and all texts their size.
+def in_house_style(figure: Any, paper: str, *, finding: str | None = None) -> None:
+    """Give every panel its letter, columns the names that people say, and all strings their size.
 
-    What the panels' titles share, "Figure 7", stands once above them, with the paper.
+    The finding is the title. What the panels' titles share, "Figure 7", is once below it, with the
+    paper.
     """
     shared = ""
     for place, ax in enumerate(figure.axes):
@@ -198,6 +204,10 @@ def in_house_style(figure: Any, paper: str) -> None:
         figure.suptitle(text, fontsize=10)
     elif shared:
         figure.suptitle(f"{AUTHORS[paper]}, {shared[0].lower()}{shared[1:]}", fontsize=10)
+    if finding is not None:
+        width = round(LETTERS_PER_INCH * figure.get_size_inches()[0])
+        lines = [*textwrap.wrap(finding, width), figure.get_suptitle() or AUTHORS[paper]]
+        figure.suptitle("\n".join(lines), fontsize=10)
 
 
 def _letters(place: int) -> str:
@@ -236,7 +246,7 @@ def pictures(paper: str) -> dict[str, Picture]:
 
 
 def main() -> None:
-    """Draw every picture whose result is kept."""
+    """Draw every picture whose result is kept, with its finding as the title."""
     for paper in PAPERS:
         folder = FOLDER / paper / "figures"
         folder.mkdir(exist_ok=True)
@@ -250,7 +260,7 @@ def main() -> None:
                 continue
             try:
                 figure = picture.draw(document["measured"])
-                in_house_style(figure, paper)
+                in_house_style(figure, paper, finding=finding_of(paper, name))
                 save(figure, folder / f"{name}.png")
             except DataFolderError as error:
                 _say(f"SKIPPED {paper}/{name}: {error}")
