@@ -7,6 +7,7 @@ people with their exact joint distribution and returns its estimate of the share
 from __future__ import annotations
 
 import math
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from lapwing.linear.projections import simplex
 
 Counts = NDArray[np.int64]
 Table = NDArray[np.float64]
+Number = TypeVar("Number", np.int64, np.float64)
 
 GRID_SIDES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
 """Sides of the grid that are tried, in cells."""
@@ -85,9 +87,9 @@ def grid(counts: Counts, epsilon: float, rng: np.random.Generator, *, side: int)
     numpy.ndarray
         float64 [d1, d2].
     """
-    starts = [np.arange(side) * size // side for size in counts.shape]
-    shares = _on_simplex(frequencies(_grouped(counts, *starts), epsilon, rng))
-    return _spread(shares, *starts, counts.shape)
+    rows, columns = (np.arange(side) * size // side for size in counts.shape)
+    shares = _on_simplex(frequencies(_grouped(counts, rows, columns), epsilon, rng))
+    return _spread(shares, rows, columns, counts.shape)
 
 
 def hdg(counts: Counts, epsilon: float, rng: np.random.Generator) -> Table:
@@ -309,7 +311,7 @@ def _groups(counts: Counts, number: int, rng: np.random.Generator) -> list[Count
     return groups
 
 
-def _grouped(counts: Counts, *starts: NDArray[np.int64]) -> Counts:
+def _grouped(counts: NDArray[Number], *starts: NDArray[np.int64]) -> NDArray[Number]:
     """Return sums of runs of cells that begin at these places of each axis."""
     for axis, places in enumerate(starts):
         counts = np.add.reduceat(counts, places, axis=axis)
@@ -375,11 +377,13 @@ def _updated(table: Table, strips: list[Table], size: int, least: float) -> Tabl
         found = found * np.kron(factor, np.ones((size // table.shape[0],) * 2))
         if np.abs(found - before).sum() < least:
             break
-    return found / found.sum()
+    shares: Table = found / found.sum()
+    return shares
 
 
 def _ratio(wanted: Table, sums: Table) -> Table:
-    return np.divide(wanted, sums, out=np.ones_like(sums), where=sums > 0)
+    ratio: Table = np.divide(wanted, sums, out=np.ones_like(sums), where=sums > 0)
+    return ratio
 
 
 def _halved(counts: Counts, depth: int) -> Counts:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 import numpy as np
 import pyarrow.parquet
@@ -50,7 +51,7 @@ class Axis:
     low: float
     high: float
     why: str
-    scale: str = "linear"
+    scale: Literal["linear", "log"] = "linear"
 
     def interval(self, bins: int) -> lw.Interval:
         """Return the domain of the attribute."""

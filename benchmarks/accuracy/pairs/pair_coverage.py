@@ -76,7 +76,8 @@ def _rectangles(answer: JointDistribution, truths: dict[str, JointDistribution])
         ends.append(answer.probability_interval(level=LEVEL, **asked))
         for name, truth in truths.items():
             values[name].append(float(truth.table[low:high, left:right].sum()))
-    return _shares(*np.array(ends).T, values)
+    low_ends, high_ends = np.array(ends).T
+    return _shares(low_ends, high_ends, values)
 
 
 def _marginals(answer: JointDistribution, truths: dict[str, JointDistribution]) -> Shares:
