@@ -331,13 +331,17 @@ def _public(source: Source) -> Iterator[tuple[str, ast.AST]]:
                     yield f"{node.name}.{member.target.id}", member
 
 
+OF_THE_FIELD = {"JointDistribution.given"}
+"""Names that are empty words elsewhere: a conditional distribution is read "x given y"."""
+
+
 def nouns(sources: list[Source]) -> list[str]:
     """No public name is a bare participle or pronoun."""
     return [
         source.says(node, f"{name}: write the noun")
         for source in sources
         for name, node in _public(source)
-        if name.rpartition(".")[2].lower() in EMPTY_WORDS
+        if name.rpartition(".")[2].lower() in EMPTY_WORDS and name not in OF_THE_FIELD
     ]
 
 

@@ -30,6 +30,13 @@ NUMBERS = {
 LABELS = {"prefix-hashing": "least-squares"}
 """The same of labels."""
 
+PAIRS = {
+    **dict.fromkeys(RANDOMIZERS, "log-density-prior"),
+    "hadamard-response": "least-squares",
+    "compressive-privatization": "least-squares",
+}
+"""Those of pairs: reports of the latter two do not see each axis by itself."""
+
 RELEASES = {
     "prefix-sums": "spectral-pursuit",
     "sum-tree": "spectral-pursuit",
@@ -45,6 +52,7 @@ RELEASES = {
 KNOBS: dict[str, dict[str, Any]] = {
     "general-wave": {"ratio": 0.5},
     "compressive-privatization": {"sparsity": 2},
+    "box-wave": {"widths": (2, 2)},
 }
 
 
@@ -54,6 +62,7 @@ def test_a_randomizer_gets_the_decoder_that_it_names(name: str) -> None:
     for domain, instead in (
         (lw.Interval(0, 1, bins=64, outside="clip"), NUMBERS),
         (lw.Categories(64), LABELS),
+        (lw.Product(x=lw.Integers(0, 7), y=lw.Integers(0, 7)), PAIRS),
     ):
         with suppress(lw.errors.DomainError):
             made: Any = RANDOMIZERS[name](domain, 1, **KNOBS.get(name, {}))

@@ -12,10 +12,12 @@ import pytest
 import lapwing as lw
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.planning.registry import RANDOMIZERS
+from lapwing.testing.randomizer_contract import raw_value
 from tests.rows import each
 
 INCOME = lw.Interval(0, 100, bins=16)
 COLORS = lw.Categories(["red", "green", "blue"])
+PAIRS = lw.Product(income=INCOME, age=lw.Integers(0, 7))
 SURVEY = lw.Survey("income", lw.SquareWave(INCOME, epsilon=2))
 REPORTS = SURVEY.randomize([20.0, 60.0] * 500, rng=lw.seeded(1))
 TALLY = SURVEY.tally(REPORTS)
@@ -40,6 +42,8 @@ RANDOM: dict[str, Any] = {
     "local-hashing": lw.randomizers.LocalHashing(COLORS, epsilon=1),
     "linear-hashing": lw.LinearHashing(lw.Categories(2**20), epsilon=1),
     "prefix-hashing": lw.randomizers.PrefixHashing(lw.Categories(2**20), epsilon=1),
+    "box-wave": lw.randomizers.BoxWave(PAIRS, epsilon=1, widths=(2, 2)),
+    "multiscale-boxes": lw.randomizers.MultiscaleBoxes(PAIRS, epsilon=1),
 }
 
 
@@ -51,7 +55,7 @@ def test_every_randomizer_is_tried() -> None:
 @each("name", list(RANDOM))
 def test_a_seed_is_no_source_of_random_words(name: str, rng: Any) -> None:
     randomizer = RANDOM[name]
-    value = randomizer.domain.listed[0] if not randomizer.domain.ordered else 1.0
+    value = raw_value(randomizer, 0)
     with pytest.raises(ArgumentError, match=r"rng must be a source of random words.*seeded\(1\)"):
         randomizer.randomize([value] * 3, rng=rng)
 

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from lapwing.results.joint_distribution import JointDistribution
+
+class JointAnswers(Protocol):
+    """What a difference asks of both sides: a joint distribution answers it."""
+
+    def probability(self, **ranges: Any) -> float:
+        """Return the share of the people in a range on each axis."""
+
+    def probability_interval(
+        self, *, level: float = 0.95, **ranges: Any
+    ) -> tuple[float, float] | None:
+        """Return an interval for it."""
+
+    def marginal(self, axis: str) -> Any:
+        """Return the distribution of one attribute alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,8 +32,8 @@ class JointDifference:
         The difference is the first minus the second.
     """
 
-    first: JointDistribution
-    second: JointDistribution
+    first: JointAnswers
+    second: JointAnswers
 
     def probability(self, **ranges: Any) -> float:
         """Return the difference of the probabilities of ranges.
