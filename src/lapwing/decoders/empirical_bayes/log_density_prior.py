@@ -52,7 +52,7 @@ class Fit:
     channel : Channel
     tally : CountTally
     seed : int
-        Of the draws by which variances are learned; the answer hardly depends on it.
+        Seed of the draws by which variances are learned. The answer hardly depends on it.
     """
 
     def __init__(self, channel: Channel, tally: CountTally, *, seed: int) -> None:
@@ -108,8 +108,8 @@ class Fit:
         Returns
         -------
         tuple of numpy.ndarray
-            The draws w, and the draws e of the prior that they were made of: float64 [draws,
-            functions, functions]; and the diagonal of the curvature.
+            The draws w, the draws e of the prior from which they were made, and the diagonal of the
+            curvature. Draws are float64 [draws, functions, functions].
 
         Notes
         -----
@@ -139,11 +139,12 @@ class Fit:
         Returns
         -------
         numpy.ndarray
-            float64 [functions, functions]. The truth lies between 0 and 1; these are unbiased.
+            float64 [functions, functions]. The truth lies between 0 and 1. The estimates are
+            unbiased.
 
         Notes
         -----
-        ``e (e - w)`` has the mean wanted. What is subtracted has the mean 0, and about the same
+        ``e (e - w)`` has the mean wanted. The subtracted term has the mean 0, and about the same
         noise.
         """
         draws, prior, diagonal = self.draws(number)
@@ -187,43 +188,52 @@ def _solved(system: Any, right: Matrix, diagonal: Matrix, tolerance: float) -> M
 
 @dataclass(frozen=True)
 class LogDensityPrior:
-    """Estimate a joint distribution as the most probable smooth log-density.
+    """Empirical-Bayes joint distribution of pairs: a most probable smooth log-density.
 
-    The log-density is a sum of products of waves of both axes. Their amplitudes have normal priors
-    whose variances are learned from the reports, by octaves of both frequencies, with those of the
-    marginals apart from those of the dependence. So two attributes that are independent are found
-    to be so, and a heavy row or column is found by the fast waves of one axis.
+    The log-density is a sum of products of waves of both axes. Their amplitudes have Gaussian
+    priors whose variances are learned from the reports, by octaves of both frequencies. The
+    variances of the marginals are separate from those of the dependence. So the estimate of
+    independent attributes shows independence. The fast waves of one axis fit a heavy row or column.
+    This is the default decoder of pairs.
 
     Parameters
     ----------
     band : bool
-        Whether to draw from the posterior, for intervals. Default: True.
+        Whether to draw from the posterior, for credible intervals. Default: True.
     seed : int
-        Of the draws, at least 0. Default: 0, so the same tally gives the same answer.
+        Seed of the draws, at least 0. The same tally then gives the same answer. Default: 0.
+
+    See Also
+    --------
+    lapwing.randomizers.MultiscaleBoxes : The recommended randomizer of pairs.
 
     Notes
     -----
-    It decodes any channel over a Product whose reports see each axis by itself: boxes, strips,
+    It decodes any channel over a Product whose reports see each axis separately: boxes, strips,
     blocks and single cells. Labels, and axes of fewer than 8 bins, have contrasts in place of
     waves. Values outside the range and missing ones have an indicator each. An axis has at most 64
     waves.
 
+    **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
+
     **Accuracy.** See the page on pairs of the benchmarks.
 
-    **Cost.** One to two seconds for 64 x 64 cells at epsilon 1 on one core, four to eight at
-    epsilon 4. Memory for a few tables of the size of the widest part, and 48 tables of the cells
-    for intervals.
+    **Cost.** For 64 x 64 cells on one core it takes one to two seconds at epsilon 1, and four to
+    eight at epsilon 4. It takes memory for a few tables of the size of the widest component. For
+    intervals it takes 48 tables of the cells.
+
+    The decoder is this library's own. It is empirical Bayes by marginal likelihood, as in [1]_.
 
     References
     ----------
-    Our own design: empirical Bayes by marginal likelihood, as in MacKay, D. J. C. Bayesian
-    interpolation. Neural Computation 4(3), 1992. doi:10.1162/neco.1992.4.3.415.
+    .. [1] D. J. C. MacKay, "Bayesian interpolation", Neural Computation 4(3), 1992.
+       doi:10.1162/neco.1992.4.3.415
 
     Examples
     --------
     >>> import lapwing as lw
     >>> pairs = lw.Product(x=lw.Integers(0, 15), y=lw.Integers(0, 15))
-    >>> survey = lw.Survey("pairs", lw.randomizers.MultiscaleBoxes(pairs, 4))
+    >>> survey = lw.Survey("pairs", lw.randomizers.MultiscaleBoxes(pairs, epsilon=4))
     >>> values = [(3, 4)] * 4000 + [(12, 10)] * 6000
     >>> joint = survey.decode(survey.tally(survey.randomize(values, rng=lw.seeded(1))))
     >>> round(joint.probability(x=(8, 15), y=(8, 15)), 1)
@@ -249,19 +259,23 @@ class LogDensityPrior:
         Parameters
         ----------
         channel : Channel
-            Of reports about a Product.
+            Distribution of a report for each pair, over a Product.
         tally : CountTally
-            At least one report.
+            Counts of at least one report.
 
         Returns
         -------
         JointDistribution
-            With posterior draws for intervals.
+            Estimate, with posterior draws for intervals if `band`.
 
         Raises
         ------
         UnsupportedChannelError
-            When the channel is not over a Product, or its reports do not see each axis by itself.
+            When the channel is not over a Product, or its reports do not see each axis separately.
+        MismatchError
+            When the tally was made for another channel.
+        TallyError
+            When the tally holds no reports.
         """
         check_given(channel, tally)
         fit = Fit(channel, tally, seed=self.seed)

@@ -4,7 +4,7 @@ The logarithm of a density over two axes is a sum of products of functions: one 
 functions come in families: the constant, waves by their frequency, contrasts of labels, and an
 indicator for each symbol that is no bin. Within a pair of families the logarithm of the variance is
 bilinear in the octaves of both frequencies, between knots at whole octaves. Pairs with a constant
-are the marginals of one axis; the others are the dependence of both. So marginals are learned apart
+are the marginals of one axis. The others are the dependence of both. So marginals are learned apart
 from dependence, and independence is the limit where the variances of the latter go to zero.
 """
 
@@ -40,9 +40,9 @@ class AxisFunctions:
     Parameters
     ----------
     columns : numpy.ndarray
-        float64 [symbols, functions]; the first is 1 everywhere.
+        float64 [symbols, functions]. The first is 1 everywhere.
     octave : numpy.ndarray
-        float64 [functions]: logarithm to base 2 of the frequency; 0 of what has none.
+        float64 [functions]: logarithm to base 2 of the frequency, 0 for functions without one.
     family : numpy.ndarray
         int64 [functions]: 0 of the constant, 1 of waves or contrasts, then one for each symbol that
         stands apart.
@@ -151,7 +151,7 @@ class OctaveVariances:
         self._knots = [patch.start.copy() for patch in self._patches]
 
     def variances(self) -> Matrix:
-        """Return the variance of each product; that of the two constants is 0."""
+        """Return the variance of each product. That of the two constants is 0."""
         table = np.zeros(self.shape)
         for patch, knots in zip(self._patches, self._knots, strict=True):
             logarithm = patch.along @ knots @ patch.across.T

@@ -1,8 +1,8 @@
 """The likelihood of reports about pairs, seen through products of both axes.
 
 A density over two axes is ``x = exp(eta) / sum(exp(eta))`` with ``eta = A Z B'``: columns of A and
-B are functions of the axes, Z their amplitudes. What is computed here needs products of small
-matrices only: the likelihood and its slope, its curvature, and draws from the posterior.
+B are functions of the axes, Z their amplitudes. The computations here need products of small
+matrices only. They are the likelihood and its slope, its curvature, and draws from the posterior.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class SeparablePart:
         return self.base + self.slope * (self.first @ cells @ self.second.T) + _TINY
 
     def changes(self, moved: Matrix) -> Matrix:
-        """Return by how much chances change with the cells; a stack of changes is taken."""
+        """Return by how much chances change with the cells, also for a stack of changes."""
         changes: Matrix = self.slope * np.matmul(np.matmul(self.first, moved), self.second.T)
         return changes
 
@@ -169,7 +169,7 @@ class LogDensity:
         return value, self.pulled_back(cells, slope)
 
     def moved(self, cells: Matrix, amplitudes: Matrix) -> Matrix:
-        """Return by how much cells change with the amplitudes; a stack of changes is taken."""
+        """Return by how much cells change with the amplitudes, also for a stack of changes."""
         eta = np.matmul(np.matmul(self.first, amplitudes), self.second.T)
         mean = (eta * cells).sum(axis=(-2, -1), keepdims=True)
         moved: Matrix = cells * (eta - mean)

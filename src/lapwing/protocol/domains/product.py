@@ -1,4 +1,4 @@
-"""Pairs of values: two named axes, each with a domain of its own, as one domain of their cells."""
+"""Pairs of values: two named axes with their domains, as one domain of their cells."""
 
 from __future__ import annotations
 
@@ -29,42 +29,43 @@ _LONGEST_NAME = 100
 class Product(Domain):
     """Product domain: pairs of two attributes, one value of each axis.
 
-    Each person holds one pair. The symbols are the cells of a table: one for each symbol of the
-    first axis with each symbol of the second one. So values outside the range of an axis, and
-    missing ones, have a row or a column of their own where their axis counts them.
+    Each person holds one pair. The domain has a cell for each bin of the first axis with each bin
+    of the second one. So values outside the range of an axis, and missing ones, have a row or a
+    column of their own where their axis counts them.
 
     Parameters
     ----------
     **axes : Interval, Integers or Categories
-        Exactly two, by name and in order. At most 2^20 cells. An interval may leave its bins open
-        until :func:`lapwing.recommend` chooses them.
+        Exactly two domains, by the names of the axes and in order. They have at most 2^20 cells. An
+        interval may leave its bins open until :func:`lapwing.recommend` chooses them.
 
     Raises
     ------
     DomainError
-        When there are not two axes, an axis is of another kind, a name is not
-        legal, or there are too many cells.
+        When there are not two axes, an axis is of another kind, a name is not legal, or there are
+        too many cells.
 
     See Also
     --------
-    lapwing.survey.publication.release : Takes one column and public segments of its rows.
+    lapwing.protocol.Segmented : For public segments of the rows of one column.
 
     Notes
     -----
-    A product has no order: :attr:`left`, :attr:`right` and what follows from them are refused. The
-    axes keep theirs; :meth:`~lapwing.results.JointDistribution.marginal` asks them.
+    A product has no order, so :attr:`left` and :attr:`right` are refused. The axes keep their
+    order, and :meth:`~lapwing.results.JointDistribution.marginal` answers for one of them.
 
-    **Privacy.** Both values of a pair are protected together, by one epsilon. In a table by
-    segment the label of the segment is public, and only the other value is protected.
+    **Privacy.** Both values of a pair are protected together, by one epsilon. In a table by segment
+    the label of the segment is public, and only the other value is protected.
 
     Examples
     --------
     >>> import lapwing as lw
-    >>> flights = lw.Product(delay=lw.Interval(0, 60, bins=12), hour=lw.Integers(0, 23))
+    >>> delay = lw.Interval(0, 60, bins=12, outside="overflow")
+    >>> flights = lw.Product(delay=delay, hour=lw.Integers(0, 23))
     >>> flights.size, flights.shape
     (336, (14, 24))
-    >>> flights.index([(12.5, 7), (90, 23)])
-    array([ 79, 335])
+    >>> flights.index([(12.5, 7), (90, 23)]).tolist()
+    [79, 335]
     """
 
     names: tuple[str, str]
@@ -74,7 +75,7 @@ class Product(Domain):
     """Their domains."""
 
     name: ClassVar[str] = "product"
-    """Of its class, in documents."""
+    """Name of its class in documents."""
 
     def __init__(self, **axes: Domain) -> None:
         for given in axes.values():
@@ -170,8 +171,8 @@ class Product(Domain):
         Parameters
         ----------
         values : sequence of pairs, array_like [n, 2], or table
-            A table has a column for each axis, by its name: a mapping, a data frame or an Arrow
-            table.
+            Pairs of values. A table has a column for each axis, by its name: a mapping, a data
+            frame or an Arrow table.
 
         Returns
         -------
@@ -181,7 +182,7 @@ class Product(Domain):
         Raises
         ------
         DomainError
-            With the position of the first pair of which an axis refuses its value.
+            When an axis refuses a value, with the position of the first such pair.
         """
         columns = self.columns(values)
         found, refused = [], []
@@ -201,16 +202,16 @@ class Product(Domain):
     def index_or_missing(
         self, values: Values, *, texts: Texts = "iso", rows: RowCounts | None = None
     ) -> NDArray[np.int64]:
-        """Return the cell of each pair; a value that is none of its axis counts as missing there.
+        """Return the cell of each pair, where a value that is not on its axis counts as missing.
 
         Parameters
         ----------
         values : sequence of pairs, array_like [n, 2], or table
-            As :meth:`index` takes them.
+            Pairs of values, as for :meth:`index`.
         texts : {"iso", "days", "seconds"}
             How strings of dates and times are read. Default: "iso".
         rows : RowCounts, optional
-            Gets what the cells do not tell.
+            Object that counts values that cannot be read, and clipped ones. Default: none.
 
         Returns
         -------

@@ -1,6 +1,6 @@
-"""What a report about a pair may say of one axis: a window of bins, a set of labels, or nothing.
+"""Outputs of a report for one axis of a pair: a window of bins, a set of labels, or nothing.
 
-Each symbol of an axis is seen by the same number of outputs of that axis. So every pair is seen by
+Every symbol of an axis is seen by the same number of outputs of that axis. So every pair is seen by
 the product of both numbers, and the two-level design needs nothing else.
 """
 
@@ -97,7 +97,7 @@ class NotAsked(AxisWindows):
 
 @dataclass(frozen=True)
 class BinWindows(AxisWindows):
-    """Windows of neighboring bins; on a line they reach over both ends, on a circle they wrap.
+    """Windows of neighboring bins, which reach over both ends of a line, and wrap on a circle.
 
     Values outside the range and missing ones are no neighbors of any bin. Each has as many outputs
     of its own as a bin has in its window.
@@ -166,7 +166,7 @@ class BinWindows(AxisWindows):
 
 @dataclass(frozen=True)
 class LabelSets(AxisWindows):
-    """All sets of so many labels; a set sees the labels that it holds.
+    """All sets of so many labels. A set sees the labels that it holds.
 
     Parameters
     ----------
@@ -229,15 +229,15 @@ def axis_windows(domain: Domain, width: int | None, *, name: str) -> AxisWindows
     domain : Domain
         Of the axis.
     width : int or None
-        Bins of a window, or labels of a set; None where the axis is not asked about.
+        Bins of a window, or labels of a set. None where the axis is left out.
     name : str
         Of the axis, for messages.
 
     Raises
     ------
     ArgumentError
-        When the width is not from 1 to the bins of the axis, or below the number of its labels, or
-        there are too many sets of labels.
+        When the width is not from 1 to the bins of the axis, or below the number of its labels.
+        Also when there are too many sets of labels.
     """
     if width is None:
         return NotAsked(domain)

@@ -24,7 +24,7 @@ Widths = tuple[int | None, int | None]
 
 
 def require_product(domain: Any, *, name: str) -> Product:
-    """Return the domain where it is a Product; DomainError where it is not."""
+    """Return the domain if it is a Product, else raise DomainError."""
     require_domain(domain)
     if not isinstance(domain, Product):
         raise DomainError(
@@ -36,48 +36,54 @@ def require_product(domain: Any, *, name: str) -> Product:
 
 @dataclass(frozen=True)
 class BoxWave(TwoLevel):
-    """Square wave in two dimensions: report a box of cells that is likely to hold the own pair.
+    """Square-wave mechanism for pairs, after Li et al. (2020).
 
-    On an ordered axis the boxes are windows of neighboring bins. On an axis of labels they are
-    sets of labels. An axis that is not asked about makes the box a strip.
+    A report is a box of cells, more likely one that holds the pair. On an ordered axis the boxes
+    are windows of neighboring bins. On an axis of labels they are sets of labels. An axis that is
+    left out makes the box a strip.
 
     Parameters
     ----------
     domain : Product
-        Two axes.
+        Domain of the pairs, with two axes.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     widths : pair of int or None
-        Bins in a window, or labels in a set, on each axis. None for an axis that is not asked
-        about; at least one is.
+        Bins in a window, or labels in a set, on each axis, at least 1. None leaves an axis out. At
+        least one is a number.
+
+    See Also
+    --------
+    MultiscaleBoxes : A mixture of boxes of several shapes, the default for pairs.
 
     Notes
     -----
-    Let ``a`` outputs of the first axis see the own symbol there, and ``b`` of the second. A report
-    is one of these ``a b`` pairs of outputs with probability T / 2^64, else any other pair. On a
-    line windows reach over both ends, so d bins have d + a - 1 outputs. On a circle they wrap.
+    Let ``a`` outputs of the first axis see the bin there, and ``b`` of the second. A report is one
+    of these ``a b`` pairs of outputs with probability T / 2^64, else any other pair. On a line
+    windows reach over both ends, so d bins have ``d + a - 1`` outputs. On a circle they wrap.
     Values outside the range and missing values have outputs of their own, as many as a window has.
 
-    **Privacy.** Every pair is seen by as many outputs, so this is a two-level randomizer: an output
-    is ``e^epsilon`` times as likely, at most, as for any other pair. Checked by the certificate and
-    by brute force on all pairs of small axes.
+    **Privacy.** A report satisfies pure epsilon-local differential privacy. Every pair is seen by
+    the same number of outputs, so an output is at most ``e^epsilon`` times as likely as for any
+    other pair. The tests check it on all pairs of small axes.
 
-    **Accuracy.** One box is blind to the frequencies of which its sides are multiples. See
-    :class:`MultiscaleBoxes`, which mixes boxes of several shapes.
+    **Accuracy.** A single box loses the frequencies of which its sides are multiples. A mixture of
+    boxes of several shapes does not.
 
-    **Cost.** Two bytes per report up to 65,536 outputs, three up to 2^24.
+    **Cost.** A report takes two bytes up to 65,536 outputs, and three up to 2^24.
+
+    The square wave of one attribute is from [1]_. Its extension to pairs is this library's own.
 
     References
     ----------
-    Li, Z., Wang, T., Lopuhaä-Zwakenberg, M., Škorić, B. and Li, N. Estimating numerical
-    distributions under local differential privacy. SIGMOD 2020. doi:10.1145/3318464.3389700.
-    The square wave of one attribute.
+    .. [1] Z. Li, T. Wang, M. Lopuhaä-Zwakenberg, N. Li, B. Škorić, "Estimating numerical
+       distributions under local differential privacy", SIGMOD, 2020. doi:10.1145/3318464.3389700
 
     Examples
     --------
     >>> import lapwing as lw
     >>> pairs = lw.Product(x=lw.Integers(0, 7), y=lw.Integers(0, 7))
-    >>> box = lw.randomizers.BoxWave(pairs, 1, widths=(3, 2))
+    >>> box = lw.randomizers.BoxWave(pairs, epsilon=1, widths=(3, 2))
     >>> box.report_width, box.certificate().holds
     (1, True)
     """

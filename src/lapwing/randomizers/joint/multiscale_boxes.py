@@ -1,8 +1,8 @@
 """A mixture of boxes, strips and subsets of blocks: the default for pairs of two attributes.
 
-One box is blind to the frequencies of which its sides are multiples; boxes of other shapes see
-them. Strips and subsets of rows ask about one attribute alone. That is most of what can be learned
-of a pair at a small epsilon, and it finds the values that many people hold.
+A single box loses the frequencies of which its sides are multiples, and boxes of other shapes keep
+them. Strips and subsets of rows measure one attribute alone. At a small epsilon that is most of
+what can be learned of a pair, and it finds the values that many people hold.
 """
 
 from __future__ import annotations
@@ -182,43 +182,54 @@ def _size(axis: Domain, size: float) -> int:
 class MultiscaleBoxes(Mixture[CountTally]):
     """Mixture of boxes, strips and subsets of blocks, for pairs of two attributes.
 
-    Public randomness chooses what a person is asked: a box of cells (:class:`BoxWave`), a strip of
-    one attribute alone, or a set of blocks of cells (subset selection). A person sends one report.
+    Public randomness draws one component for each person. It is a box of cells (:class:`BoxWave`),
+    a strip of one attribute alone, or subset selection on blocks of cells. A person sends one
+    report. This is the default randomizer for pairs.
 
     Parameters
     ----------
     domain : Product
-        Two axes, at least one of them ordered.
+        Domain of the pairs, with two axes, at least one of them ordered.
     epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     components : sequence of (kind, sizes, share), optional
-        ``("box", (a, b), share)``: windows of a and b bins, or sets of so many labels;
-        ``("blocks", (a, b), share)``: subset selection on blocks of a times b neighboring cells.
-        None in place of a size leaves the axis out. Shares are positive and are divided by their
-        sum. Default: :func:`default_boxes`, which the document then spells out.
+        Mixture components, whose shares are positive and are divided by their sum. The kind
+        ``"box"`` has windows of a and b bins, or sets of so many labels:
+        ``("box", (a, b), share)``. The kind ``"blocks"`` is subset selection on blocks of a times b
+        neighboring cells. None in place of a size leaves the axis out. Default: a table by epsilon.
+        The document of a survey lists them.
+
+    See Also
+    --------
+    lapwing.decoders.LogDensityPrior : The recommended decoder.
 
     Notes
     -----
-    **Privacy.** That of the mixture: the choice does not depend on the pair, and each part has a
-    worst ratio of at most e^epsilon. Checked by the certificate, and by brute force on all pairs of
-    5 x 4 symbols.
+    **Privacy.** The component does not depend on the pair, and each component satisfies pure
+    epsilon-local differential privacy. So the worst-case likelihood ratio is that of the worst
+    component, which :meth:`certificate` states. The tests check it on all pairs of 5 x 4 bins.
 
     **Accuracy.** See the page on pairs of the benchmarks.
 
-    **Cost.** One byte more than the widest part: 3 to 4 bytes for 64 x 64 cells.
+    **Cost.** A report takes one byte more than the widest component: 3 to 4 bytes for 64 x 64
+    cells.
+
+    The mixture is this library's own design. Its components are the square wave [1]_ and subset
+    selection [2]_.
 
     References
     ----------
-    The mixture is our own design. Its parts are the square wave of Li et al. (SIGMOD 2020,
-    doi:10.1145/3318464.3389700) and the subset selection of Ye, M. and Barg, A. Optimal schemes for
-    discrete distribution estimation under locally differential privacy. IEEE Transactions on
-    Information Theory 64(8), 2018. doi:10.1109/TIT.2018.2809790.
+    .. [1] Z. Li, T. Wang, M. Lopuhaä-Zwakenberg, N. Li, B. Škorić, "Estimating numerical
+       distributions under local differential privacy", SIGMOD, 2020. doi:10.1145/3318464.3389700
+    .. [2] M. Ye, A. Barg, "Optimal schemes for discrete distribution estimation under locally
+       differential privacy", IEEE Transactions on Information Theory 64(8), 2018.
+       doi:10.1109/TIT.2018.2809790
 
     Examples
     --------
     >>> import lapwing as lw
     >>> pairs = lw.Product(x=lw.Integers(0, 63), y=lw.Integers(0, 63))
-    >>> mixture = lw.randomizers.MultiscaleBoxes(pairs, 1)
+    >>> mixture = lw.randomizers.MultiscaleBoxes(pairs, epsilon=1)
     >>> len(mixture.groups), mixture.certificate().holds
     (10, True)
     """
@@ -257,7 +268,7 @@ class MultiscaleBoxes(Mixture[CountTally]):
 
     @cached_property
     def groups(self) -> tuple[Component, ...]:
-        """The component of each group of people, in the order of their numbers."""
+        """Mixture component of each group of people, in the order of the group numbers."""
         table = self.components or ()
         total = math.fsum(share for _, _, share in table)
         shares = whole_shares([share / total for _, _, share in table])
@@ -305,7 +316,7 @@ class MultiscaleBoxes(Mixture[CountTally]):
 
     @cached_property
     def channel(self) -> Channel:
-        """The blocks of all components, on the cells of the product."""
+        """Distribution of a report for each pair: the blocks of all components, on the cells."""
         found = []
         for (kind, sizes, _), component in zip(self.components or (), self.groups, strict=True):
             (block,) = component.randomizer.channel.blocks
@@ -325,7 +336,7 @@ def blocks_of(axis: Domain, size: int | None) -> NDArray[np.int64]:
     ----------
     axis : Domain
     size : int or None
-        Neighboring bins in a block; the last block may have fewer. A symbol that is no bin is a
+        Neighboring bins in a block. The last block may have fewer. A symbol that is no bin is a
         block of its own. None: all symbols are one block.
     """
     if size is None:
