@@ -1,4 +1,4 @@
-"""Decoders: from a tally or a release to a result. They see a channel and what was observed."""
+"""Decoders: from a tally or a release to a result, given the channel."""
 
 import lazy_loader
 

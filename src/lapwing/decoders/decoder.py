@@ -1,4 +1,4 @@
-"""What every decoder offers."""
+"""Interface of the decoders, and the parts that they share."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Part = TypeVar("Part")
 
 
 class Decoder(Protocol):
-    """An estimator of a distribution; a frozen dataclass of options."""
+    """Estimator of a distribution: a frozen dataclass of options."""
 
     name: ClassVar[str]
     """Kebab-case name in documents and on the command line."""
 
     reads: ClassVar[Kind]
-    """What it decodes: counts, a log of hashed reports, or a curator's release.
-    A decoder of counts decodes a log, too: the log is counted first."""
+    """Kind of observation that it decodes: counts, stored reports, or a curator's release.
+    A decoder of counts also decodes stored reports, which are counted first."""
 
     def decode(self, channel: Any, observation: Any, /) -> Distribution:
         """Return the estimate.
@@ -38,12 +38,14 @@ class Decoder(Protocol):
         Parameters
         ----------
         channel : Channel
+            Distribution of a report, or of a release's answers, for each value.
         observation : CountTally, TallyLog or Release
-            What `reads` says.
+            Observation of the kind that `reads` names.
 
         Returns
         -------
         Distribution
+            Estimate.
 
         Raises
         ------
@@ -64,7 +66,7 @@ class SearchDecoder(Protocol):
     reads: ClassVar[Kind]
 
     def decode(self, channel: Any, observation: Any, /) -> HeavyHitters:
-        """Return the heavy hitters; errors as of a :class:`Decoder`."""
+        """Return the heavy hitters, with the errors of a :class:`Decoder`."""
         ...
 
 
@@ -80,12 +82,12 @@ def check_reads(decoder: Any) -> None:
 
 
 def require_answer(answer: Any, domain: Domain, name: str) -> None:
-    """Refuse what is no answer of a decoder; somebody else's may return anything.
+    """Refuse an object that is no answer of a decoder, which a custom one may return.
 
     Raises
     ------
     ArgumentError
-        When it is no result, or on another domain than the channel's.
+        When it is not a result, or on another domain than the channel's.
     """
     if getattr(answer, "_kind", None) not in _ANSWERS:
         raise ArgumentError(
@@ -98,7 +100,7 @@ def require_answer(answer: Any, domain: Domain, name: str) -> None:
 
 
 def decoder_document(decoder: Any) -> dict[str, Any]:
-    """Return the JSON form of a decoder: its name and its knobs."""
+    """Return the JSON form of a decoder: its name and its parameters."""
     return {"class": decoder.name, **dataclasses.asdict(decoder)}
 
 
@@ -125,7 +127,7 @@ def distribution_of(
         How: :func:`decoder_document`, and what the decoder learned on the way. The number of steps
         that a picture of the density has is added (:func:`resolved_steps`).
     uncertainty : Uncertainty, optional
-        The error law; without one there is no band.
+        Error distribution. Without one there is no band.
     signed : SignedEstimate, optional
         The estimate before it became a distribution. It gets the guarantee and the provenance of
         the distribution.

@@ -1,4 +1,4 @@
-"""What to use and how wrong it will be: recommendations, predicted errors, simulation."""
+"""Planning of a survey or release: recommendations, predicted errors, simulation."""
 
 import lazy_loader
 

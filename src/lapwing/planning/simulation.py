@@ -260,8 +260,8 @@ def simulated_errors(
     Returns
     -------
     dict
-        ``"wasserstein"``: W1 as a share of the range; ``"kolmogorov_smirnov"``. Both to the people
-        who reported, in the symbols of the domain: what a bin hides inside is not seen.
+        ``"wasserstein"``, as a share of the range, and ``"kolmogorov_smirnov"``. Both are distances
+        to the respondents in the bins of the domain, without differences inside a bin.
     """
     domain = randomizer.domain
     span = float(domain.right[-1] - domain.left[0])

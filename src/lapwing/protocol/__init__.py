@@ -1,4 +1,4 @@
-"""What both sides agree on and exchange: a randomizer's offer, a release."""
+"""Objects that both sides agree on and exchange: domains, reports, tallies, releases, channels."""
 
 import lazy_loader
 

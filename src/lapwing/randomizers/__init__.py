@@ -1,4 +1,4 @@
-"""Randomizers: what runs on a person's device. One file each, beside what they share."""
+"""Randomizers: the algorithms that run on a person's device. Each has a file of its own."""
 
 import lazy_loader
 

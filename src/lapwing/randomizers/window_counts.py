@@ -24,7 +24,7 @@ def spread_in_windows(
     Parameters
     ----------
     people : numpy.ndarray
-        int64 [starts]: how many have each window; ``starts + width - 1 <= points``.
+        int64 [starts]: how many people have each window, with ``starts + width - 1 <= points``.
     width : int
         Points in a window, at least 1.
     points : int

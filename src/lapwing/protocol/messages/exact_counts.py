@@ -18,8 +18,8 @@ from lapwing.privacy.guarantee import MOST_ROWS, PrivacyUnit
 from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_documents import build_domain
-from lapwing.protocol.domains.row_counts import RowCounts, warn_of_rows
 from lapwing.protocol.domains.product import Product
+from lapwing.protocol.domains.row_counts import RowCounts, warn_of_rows
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.observation import Summed
@@ -213,8 +213,8 @@ class ExactCounts(Summed):
         domain : Interval, Integers or Categories
             Domain of the values.
         texts : {"iso", "days", "seconds"}
-            How strings of dates and times are read: ISO dates, or numbers of days or seconds since
-            1970-01-01. Default: "iso".
+            How strings of dates and times are read: in ISO form, or as numbers of days or seconds.
+            Those are since 1970-01-01, or since midnight for times of day. Default: "iso".
         unit : array_like [n], optional
             Label of the person or other unit of each row, as for :func:`lapwing.release`. Default:
             each row is of another person.
