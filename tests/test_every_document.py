@@ -32,6 +32,7 @@ from lapwing.protocol.messages.group_tallies import GroupTallies
 from lapwing.protocol.messages.reports import read_blocks, read_header, write_blocks
 from lapwing.protocol.messages.tally import Tally, TallyLog
 from lapwing.protocol.release import Release
+from lapwing.results import JointDistribution
 from tests.damaged_documents import (
     at_most,
     damaged_bytes,
@@ -75,6 +76,14 @@ def _ask_result(result: Any) -> None:
         assert result.confidence_band(0.9) is not result
 
 
+def _ask_joint(joint: JointDistribution) -> None:
+    for name in joint.domain.names:
+        with contextlib.suppress(LapwingError):
+            assert joint.marginal(name).confidence_band(0.9) is not joint
+    with contextlib.suppress(LapwingError):
+        assert joint.mutual_information() >= 0 and joint.summary()
+
+
 def _ask_series(series: Any) -> None:
     assert series.summary() and len(series.names) == len(series)
     with contextlib.suppress(LapwingError):
@@ -98,6 +107,7 @@ READERS: dict[str, Reader] = {
     "tally.json": (Tally.from_document, lambda tally: tally + replace(tally)),
     "group-tallies.json": (GroupTallies.from_document, _twice),
     "distribution.json": (Distribution.from_document, _ask_result),
+    "joint-distribution.json": (JointDistribution.from_document, _ask_joint),
     "heavy-hitters.json": (HeavyHitters.from_document, _ask_result),
     "ledger.json": (Ledger.from_document, _ask_ledger),
     "release.json": (Release.from_document, _ask_release),

@@ -27,6 +27,7 @@ from lapwing.protocol.messages.group_tallies import GroupTallies
 from lapwing.protocol.messages.reports import read_header
 from lapwing.protocol.messages.tally import Tally
 from lapwing.protocol.release import Release
+from lapwing.results import JointDistribution
 from lapwing.survey.publication import decode_release
 from tests.rows import each
 from tests.stored.make_stored import SERIES as STORED_SERIES
@@ -42,6 +43,7 @@ SERIES = [folder for folder in CASES if (folder / "series.json").exists()]
 WATCHES = [folder for folder in CASES if (folder / "watch.json").exists()]
 LISTS = [folder for folder in CASES if folder.name == "heavy-hitters"]
 GROUPS = [folder for folder in CASES if (folder / "group-tallies.json").exists()]
+PAIRS = [folder for folder in CASES if (folder / "joint-distribution.json").exists()]
 
 
 def case_id(folder: Path) -> str:
@@ -58,7 +60,7 @@ def facts_of(folder: Path) -> dict[str, Any]:
 
 def test_nothing_is_missing() -> None:
     assert {"v1"} == {path.name for path in STORED.glob("v*")}
-    assert LEDGERS and SUMMARIES and LISTS and WATCHES and GROUPS
+    assert LEDGERS and SUMMARIES and LISTS and WATCHES and GROUPS and PAIRS
     versions = {facts_of(folder)["apart"] is None for folder in SERIES}
     assert versions == {True, False}, "of version 1, which does not know what weeks share, and 2"
     mechanisms = {facts_of(folder)["mechanism"] for folder in RELEASES}
@@ -71,6 +73,8 @@ def test_nothing_is_missing() -> None:
         expected = {"survey.json", "reports.lwr", "tally.json", "distribution.json", "facts.json"}
         if facts_of(folder).get("randomizer") == "prefix-hashing":
             expected.add("heavy-hitters.json")
+        if "joint" in facts_of(folder):
+            expected ^= {"distribution.json", "joint-distribution.json"}
         for folders, name in (
             (LEDGERS, "ledger.json"),
             (RELEASES, "release.json"),
@@ -111,7 +115,7 @@ def test_the_reports_and_their_tally(folder: Path) -> None:
     survey.check(tally)
 
 
-@each_survey
+@pytest.mark.parametrize("folder", [f for f in SURVEYS if f not in PAIRS], ids=case_id)
 def test_the_distribution(folder: Path) -> None:
     survey, facts = Survey.load(folder / "survey.json"), facts_of(folder)
     made = Distribution.from_json((folder / "distribution.json").read_text("utf-8"))
@@ -142,6 +146,28 @@ def test_the_distribution(folder: Path) -> None:
         line = replace(made.cumulative, circle=None)
         assert line.quantile([0.1, 0.5, 0.9]) == pytest.approx(facts["quantiles"], rel=1e-12)
         assert line.mean == pytest.approx(facts["mean"], rel=1e-12)
+
+
+@pytest.mark.parametrize("folder", PAIRS, ids=case_id)
+def test_the_joint_distribution(folder: Path) -> None:
+    survey, facts = Survey.load(folder / "survey.json"), facts_of(folder)
+    made = JointDistribution.from_json((folder / "joint-distribution.json").read_text("utf-8"))
+    assert made.domain == survey.randomizer.domain and made.guarantee == survey.guarantee
+    assert made.mass.tolist() == facts["mass"] and made.reports == facts["reports"]
+    assert made.provenance["class"] == facts["provenance"]
+    said = facts["joint"]
+    asked = {name: tuple(ends) for name, ends in said["asked"].items()}
+    assert made.probability(**asked) == pytest.approx(said["probability"], rel=1e-12)
+    assert made.probability_interval(**asked) == pytest.approx(said["interval"], abs=1e-6)
+    assert made.given(**asked).mass.tolist() == pytest.approx(said["given"], rel=1e-12)
+    for name, mass in said["marginals"].items():
+        assert made.marginal(name).mass.tolist() == pytest.approx(mass, rel=1e-12)
+    band = made.marginal(made.domain.names[1]).confidence_band(0.9)
+    assert band is not None
+    assert np.array([band.low, band.high]) == pytest.approx(np.array(said["band"]), abs=1e-6)
+    assert made.mutual_information() == pytest.approx(said["information"], rel=1e-9)
+    interval = made.mutual_information_interval()
+    assert interval == pytest.approx(said["information interval"], abs=1e-6)
 
 
 def test_the_heavy_hitters() -> None:
@@ -203,6 +229,7 @@ LOADERS = {
     "survey.json": Survey.from_document,
     "tally.json": Tally.from_document,
     "distribution.json": Distribution.from_document,
+    "joint-distribution.json": JointDistribution.from_document,
     "ledger.json": Ledger.from_document,
     "heavy-hitters.json": HeavyHitters.from_document,
     "group-tallies.json": GroupTallies.from_document,

@@ -31,6 +31,7 @@ from lapwing import (
     Ledger,
     LinearHashing,
     MultiscaleWave,
+    Product,
     RandomizedResponse,
     Rappor,
     SquareWave,
@@ -57,17 +58,20 @@ from lapwing.protocol.messages.reports import Header, write_blocks
 from lapwing.protocol.release import Mechanism
 from lapwing.randomizers import (
     AffineSubsetSelection,
+    BoxWave,
     GeneralWave,
     HaarHadamard,
     HadamardResponse,
     Hierarchical,
     LocalHashing,
+    MultiscaleBoxes,
     OptimizedUnaryEncoding,
     Piecewise,
     PrefixHashing,
     UnaryEncoding,
     Wavelet,
 )
+from lapwing.results import JointDistribution
 from lapwing.survey import Publication
 from lapwing.tallies import CountTally, TallyLog
 from tests.contracts.registered import example_surveys
@@ -179,6 +183,32 @@ SURVEYS: dict[str, Survey] = {
     "wavelet-levels": Survey(
         "score", Wavelet(Integers(0, 15), 3, levels=3, allocation="uniform", users=400)
     ),
+    "box-wave": Survey(
+        "delay and hour",
+        BoxWave(
+            Product(
+                delay=Interval(0, 60, bins=10, outside="overflow", missing="bin"),
+                hour=Interval(
+                    "00:00", "24:00", bins=8, unit="time-of-day", circular=True, missing="bin"
+                ),
+            ),
+            2,
+            widths=(3, 4),
+        ),
+    ),
+    "multiscale-boxes": Survey(
+        "region and age",
+        MultiscaleBoxes(
+            Product(region=Categories(["north", "south", "east"]), age=Integers(17, 28)),
+            "1.5",
+            components=[
+                ("box", (1, 4), 0.4),
+                ("box", (2, None), 0.2),
+                ("blocks", (None, 1), 0.2),
+                ("blocks", (1, 3), 0.2),
+            ],
+        ),
+    ),
     "segments-remembered": Survey(
         "commute",
         SquareWave(Interval(0, 120, bins=12), 2),
@@ -216,8 +246,20 @@ SERIES: dict[str, Survey] = {
 
 
 def values_of(survey: Survey) -> list[Any]:
-    """Return values that fall into every symbol."""
+    """Return values that fall into every symbol; of pairs not into every cell."""
     domain: Any = survey.randomizer.domain
+    if isinstance(domain, Product):
+        rows, columns = (_held(axis) for axis in domain.domains)
+        return [
+            (rows[i * i % len(rows)], columns[(i * i * i + i) % len(columns)])
+            for i in range(PEOPLE)
+        ]
+    held = _held(domain)
+    return [held[i * i % len(held)] for i in range(PEOPLE)]
+
+
+def _held(domain: Any) -> list[Any]:
+    """Return a value for every symbol."""
     if isinstance(domain, HashedStrings):
         held = [f"word {number}" for number in range(40)]
     elif isinstance(domain, Categories):
@@ -226,7 +268,7 @@ def values_of(survey: Survey) -> list[Any]:
         held = ((domain.left + domain.right) / 2).tolist()
     if domain.missing_index is not None:
         held.append(None)
-    return [held[i * i % len(held)] for i in range(PEOPLE)]
+    return held
 
 
 def document_text(document: dict[str, Any]) -> str:
@@ -244,13 +286,14 @@ def write_survey(folder: Path, survey: Survey, *, seed: int) -> None:
         if isinstance(made, HeavyHitters):
             (folder / "heavy-hitters.json").write_text(made.to_json() + "\n", "utf-8")
             made = survey.decode(tally, decoder=LeastSquares())
-    assert isinstance(made, Distribution)
     header = Header(reports.width, survey.fingerprint, reports.fingerprint)
     with (folder / "reports.lwr").open("wb") as stream:
         write_blocks(stream, header, [reports[:150], reports[150:]])
     (folder / "survey.json").write_text(survey.to_json(), "utf-8")
     (folder / "tally.json").write_text(document_text(tally.to_document()), "utf-8")
-    (folder / "distribution.json").write_text(made.to_json() + "\n", "utf-8")
+    joint = isinstance(made, JointDistribution)
+    name = "joint-distribution" if joint else "distribution"
+    (folder / f"{name}.json").write_text(made.to_json() + "\n", "utf-8")
     (folder / "facts.json").write_text(document_text(facts(survey, reports, tally, made)), "utf-8")
 
 
@@ -263,7 +306,7 @@ def counted(survey: Survey, tally: Any) -> CountTally:
     return counts
 
 
-def facts(survey: Survey, reports: Any, tally: Any, made: Distribution) -> dict[str, Any]:
+def facts(survey: Survey, reports: Any, tally: Any, made: Any) -> dict[str, Any]:
     """Return what a reader of any later version must find."""
     found: dict[str, Any] = {
         "name": survey.name,
@@ -279,6 +322,9 @@ def facts(survey: Survey, reports: Any, tally: Any, made: Distribution) -> dict[
         "mass": made.mass.tolist(),
         "provenance": made.provenance["class"],
     }
+    if isinstance(made, JointDistribution):
+        found["joint"] = joint_facts(JointDistribution.from_json(made.to_json()))
+        return found
     # As read back: the error law is stored in single precision.
     band = Distribution.from_json(made.to_json()).confidence_band(0.9)
     found["band"] = None if band is None else [band.low.tolist(), band.high.tolist()]
@@ -287,6 +333,25 @@ def facts(survey: Survey, reports: Any, tally: Any, made: Distribution) -> dict[
         found["quantiles"] = line.quantile([0.1, 0.5, 0.9]).tolist()
         found["mean"] = line.mean
     return found
+
+
+def joint_facts(made: JointDistribution) -> dict[str, Any]:
+    """Return what a joint distribution answers: of marginals, a conditional, and both axes."""
+    name = made.domain.names[1]
+    axis: Any = made.domain.domains[1]
+    asked = {name: (float(axis.left[1]), float(axis.right[4]))}
+    band = made.marginal(name).confidence_band(0.9)
+    assert band is not None
+    return {
+        "marginals": {name: made.marginal(name).mass.tolist() for name in made.domain.names},
+        "band": [band.low.tolist(), band.high.tolist()],
+        "asked": {key: list(ends) for key, ends in asked.items()},
+        "probability": made.probability(**asked),
+        "interval": made.probability_interval(**asked),
+        "given": made.given(**asked).mass.tolist(),
+        "information": made.mutual_information(),
+        "information interval": made.mutual_information_interval(),
+    }
 
 
 def write_ledger(folder: Path) -> None:
