@@ -1,4 +1,4 @@
-"""Which decoder goes with which randomizer, when none is asked for."""
+"""The default decoder of each randomizer."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ FEW = 24
 
 
 def recommended_decoder(randomizer: Randomizer, *, size: int | None = None) -> Decoder:
-    """Return the decoder to use when none is asked for; each returns a Distribution.
+    """Return the default decoder of a randomizer, which returns a Distribution.
 
     The randomizer names it: the class variable `decoder`. The size of the domain decides whether
     another one stands in for the spectral prior and the mixture prior.
 
     Numbers are decoded by the spectral prior, which learns from the reports how smooth the column
     is. On the same reports of one wave it is as good as EMS on smooth columns and far better on
-    others (`benchmarks/accuracy`). Above 4096 symbols waves are decoded by EMS, in time
-    O(symbols). Randomized response, unary encoding and subset selection of numbers get it up to
-    1024 symbols: there it beats least squares on the simplex, which knows no neighbors. Trees get
-    the consistency step of their papers: ADMM for a hierarchy, the clip for a wavelet expansion.
+    others (`benchmarks/accuracy`). Above 4096 symbols waves are decoded by EMS, in time O(symbols).
+    Randomized response, unary encoding and subset selection of numbers get it up to 1024 bins.
+    There it beats least squares on the simplex, which does not use neighbors. Trees get the
+    consistency step of their papers: ADMM for a hierarchy, the clip for a wavelet expansion.
 
     Labels are decoded by the mixture prior, which learns from the reports how shares are
     distributed, in linear time. Fewer than 24 labels tell it too little: they, one-bit Haar
@@ -128,8 +128,8 @@ def default_decoder(
 ) -> Decoder | SearchDecoder:
     """Return the decoder of an observation of this kind when none is asked for.
 
-    A log is decoded to its heavy hitters where its values are too many to be listed; otherwise
-    its counts are, as those of any randomizer, by the recommended decoder.
+    Stored reports are decoded to heavy hitters where there are too many values to list. Otherwise
+    their counts are decoded by the recommended decoder, as those of any randomizer.
     """
     if kind == "log":
         named: SearchDecoder = named_decoder(randomizer)

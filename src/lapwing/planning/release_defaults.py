@@ -69,8 +69,8 @@ def release_bins(promise: Promise, *, by_segment: bool = False) -> int:
     ================ ======= ======== =========
 
     At epsilon 1 and delta 0, 256 and 1024 bins tie. At epsilon 2 and delta 0, 1024 bins are best.
-    Two rules are simpler than these figures: 256 bins also at .1 with delta, where 64 are a little
-    better, and at .5 without delta, where 1024 are.
+    The rule is simpler than these figures in two cases. It has 256 bins also at .1 with delta,
+    where 64 are a little better, and at .5 without delta, where 1024 are.
 
     By segment, replace-one, epsilon 1: mean W1 as a share of the range, over three made-up columns.
     The first column is 48 bins with pure epsilon, and 60 bins with delta.
@@ -104,13 +104,13 @@ def recommended_mechanism(domain: Domain, promise: Promise) -> Mechanism:
     The counts of labels, which have no order. By segment, prefix sums of each segment wherever
     Gaussian noise may be used and a segment has 64 symbols or more, else counts.
 
-    Of numbers prefix sums wherever normal noise may be used; for pure epsilon the L1 sensitivity
-    counts, and a shallow tree has far less of it.
+    For numbers, prefix sums wherever Gaussian noise may be used. For pure epsilon the L1
+    sensitivity matters, and a shallow tree has far less of it.
 
-    A part of the prefix sums' budget asks 24 polynomials, where there are symbols enough: half of
-    it where a sum has noise of 16 people and more (epsilon .2 at delta 1e-6), else two fifths.
-    Against prefix sums alone the root mean square error of the best linear answer is then, over
-    densities from rough to smooth and with atoms, at 256 symbols:
+    A part of the prefix sums' budget measures 24 polynomials, where there are bins enough. It is
+    half where a sum has noise of 16 people and more (epsilon .2 at delta 1e-6), else two fifths.
+    The table has the root mean square error of the best linear answer, relative to prefix sums
+    alone. It is over densities from rough to smooth and with atoms, at 256 bins:
 
     ===================== ================= ========
     noise, share of people geometric mean    at worst
