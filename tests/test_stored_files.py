@@ -50,6 +50,9 @@ DOCUMENTS: dict[str, Callable[[], Any]] = {
     "distribution with its signed estimate": lambda: SURVEY.decode(
         TALLY, decoder=lw.LeastSquares(signed=True)
     ),
+    "joint distribution": lambda: lw.results.JointDistribution(
+        lw.Product(x=lw.Integers(0, 1), y=lw.Integers(0, 1)), np.array([0.4, 0.1, 0.2, 0.3])
+    ),
     "release": lambda: PUBLISHED.release,
     "heavy hitters": lambda: HASHED.decode(LOG, decoder=lw.decoders.Candidates(["owl", "wren"])),
     "series": lambda: SERIES,

@@ -26,7 +26,7 @@ class JointUncertainty:
     center : numpy.ndarray
         Mean of the posterior under the widened prior, float64 [cells].
     draws : numpy.ndarray
-        float32 [draws, cells]: how far each draw is from the center. Their mean square is the
+        Distance of each draw from the center, float32 [draws, cells]. Their mean square is the
         variance.
     method : str
         How they were made.
@@ -42,7 +42,7 @@ class JointUncertainty:
         Parameters
         ----------
         weights : numpy.ndarray
-            float64 [cells].
+            Weights of the cells, float64 [cells].
 
         Returns
         -------
@@ -57,7 +57,7 @@ class JointUncertainty:
         Parameters
         ----------
         sums : numpy.ndarray
-            float64 [draws + 1, symbols]: the center, then the draws.
+            The center, then the draws: float64 [draws + 1, symbols].
         mass : numpy.ndarray
             Their estimates, float64 [symbols].
         reports : int
