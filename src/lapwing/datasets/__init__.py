@@ -1,7 +1,7 @@
 """Count tables of real columns, to try the library with: sources and terms are named.
 
-A table is read when its function is called. Each value stands with the number of people or trips
-that have it, so no row of anybody is here.
+A table is read when its function is called. Each value or pair of values has the number of people
+or trips that have it, so no row of anybody is here.
 """
 
 import lazy_loader

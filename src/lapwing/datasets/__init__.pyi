@@ -1,6 +1,9 @@
 from .count_tables import CountTable as CountTable
 from .count_tables import MonthTable as MonthTable
+from .count_tables import PairTable as PairTable
+from .count_tables import load_ages_and_hours as load_ages_and_hours
 from .count_tables import load_departures as load_departures
+from .count_tables import load_departures_and_delays as load_departures_and_delays
 from .count_tables import load_hours as load_hours
 from .count_tables import load_income as load_income
 from .count_tables import load_taxi as load_taxi
