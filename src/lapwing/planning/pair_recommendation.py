@@ -1,8 +1,9 @@
-"""Which mixture to use for pairs, and how wrong the answers will be.
+"""The recommended mixture for pairs, and its predicted error.
 
-The shipped table holds the errors of the default mixture and the log-density prior on made-up pairs
-of 64 x 64 bins, over a grid of epsilon and people. `benchmarks/accuracy/promises/pair_table.py`
-makes it. With an axis of labels, with `refine` and with `like`, the errors are simulated instead.
+The shipped table holds the errors of the default mixture with the log-density prior. They are on
+made-up pairs of 64 x 64 bins, over a grid of epsilon and people.
+`benchmarks/accuracy/promises/pair_table.py` makes it. With an axis of labels, with `refine` and
+with `like`, the errors are simulated instead.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ Pair = Callable[[int], Matrix]
 
 
 def reference_pairs(shape: tuple[int, int]) -> dict[str, Pair]:
-    """Return made-up pairs of four kinds; a number picks a member of each, always the same one.
+    """Return made-up pairs of four kinds. A number picks a member of each, always the same one.
 
     Parameters
     ----------
@@ -186,6 +187,7 @@ class PairTable:
         for kind, errors in self.errors.items():
             logs = np.log(errors[:, column : column + 2])
             lines = logs[:, 0] + along * (logs[:, 1] - logs[:, 0])
+            lines = np.maximum.accumulate(lines[::-1])[::-1]  # that go on until they cross
             found[kind] = min(math.exp(float(np.interp(place, nodes, lines))), 1.0)
         return found
 
@@ -195,7 +197,11 @@ def pair_table() -> PairTable:
     """Return the table that comes with the package."""
     text = resources.files("lapwing.planning").joinpath("pair_table.json").read_text("utf-8")
     document = json.loads(text)
-    errors = {kind: np.array(nodes) for kind, nodes in document["errors"].items()}
+    # An error does not rise with epsilon; where the simulation says so, the larger one is kept.
+    errors = {
+        kind: np.maximum.accumulate(np.array(nodes)[::-1])[::-1]
+        for kind, nodes in document["errors"].items()
+    }
     return PairTable(document["epsilon"], document["users"], errors)
 
 

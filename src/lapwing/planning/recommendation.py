@@ -1,13 +1,13 @@
-"""Which randomizer and which decoder to use: the only place that names pairs.
+"""The randomizer and the decoder to use: the only place that names pairs.
 
-:func:`recommend` chooses by predicted error, says how large that error will be, and answers how
-many people are needed for a smaller one. :func:`recommended_decoder` is the decoder of a
-randomizer that was chosen before.
+:func:`recommend` chooses by predicted error, and states how large that error will be. It also
+computes how many people are needed for a smaller one. :func:`recommended_decoder` returns the
+decoder of a randomizer that was chosen before.
 
-`benchmarks/accuracy/promises/risk_table.py` makes the shipped risk table: for every pair of
-randomizer and decoder that :func:`lapwing.recommend` may answer, the mean error on reference
-columns of each kind, over a grid of epsilon, people and symbols. It is pooled where noise made it
-rise with the people. Here it is read and interpolated.
+`benchmarks/accuracy/promises/risk_table.py` makes the shipped risk table. It covers every pair of
+randomizer and decoder that :func:`lapwing.recommend` may return. It has the mean error on reference
+columns of each kind, over a grid of epsilon, people and bins. The errors are pooled where noise
+made them rise with the people. Here the table is read and interpolated.
 """
 
 from __future__ import annotations
@@ -47,10 +47,12 @@ from lapwing.planning.expected_error import (
     people_needed,
 )
 from lapwing.planning.label_recommendation import categorical_choice, least_variance
+from lapwing.planning.pair_recommendation import DISTANCE, recommend_pairs
 from lapwing.planning.planned_parts import planned_parts
 from lapwing.planning.simulation import KINDS, Column, reference_family, simulated_errors
 from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
@@ -86,11 +88,11 @@ class Sheet:
     def at(self, *, epsilon: float, users: float) -> Errors:
         """Return the errors at a point: linear in the logarithms of epsilon, people and error.
 
-        Below the first epsilon a report's information falls like ``(e^epsilon - 1)^2``, so fewer
-        people at the first epsilon stand for these; above the last one errors are those of the
-        last. Beyond the people of the table the lines go on as they were, up to an error of 1.
-        Noise of the simulation, and lines that go on until they cross, would let an error rise with
-        epsilon, which buys nothing: there the nodes of epsilon are pooled.
+        Below the first epsilon a report's information decreases as ``(e^epsilon - 1)^2``. So fewer
+        people at the first epsilon stand for these. Above the last epsilon, errors are those of the
+        last. Beyond the people of the table the lines continue, up to an error of 1. Noise of the
+        simulation, and lines that cross when they continue, would let an error rise with epsilon.
+        There the nodes of epsilon are pooled.
         """
         if epsilon < self.epsilon[0]:
             users *= (math.expm1(epsilon) / math.expm1(self.epsilon[0])) ** 2
@@ -113,7 +115,7 @@ class RiskTable:
     Parameters
     ----------
     document : dict
-        As the benchmark writes it; see :func:`shipped`.
+        Table as the benchmark writes it, see :func:`shipped`.
     """
 
     document: dict[str, Any]
@@ -157,12 +159,12 @@ class RiskTable:
         pair : str
             One of :attr:`pairs`.
         size : int
-            Symbols. Between sizes errors are linear in the logarithms; above the largest they
-            are those of the largest, where they hardly depend on it.
+            Number of bins. Between sizes errors are linear in the logarithms. Above the largest
+            they are those of the largest, where they hardly depend on it.
         epsilon : float
-            In (0, 24].
+            Privacy parameter of one report, in (0, 24], in nats.
         users : float
-            At least 1.
+            Number of people, at least 1.
         """
         sizes = self.sizes(pair)
         if size < sizes[0]:
@@ -193,8 +195,8 @@ def _between(nodes: tuple[float, ...], point: float, *, beyond: bool) -> tuple[i
 def falling(values: Vector) -> Vector:
     """Return the nearest values that nowhere rise: isotonic regression, by pooling neighbors.
 
-    Values that are nowhere above others stay nowhere above them, so what falls with the people does
-    so behind it, too.
+    Values that are nowhere above others stay nowhere above them. So values that fall with the
+    people also do so afterwards.
 
     Examples
     --------
@@ -246,83 +248,110 @@ def recommend(
     report_bytes: int | None = None,
     server_seconds: float | None = None,
 ) -> Recommendation:
-    """Return the randomizer and decoder of the least predicted error, and what to expect of them.
+    """Return the randomizer and decoder of the least predicted error, with that error.
 
     Parameters
     ----------
     domain : Domain
-        The legal values. Numbers in at most 4096 symbols; a circular interval is told so. An
-        interval without bins gets a round width: 128 to 512 bins, or 512 to 2048 from epsilon 2
-        on; `reason` says which.
+        Legal values. Numbers may have at most 4096 bins. A :class:`Product` is of two attributes.
+        An interval without bins gets a round width: 128 to 512 bins, or 512 to 2048 from epsilon 2
+        on. The `reason` states it.
     epsilon : int, float, str or Fraction
-        The promise of one report; in (0, 24].
+        Privacy parameter of one report, in (0, 24], in nats.
     users : int, optional
-        How many people will report: at least 1.
+        Number of people who will report, at least 1. Give this or `error`.
     error : float, optional
-        Instead of `users`: the predicted error that is to be reached, in (0, 1). The answer's
-        `users` is the smallest number of people for which it is.
+        Predicted error to reach, in (0, 1). The answer's `users` is the smallest number of people
+        for which it is reached.
     distance : str, optional
-        What is to be small. Of numbers: ``"wasserstein"`` (default), as a share of the range, or
-        ``"kolmogorov_smirnov"``. Of labels: ``"l1"`` (default up to 2^18 labels),
-        ``"mean_squared_error"``, or ``"detectable_share"`` (default above): the smallest share
-        that is found as a heavy hitter with probability .95.
+        Distance to minimize. For numbers: ``"wasserstein"`` (default), as a share of the range, or
+        ``"kolmogorov_smirnov"``. For labels: ``"l1"`` (default up to 2^18 labels),
+        ``"mean_squared_error"``, or ``"detectable_share"`` (default above). The last is the
+        smallest share that is found as a heavy hitter with probability 0.95. For pairs:
+        ``"rectangle"``.
     kind : {"typical", "smooth", "multimodal", "spiky"}
-        The column that the choice and the target are about: the mean over all kinds, or one of
-        them (:data:`lapwing.planning.simulation.KINDS`).
+        Column for the choice and the target: the mean over all kinds, or one of them. Default:
+        "typical".
     refine : bool
-        Simulate the recommended pair on the reference columns instead of reading the table.
+        Whether to simulate the recommended pair on the reference columns instead of reading the
+        table. Default: False.
     like : Distribution or array_like [domain.size], optional
-        Simulate it on this column: a public one, or a guess. It must not come from the people
-        who are to be protected. Of numbers, a multiscale wave gets the parts of the least predicted
-        error on it, where they gain.
+        Column on which to simulate it: a public one, or a guess. It must not come from the people
+        who are to be protected. For numbers, a multiscale wave gets the mixture components of the
+        least predicted error on it, where they help. Default: none.
     repeats : int
-        Simulations of each column; at least 1.
+        Simulations of each column, at least 1. Default: 16.
     seed : int
-        Of the simulations.
+        Seed of the simulations. Default: 0.
     report_bytes : int, optional
-        Of labels: the most bytes that a report may have. One byte is enough for up to 2^14 labels,
-        by compressive privatization, whose errors are simulated (some seconds at most for given
-        people, up to a minute for an error).
+        For labels, the most bytes that a report may have. One byte is enough for up to 2^14 labels,
+        by compressive privatization, whose errors are simulated. This takes some seconds at most
+        for given people, and up to a minute for an error. Default: no limit.
     server_seconds : float, optional
-        Of labels: about the most CPU seconds that tally and decode may take.
+        For labels, about the most CPU seconds that tallying and decoding may take. Default: no
+        limit.
 
     Returns
     -------
     Recommendation
-        Randomizer, estimator and predicted errors.
+        Randomizer, decoder and predicted errors.
 
     Raises
     ------
     ArgumentError
-        When an argument is out of its range, or no number of people reaches the error; then the
-        message says the least that is reached.
+        When an argument is out of its range, or no number of people reaches the error. Then the
+        message states the least that is reached.
     PrivacyError
         When epsilon is not in (0, 24].
 
+    See Also
+    --------
+    expected_error : Predicts the error of a given randomizer, or of a release.
+
     Notes
     -----
-    **Accuracy.** Against simulation on columns that the table has not seen: see the section on
-    predicted errors in `benchmarks/accuracy`. Columns of one kind differ among themselves by more
-    than that.
+    **Privacy.** It uses no data, so it costs no privacy.
 
-    **Cost.** A millisecond; with `refine` or `like` a decode for every repeat and kind, and a few
-    times that for `error`; a second for the parts that suit `like`.
+    **Accuracy.** The section on predicted errors in `benchmarks/accuracy` compares the predictions
+    with simulation on columns that the table has not seen. Columns of one kind differ among
+    themselves by more than that.
+
+    **Cost.** A millisecond. With `refine` or `like` it takes a decode for every repeat and kind,
+    and a few times that for `error`. The mixture that suits `like` takes a second.
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> found = recommend(Interval(0, 100, bins=256), epsilon=1, users=100_000)
-    >>> found.randomizer.name, found.decoder.name, found.report_bytes
+    >>> import lapwing as lw
+    >>> best = lw.recommend(lw.Interval(0, 100, bins=256), epsilon=1, users=100_000)
+    >>> best.randomizer.name, best.decoder.name, best.report_bytes
     ('multiscale-wave', 'spectral-prior', 4)
     """
     epsilon = exact_epsilon(epsilon)
     domain, bins_sentence = with_bins(domain, recommended_bins(epsilon))
-    require_domain(domain)
+    if not isinstance(domain, Product):  # whose axes may have no bins yet
+        require_domain(domain)
     _check_target(users, error)
     if kind != "typical" and kind not in KINDS:
         raise ArgumentError(f"kind must be typical or one of {', '.join(KINDS)}, got {kind!r}")
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
         raise ArgumentError(f"repeats must be a whole number of at least 1, got {repeats!r}")
+    if isinstance(domain, Product) and any(axis.ordered for axis in domain.domains):
+        if kind != "typical" or distance not in (None, DISTANCE):
+            raise ArgumentError(
+                f"a recommendation for pairs is about {DISTANCE} errors; leave kind and distance out"
+            )
+        if report_bytes is not None or server_seconds is not None:
+            raise ArgumentError("report_bytes and server_seconds are for labels; leave them out")
+        return recommend_pairs(
+            domain,
+            epsilon,
+            users=users,
+            error=error,
+            refine=refine,
+            like=like,
+            repeats=repeats,
+            seed=seed,
+        )
     if not domain.ordered:
         if refine or kind != "typical":
             raise ArgumentError("labels have no reference columns; leave kind and refine out")

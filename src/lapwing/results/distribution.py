@@ -23,6 +23,7 @@ from lapwing.protocol.domains.domain_answers import (
     to_points,
     to_values,
 )
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.ranges import Closed, to_spans
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of
@@ -120,6 +121,10 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
 
     def __post_init__(self) -> None:
         """Check that it is a distribution, and freeze it."""
+        if getattr(self.domain, "name", None) == Product.name:
+            raise DomainError(
+                "pairs have a joint distribution: lw.results.JointDistribution(domain, mass)"
+            )
         mass = one_for_each_symbol(self.mass, self.domain)
         if not np.isfinite(mass).all() or mass.min() < 0 or abs(float(mass.sum()) - 1) > 1e-6:
             raise ArgumentError(

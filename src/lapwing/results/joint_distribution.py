@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.documents import Stored, lines_of, require, require_format, require_spelling
+from lapwing.documents import Stored, html_of, lines_of, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, DomainError, FormatError, LimitedWarning
 from lapwing.linear.arrays import Matrix, Values, Vector, as_numbers
 from lapwing.privacy.exact_numbers import check_whole
@@ -676,6 +676,10 @@ class JointDistribution(Stored):
             One fact a line.
         """
         return lines_of(self._facts(level))
+
+    def _repr_html_(self) -> str:
+        """Return the summary as a notebook shows it."""
+        return html_of(self._facts(0.95))
 
     def _facts(self, level: float) -> dict[str, str]:
         facts = {"people": f"{self.reports:,}"}

@@ -24,6 +24,7 @@ from lapwing.errors import (
     NotStoredError,
     StoreError,
 )
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.batch import check_epoch_name
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.catalog import Catalog, KeptSurvey
@@ -533,6 +534,12 @@ def _stored(fingerprint: str, sent: NewSurvey, *, own: StoredSurvey | None = Non
         written = canonical(survey.to_document())
     except (FormatError, LapwingError) as error:
         raise ProblemError(Problem.SURVEY_REFUSED, str(error)) from None
+    if survey.randomizer.domain.name == Product.name:
+        raise ProblemError(
+            Problem.SURVEY_REFUSED,
+            "a collector takes surveys about one attribute, this one asks about pairs; count its "
+            "reports with lapwing tally",
+        )
     if survey.fingerprint != fingerprint:
         raise ProblemError(
             Problem.SURVEY_REFUSED,

@@ -30,7 +30,10 @@ MOST_WAVES = 64
 
 
 STEPS = 60
-"""Steps of the fit in each round; the last one has three times as many."""
+"""Steps of the fit in each round, at most."""
+
+LAST_STEPS = 600
+"""Steps of the last fit, at most: many sharp reports need them, others end long before."""
 
 BAND_DRAWS = 48
 """Draws from the posterior that a result keeps."""
@@ -282,7 +285,7 @@ class LogDensityPrior:
         fit.climb(STEPS)
         for number in range(ROUNDS):
             fit.learn()
-            fit.climb(STEPS if number < ROUNDS - 1 else 3 * STEPS)
+            fit.climb(STEPS if number < ROUNDS - 1 else LAST_STEPS)
         cells = fit.cells
         domain: Any = channel.domain
         return JointDistribution(

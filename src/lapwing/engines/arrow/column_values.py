@@ -240,11 +240,18 @@ class PairValues(ColumnValues):
             one.check_type()
 
     def _read(self, part: Any, first: int, rows: RowCounts | None = None) -> Any:
-        """Return the values of both axes of some rows."""
-        return {
-            one.name: one._read(column, first, rows)
-            for one, column in zip(self.axes, part.columns, strict=True)
-        }
+        """Return the values of both axes of some rows; errors name the column also."""
+        found = {}
+        for one, column in zip(self.axes, part.columns, strict=True):
+            try:
+                found[one.name] = one._read(column, first, rows)
+            except DomainError as error:
+                label = self.table.label
+                said = str(error).removeprefix(f"{label}: ")
+                raise DomainError(
+                    f"{label}, column {one.name}: {said}", position=error.position
+                ) from None
+        return found
 
 
 @dataclass(frozen=True)
