@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from lapwing.decoders.empirical_bayes.log_density_prior import LogDensityPrior
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Matrix, Vector, as_numbers
 from lapwing.planning.chosen_bins import with_bins
+from lapwing.planning.defaults import decoder_without_band, recommended_decoder
 from lapwing.planning.expected_error import (
     USER_LIMIT,
     ErrorByKind,
@@ -143,7 +143,7 @@ def simulated_pair_errors(
     repeats : int
     seed : int
     """
-    decoder = LogDensityPrior(band=False)
+    decoder: Any = decoder_without_band(randomizer)
     found: dict[str, list[float]] = {name: [] for name in pairs}
     for name, pair in pairs.items():
         for repeat in range(repeats):
@@ -156,7 +156,7 @@ def simulated_pair_errors(
 
 
 @dataclass(frozen=True)
-class PairTable:
+class PairErrors:
     """Errors of the default mixture on made-up pairs.
 
     Parameters
@@ -185,6 +185,8 @@ class PairTable:
         along = (math.log(users) - people[column]) / (people[column + 1] - people[column])
         found = {}
         for kind, errors in self.errors.items():
+            # Noise of the simulation would let an error rise with the people.
+            errors = np.maximum.accumulate(errors[:, ::-1], axis=1)[:, ::-1]
             logs = np.log(errors[:, column : column + 2])
             lines = logs[:, 0] + along * (logs[:, 1] - logs[:, 0])
             lines = np.maximum.accumulate(lines[::-1])[::-1]  # that go on until they cross
@@ -193,7 +195,7 @@ class PairTable:
 
 
 @cache
-def pair_table() -> PairTable:
+def pair_table() -> PairErrors:
     """Return the table that comes with the package."""
     text = resources.files("lapwing.planning").joinpath("pair_table.json").read_text("utf-8")
     document = json.loads(text)
@@ -202,7 +204,7 @@ def pair_table() -> PairTable:
         kind: np.maximum.accumulate(np.array(nodes)[::-1])[::-1]
         for kind, nodes in document["errors"].items()
     }
-    return PairTable(document["epsilon"], document["users"], errors)
+    return PairErrors(document["epsilon"], document["users"], errors)
 
 
 def with_bins_of_axes(domain: Product) -> tuple[Product, str]:
@@ -267,7 +269,7 @@ def recommend_pairs(
     expected = {DISTANCE: ErrorByKind(errors(people))}
     predicted = ExpectedError(randomizer, people, expected, "simulation" if simulated else "table")
     text = f"{reason} {_marginal_sentence(domain)} {bins_sentence}".rstrip()
-    return Recommendation(randomizer, LogDensityPrior(), predicted, text)
+    return Recommendation(randomizer, recommended_decoder(randomizer), predicted, text)
 
 
 _REASON = (
