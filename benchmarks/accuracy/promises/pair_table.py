@@ -22,7 +22,7 @@ from lapwing.randomizers.joint.multiscale_boxes import MultiscaleBoxes
 
 EPSILON = (0.5, 1.0, 2.0, 4.0, 8.0)
 USERS = (2_000, 20_000, 200_000, 1_000_000)
-REPEATS = 2
+REPEATS = 3
 SEED = 20_261_125
 
 TARGET = Path(__file__).parents[3] / "src" / "lapwing" / "planning" / "pair_table.json"
