@@ -338,7 +338,7 @@ def recommend(
     if isinstance(domain, Product) and any(axis.ordered for axis in domain.domains):
         if kind != "typical" or distance not in (None, DISTANCE):
             raise ArgumentError(
-                f"a recommendation for pairs is about {DISTANCE} errors; leave kind and distance out"
+                f"what is predicted for pairs is the {DISTANCE} error; leave kind and distance out"
             )
         if report_bytes is not None or server_seconds is not None:
             raise ArgumentError("report_bytes and server_seconds are for labels; leave them out")
