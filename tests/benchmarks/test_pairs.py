@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 import lapwing as lw
-from benchmarks.accuracy.pairs import baselines, columns, league
+from benchmarks.accuracy.pairs import baselines, columns, label_league, league
 from benchmarks.accuracy.pairs.pair_coverage import covered
 from benchmarks.accuracy.pairs.rectangles import rectangles, scores
 from lapwing.results.joint_distribution import JointDistribution, JointUncertainty
@@ -79,7 +79,7 @@ class TestMethods:
         assert baselines.hdg_sides(300, 0.1, 64) == (2, 2)
 
     def test_groups_are_of_equal_size_and_hold_everybody(self):
-        groups = baselines._groups(COUNTS, 3, generator())
+        groups = baselines.divided(COUNTS, 3, generator())
         assert (sum(groups) == COUNTS).all()
         assert max(group.sum() for group in groups) - min(group.sum() for group in groups) <= 1
 
@@ -141,6 +141,27 @@ class TestCoverage:
     def test_narrow_intervals_of_another_table_do_not(self):
         found = covered(self.answer(SHARES.T, 1e-7), COUNTS, SHARES)
         assert max(one["people"] for one in found.values()) < 0.3
+
+
+class TestWithinLabels:
+    shares = label_league.shares("made up", 16)
+    counts = np.random.default_rng(1).multinomial(MANY, shares.ravel()).reshape(shares.shape)
+
+    def test_a_huge_epsilon_gives_the_grid_and_independence_stays_wrong(self):
+        found = label_league.grid(self.counts, 14, generator(), 16)
+        assert label_league.error(found, self.counts / MANY) < 1e-3
+        found = label_league.halves(self.counts, 14, generator())
+        assert label_league.error(found, self.counts / MANY) > 0.05
+
+    def test_an_error_is_the_mean_of_its_labels(self):
+        truth = np.zeros((2, 4))
+        truth[0, 0], truth[1, 0] = 0.75, 0.25
+        moved = truth[:, [1, 0, 2, 3]]
+        assert label_league.error(moved, truth) == pytest.approx(1 / 4)
+        moved[0] = truth[0]
+        assert label_league.error(moved, truth) == pytest.approx(1 / 16)
+        # A label to which nobody is estimated takes the distribution of all.
+        assert label_league.error(truth * [[0], [1]], truth) == 0
 
 
 def test_rows_with_a_missing_value_are_left_out_and_values_beyond_a_range_are_clipped(

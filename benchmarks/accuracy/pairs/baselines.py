@@ -88,7 +88,7 @@ def grid(counts: Counts, epsilon: float, rng: np.random.Generator, *, side: int)
         float64 [d1, d2].
     """
     rows, columns = (np.arange(side) * size // side for size in counts.shape)
-    shares = _on_simplex(frequencies(_grouped(counts, rows, columns), epsilon, rng))
+    shares = on_simplex(frequencies(_grouped(counts, rows, columns), epsilon, rng))
     return _spread(shares, rows, columns, counts.shape)
 
 
@@ -119,7 +119,7 @@ def hdg(counts: Counts, epsilon: float, rng: np.random.Generator) -> Table:
     """
     size = counts.shape[0]
     fine, coarse = hdg_sides(int(counts.sum()), epsilon, size)
-    groups = _groups(counts, 3, rng)
+    groups = divided(counts, 3, rng)
     strips = [
         frequencies(_grouped(groups[0].sum(axis=1), np.arange(fine) * size // fine), epsilon, rng),
         frequencies(_grouped(groups[1].sum(axis=0), np.arange(fine) * size // fine), epsilon, rng),
@@ -179,7 +179,7 @@ def ahead(counts: Counts, epsilon: float, rng: np.random.Generator) -> Table:
     decomposition for range query under local differential privacy. CCS 2021.
     """
     layers = counts.shape[0].bit_length() - 1
-    groups = _groups(counts, layers, rng)
+    groups = divided(counts, layers, rng)
     odds = math.exp(epsilon)
     threshold = math.sqrt(5 * 4 * odds / (counts.sum() / layers * (odds - 1) ** 2))
     # By depth: the estimate of each node, how often it was asked, and whether it has children.
@@ -193,7 +193,7 @@ def ahead(counts: Counts, epsilon: float, rng: np.random.Generator) -> Table:
         exists[depth + 1] = np.kron(split[depth], np.ones((2, 2), dtype=bool))
         leaves = [exists[one] & ~split[one] for one in range(depth + 2)]
         held = np.concatenate([_halved(group, one)[leaf] for one, leaf in enumerate(leaves)])
-        found = _on_simplex(frequencies(held, epsilon, rng))
+        found = on_simplex(frequencies(held, epsilon, rng))
         for one, leaf in enumerate(leaves):
             here, found = found[: leaf.sum()], found[leaf.sum() :]
             before = asked[one][leaf]
@@ -220,9 +220,9 @@ def product_of_halves(counts: Counts, epsilon: float, rng: np.random.Generator) 
     numpy.ndarray
         float64 [d1, d2].
     """
-    first, second = _groups(counts, 2, rng)
+    first, second = divided(counts, 2, rng)
     return np.outer(
-        _marginal(first.sum(axis=1), epsilon, rng), _marginal(second.sum(axis=0), epsilon, rng)
+        marginal(first.sum(axis=1), epsilon, rng), marginal(second.sum(axis=0), epsilon, rng)
     )
 
 
@@ -243,8 +243,8 @@ def product_of_both(counts: Counts, epsilon: float, rng: np.random.Generator) ->
         float64 [d1, d2].
     """
     return np.outer(
-        _marginal(counts.sum(axis=1), epsilon / 2, rng),
-        _marginal(counts.sum(axis=0), epsilon / 2, rng),
+        marginal(counts.sum(axis=1), epsilon / 2, rng),
+        marginal(counts.sum(axis=0), epsilon / 2, rng),
     )
 
 
@@ -300,8 +300,22 @@ def box(
     return mass
 
 
-def _groups(counts: Counts, number: int, rng: np.random.Generator) -> list[Counts]:
-    """Divide people into groups of equal size but for one, without regard to what they hold."""
+def divided(counts: Counts, number: int, rng: np.random.Generator) -> list[Counts]:
+    """Divide people into groups of equal size but for one, whatever they hold.
+
+    Parameters
+    ----------
+    counts : numpy.ndarray
+        int64, of any shape.
+    number : int
+        Groups.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    list of numpy.ndarray
+        Counts of each group, of the same shape.
+    """
     people, left, groups = int(counts.sum()), counts.ravel().copy(), []
     for group in range(number):
         size = people * (group + 1) // number - people * group // number
@@ -331,8 +345,19 @@ def _spread(
     return np.repeat(np.repeat(even, tall, axis=0), wide, axis=1)
 
 
-def _on_simplex(shares: Table) -> Table:
-    """Return the nearest shares that are not negative and have sum 1: Norm-Sub."""
+def on_simplex(shares: Table) -> Table:
+    """Return the nearest shares that are not negative and have sum 1: Norm-Sub.
+
+    Parameters
+    ----------
+    shares : numpy.ndarray
+        float64, of any shape.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 of the same shape.
+    """
     nearest: Table = simplex(shares.ravel()).reshape(shares.shape)
     return nearest
 
@@ -352,14 +377,14 @@ def _consistent(table: Table, strips: list[Table]) -> tuple[Table, list[Table]]:
     coarse = table.shape[0]
     ratio = strips[0].size // coarse
     for _ in range(_CONSISTENCY_ROUNDS):
-        table, strips = _on_simplex(table), [_on_simplex(strip) for strip in strips]
+        table, strips = on_simplex(table), [on_simplex(strip) for strip in strips]
         for axis in (0, 1):
             own = strips[axis].reshape(coarse, ratio).sum(axis=1)
             both = table.sum(axis=1 - axis)
             mean = (own / ratio + both / coarse) / (1 / ratio + 1 / coarse)
             strips[axis] = strips[axis] + np.repeat((mean - own) / ratio, ratio)
             table = table + np.expand_dims((mean - both) / coarse, 1 - axis)
-    return _on_simplex(table), [_on_simplex(strip) for strip in strips]
+    return on_simplex(table), [on_simplex(strip) for strip in strips]
 
 
 def _updated(table: Table, strips: list[Table], size: int, least: float) -> Table:
@@ -423,8 +448,21 @@ def _fours(nodes: Table) -> Table:
     return nodes.reshape(half, 2, half, 2).transpose(0, 2, 1, 3).reshape(half, half, 4)
 
 
-def _marginal(counts: Counts, epsilon: float, rng: np.random.Generator) -> Table:
-    """Return the estimate of one attribute by the library's default."""
+def marginal(counts: Counts, epsilon: float, rng: np.random.Generator) -> Table:
+    """Return the estimate of one attribute by the library's default.
+
+    Parameters
+    ----------
+    counts : numpy.ndarray
+        int64 [bins].
+    epsilon : float
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 [bins].
+    """
     wave = lw.MultiscaleWave(lw.Interval(0, 1, bins=counts.size, outside="clip"), epsilon)
     tally = lw.simulate(wave, counts, rng=rng)
     answer = SpectralPrior(band=False).decode(wave.channel, tally)
