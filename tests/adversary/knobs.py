@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, fields
 from itertools import product
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -22,6 +22,8 @@ def values_of(kind: Any) -> list[Any]:
     """Return what a knob of this type is tried with, beside its default."""
     if get_origin(kind) is Literal:
         return list(get_args(kind))
+    if get_origin(kind) is Sequence:
+        return [pair for pair in product(*[values_of(get_args(kind)[0])[-2:]] * 2) if any(pair)]
     if get_origin(kind) in (Union, types.UnionType):
         return [value for part in get_args(kind) for value in values_of(part)]
     return {bool: [False, True], int: list(WHOLE), float: [0.3, 0.6], type(None): [None]}.get(
@@ -46,7 +48,13 @@ def instances(made: type[Any], *given: Any, most: int) -> Iterator[Any]:
     for field in free:
         known = [] if field.default is MISSING else [field.default]
         tried.append([*known, *(v for v in values_of(hints[field.name]) if v not in known)])
-    first = [{}, *({f.name: v} for f in free for v in WHOLE if v in values_of(hints[f.name]))]
+    needed = {
+        field.name: values[0]
+        for field, values in zip(free, tried, strict=True)
+        if field.default is MISSING and field.default_factory is MISSING and values
+    }
+    wholes = [{f.name: v} for f in free for v in WHOLE if v in values_of(hints[f.name])]
+    first = [needed, *({**needed, **one} for one in wholes)]
     others = [dict(zip((f.name for f in free), c, strict=True)) for c in product(*tried)]
     random.Random(1).shuffle(others)
     yielded = 0

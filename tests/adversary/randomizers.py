@@ -20,6 +20,7 @@ from lapwing.testing.randomizer_contract import (
     exact_law,
     exact_ratio,
     inputs_of,
+    raw_value,
 )
 from tests.adversary.knobs import instances
 from tests.adversary.sampled import worst_report
@@ -32,7 +33,12 @@ DOMAINS = [
     lw.Categories(3, missing="category"),
     lw.Categories(4),
 ]
-LARGER = [lw.Interval(0, 1, bins=8), lw.Interval(0, 1, bins=16), lw.Interval(0, 1, bins=64)]
+LARGER = [
+    lw.Product(x=lw.Integers(0, 3), y=lw.Integers(0, 2)),
+    lw.Interval(0, 1, bins=8),
+    lw.Interval(0, 1, bins=16),
+    lw.Interval(0, 1, bins=64),
+]
 """For those that none of the small ones suits."""
 
 EPSILON = 1
@@ -68,6 +74,8 @@ def exact_excess(randomizer: Any) -> Fraction | None:
 def value_of(randomizer: Any, symbol: int) -> Any:
     """Return a raw value of a symbol."""
     domain = randomizer.domain
+    if isinstance(domain, lw.Product):
+        return raw_value(randomizer, symbol)
     if symbol == domain.missing_index:
         return float("nan") if domain.ordered else None
     if not domain.ordered:
@@ -80,7 +88,7 @@ def sampled_excess(randomizer: Any, *, draws: int) -> float:
     source = seeded(5)
     drawn = []
     for symbol in range(randomizer.domain.size):
-        values = np.full(draws, value_of(randomizer, symbol))
+        values = np.array([value_of(randomizer, symbol)] * draws)
         drawn.append(randomizer.randomize(values, rng=source).data)
     # The last is the missing one, where there is one.
     pairs = list(combinations(drawn, 2))

@@ -99,7 +99,7 @@ def test_every_randomizer(cases: list[EngineCase], tmp_path: Path) -> None:
     for number, case in enumerate(cases):
         if case.job == "randomize":
             out = tmp_path / f"{number}.parquet"
-            randomize(case.table, case.survey, output=out, column="value")
+            randomize(case.table, case.survey, output=out, column=case.column)
             case.check_reports(parquet.read_table(out)["report"].to_pylist())
         else:
             rows = case.table.to_reader(max_chunksize=150)
