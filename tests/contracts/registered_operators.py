@@ -21,6 +21,7 @@ from lapwing.linear.operators.operator import (
     Whitened,
 )
 from lapwing.linear.operators.random_signs import SignColumns, random_columns
+from lapwing.linear.operators.separable import ProductBlocks, Separable
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 
 OPERATORS: dict[str, Callable[[], LinearOperator]] = {
@@ -80,6 +81,15 @@ OPERATORS: dict[str, Callable[[], LinearOperator]] = {
     ),
     "block-diagonal": lambda: BlockDiagonal(
         SlidingWindow(6, width=3, inside=0.2, outside=0.05), times=3
+    ),
+    "separable": lambda: Separable(
+        np.array([[1, 1, 0], [0, 1, 1.0], [0, 0, 1]]),
+        np.array([[1, 0], [1, 1.0]]),
+        inside=0.3,
+        outside=0.04,
+    ),
+    "blocks of a table": lambda: ProductBlocks(
+        np.array([0, 0, 1]), np.array([1, 0, 2, 1]), inside=0.5, outside=0.1
     ),
     "product": lambda: SlidingWindow(12, width=3, inside=0.2, outside=0.05) @ Repeated(4, times=3),
     "coarsened": lambda: Coarsened(CompoundSymmetric(3, diagonal=0.5, off_diagonal=0.1), size=8),
