@@ -79,7 +79,7 @@ def _ask_result(result: Any) -> None:
 def _ask_joint(joint: JointDistribution) -> None:
     for name in joint.domain.names:
         with contextlib.suppress(LapwingError):
-            assert joint.marginal(name).confidence_band(0.9) is not joint
+            _ask_result(joint.marginal(name))
     with contextlib.suppress(LapwingError):
         assert joint.mutual_information() >= 0 and joint.summary()
 

@@ -156,7 +156,7 @@ def test_the_joint_distribution(folder: Path) -> None:
     assert made.mass.tolist() == facts["mass"] and made.reports == facts["reports"]
     assert made.provenance["class"] == facts["provenance"]
     said = facts["joint"]
-    asked = {name: tuple(ends) for name, ends in said["asked"].items()}
+    asked: dict[str, Any] = {name: tuple(ends) for name, ends in said["asked"].items()}
     assert made.probability(**asked) == pytest.approx(said["probability"], rel=1e-12)
     assert made.probability_interval(**asked) == pytest.approx(said["interval"], abs=1e-6)
     assert made.given(**asked).mass.tolist() == pytest.approx(said["given"], rel=1e-12)

@@ -260,6 +260,7 @@ def values_of(survey: Survey) -> list[Any]:
 
 def _held(domain: Any) -> list[Any]:
     """Return a value for every symbol."""
+    held: list[Any]
     if isinstance(domain, HashedStrings):
         held = [f"word {number}" for number in range(40)]
     elif isinstance(domain, Categories):
@@ -339,7 +340,7 @@ def joint_facts(made: JointDistribution) -> dict[str, Any]:
     """Return what a joint distribution answers: of marginals, a conditional, and both axes."""
     name = made.domain.names[1]
     axis: Any = made.domain.domains[1]
-    asked = {name: (float(axis.left[1]), float(axis.right[4]))}
+    asked: dict[str, Any] = {name: (float(axis.left[1]), float(axis.right[4]))}
     band = made.marginal(name).confidence_band(0.9)
     assert band is not None
     return {

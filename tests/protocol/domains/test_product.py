@@ -60,7 +60,7 @@ def test_every_form_of_a_table_gives_the_cells_by_hand(name: str) -> None:
 
 
 def test_columns_that_are_exchanged_would_be_noticed() -> None:
-    swapped = {"delay": HOURS, "hour": [round(delay) for delay in DELAYS]}
+    swapped: Any = {"delay": HOURS, "hour": [round(delay) for delay in DELAYS]}
     assert LINES.index(swapped).tolist() != CELLS
 
 
@@ -164,7 +164,6 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         "must be an Interval, Integers or Categories, got hashed-strings",
     ),
     "a product": ({"x": lw.Integers(0, 3), "y": LINES}, "got product"),
-    "open bins": ({"x": lw.Integers(0, 3), "y": lw.Interval(0, 1)}, "bins"),
     "a name with a line break": (
         {"x": lw.Integers(0, 3), "y\n": lw.Integers(0, 3)},
         "1 to 100 printable characters",
@@ -173,7 +172,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a long name": ({"x": lw.Integers(0, 3), "y" * 101: lw.Integers(0, 3)}, "1 to 100 printable"),
     "too many cells": (
         {"x": lw.Integers(0, 1023), "y": lw.Integers(0, 1024)},
-        r"at most 1,048,576 cells, got 1,049,600 \(1,024 times 1,025\); use fewer bins",
+        r"at most 1,048,576 cells, got 1,049,600 \(1,024 times 1,025\). Use fewer bins",
     ),
 }
 
@@ -183,6 +182,19 @@ def test_wrong_axes_are_refused(name: str) -> None:
     axes, words = WRONG[name]
     with pytest.raises(DomainError, match=words):
         lw.Product(**axes)
+
+
+def test_an_axis_whose_bins_are_open_is_kept_but_not_used() -> None:
+    still = lw.Product(x=lw.Integers(0, 3), y=lw.Interval(0, 1))
+    assert still.names == ("x", "y")
+    for use in (
+        lambda: still.size,
+        lambda: still.index([(1, 0.5)]),
+        lambda: lw.randomizers.MultiscaleBoxes(still, 1),
+        lambda: lw.randomizers.BoxWave(still, 1, widths=(1, 1)),
+    ):
+        with pytest.raises(DomainError, match="number of bins is missing"):
+            use()
 
 
 def test_as_many_cells_as_are_allowed() -> None:
