@@ -103,6 +103,7 @@ MORE = {
     "hierarchical": {"groups"},
     "haar-hadamard": {"groups"},
     "multiscale-wave": {"groups"},
+    "multiscale-boxes": {"groups"},
     "wavelet": {"groups"},
     "prefix-hashing": {"groups", "log_channel"},
     "linear-hashing": {"log_channel", "total_variation"},
