@@ -120,14 +120,16 @@ class Fit:
         of e and w as well. Conjugate gradients, preconditioned by the diagonal.
         """
         cells = self.cells
-        weights = self.density.weights(cells)
-        deviation = np.sqrt(self.variances)
-        diagonal = 1 + self.variances * self.density.diagonal(cells)
-        prior = self.rng.standard_normal((number, *deviation.shape))
-        right = prior + deviation * self.density.noise(cells, weights, number, self.rng)
+        single, light = np.float32, self.density.single()
+        weights = [weight.astype(single) for weight in self.density.weights(cells)]
+        deviation = np.sqrt(self.variances).astype(single)
+        diagonal = (1 + self.variances * self.density.diagonal(cells)).astype(single)
+        shares = cells.astype(single)
+        prior = self.rng.standard_normal((number, *deviation.shape)).astype(single)
+        right = prior + deviation * light.noise(shares, weights, number, self.rng)
 
         def system(w: Matrix) -> Matrix:
-            return w + deviation * self.density.curved(cells, weights, deviation * w)
+            return w + deviation * light.curved(shares, weights, deviation * w)
 
         return _solved(system, right, diagonal, tolerance), prior, diagonal
 

@@ -8,7 +8,7 @@ matrices only. They are the likelihood and its slope, its curvature, and draws f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -118,8 +118,8 @@ def _factors(block: Block, shape: tuple[int, int]) -> tuple[Matrix, Matrix, floa
     if operator.compound is not None and operator.shape[0] == operator.shape[1]:
         return np.eye(shape[0]), np.eye(shape[1]), *operator.compound
     raise UnsupportedChannelError(
-        "the log-density prior needs reports that see each axis by itself: boxes, strips, blocks "
-        "or single cells; decode this randomizer by MixturePrior or LeastSquares"
+        "the log-density prior needs reports that see each axis on its own: boxes, strips, blocks "
+        "or single cells. Decode this randomizer by MixturePrior or LeastSquares"
     )
 
 
@@ -204,13 +204,27 @@ class LogDensity:
             slope += part.adjoint(weight * part.changes(moved))
         return self.pulled_back(cells, slope)
 
+    def single(self) -> LogDensity:
+        """Return the same in single precision, for draws: twice as fast, and exact enough."""
+        parts = [
+            replace(
+                part,
+                first=part.first.astype(np.float32),
+                second=part.second.astype(np.float32),
+                counts=part.counts.astype(np.float32),
+            )
+            for part in self.parts
+        ]
+        return LogDensity(self.first.astype(np.float32), self.second.astype(np.float32), parts)
+
     def noise(
         self, cells: Matrix, weights: Sequence[Matrix], draws: int, rng: np.random.Generator
     ) -> Matrix:
         """Return slopes as the noise of the reports makes them: [draws, functions, functions]."""
-        slope = np.zeros((draws, *cells.shape))
+        slope = np.zeros((draws, *cells.shape), dtype=cells.dtype)
         for part, weight in zip(self.parts, weights, strict=True):
-            slope += part.adjoint(np.sqrt(weight) * rng.standard_normal((draws, *weight.shape)))
+            errors = rng.standard_normal((draws, *weight.shape)).astype(cells.dtype)
+            slope += part.adjoint(np.sqrt(weight) * errors)
         return self.pulled_back(cells, slope)
 
 
