@@ -23,7 +23,7 @@ _LARGEST_SURVEY = 2**20
 
 
 def why_not_in_browser(survey: Survey) -> str | None:
-    """Return why the JavaScript module cannot answer a survey; None where it can.
+    """Return why the JavaScript module cannot answer a survey. None where it can.
 
     Parameters
     ----------
@@ -32,6 +32,8 @@ def why_not_in_browser(survey: Survey) -> str | None:
     name, grid = survey.randomizer.name, getattr(survey.randomizer, "grid", None)
     if name in WITHOUT_JAVASCRIPT:
         return f"the JavaScript module does not have its randomizer, {name}"
+    if survey.randomizer.domain.name == "product":
+        return "the JavaScript module does not read pairs of attributes"
     symbols = 0 if name in _HASHING else survey.randomizer.domain.size
     if max(symbols, grid if isinstance(grid, int) else 0) > _MOST_SYMBOLS:
         return f"the JavaScript module takes at most {_MOST_SYMBOLS:,} symbols"
