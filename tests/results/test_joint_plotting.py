@@ -1,0 +1,258 @@
+"""Pictures of joint distributions: what they show, what they say, and that nothing overlaps."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.errors import ArgumentError, DomainError
+from lapwing.results import JointDistribution, JointUncertainty
+
+CLOCK = lw.Interval("00:00", "24:00", bins=24, unit="time-of-day", circular=True)
+DELAY = lw.Interval(-30, 90, bins=24, outside="overflow", missing="bin")
+FOUR = lw.Categories(["under 25", "25 to 39", "40 to 59", "60 and older"])
+TOWNS = lw.Categories([f"town in the north of {i}" for i in range(12)], missing="category")
+
+PAIRS: dict[str, lw.Product] = {
+    "a circle": lw.Product(departure=CLOCK, delay=DELAY),
+    "two circles": lw.Product(bedtime=CLOCK, breakfast=CLOCK),
+    "dates and logarithms": lw.Product(
+        day=lw.Interval("2026-01-01", "2026-12-31", bins=26, unit="date"),
+        price=lw.Interval(1, 10_000, bins=16, scale="log", outside="overflow"),
+    ),
+    "timestamps": lw.Product(
+        sent=lw.Interval("2026-01-01T00:00", "2026-01-03T00:00", bins=12, unit="datetime"),
+        bytes=lw.Interval(0, 500_000, bins=20),
+    ),
+    "atoms": lw.Product(x=lw.Interval(0, 10, bins=10, atoms=(0, 5)), y=lw.Integers(0, 6)),
+    "integers": lw.Product(age=lw.Integers(17, 90), hours=lw.Integers(1, 99)),
+    "two values": lw.Product(x=lw.Integers(0, 1), y=lw.Integers(0, 1)),
+    "four labels": lw.Product(hours=lw.Interval(0, 100, bins=20), group=FOUR),
+    "one label": lw.Product(group=lw.Categories(["all"]), hours=lw.Integers(0, 9)),
+    "seven labels": lw.Product(time=CLOCK, weekday=lw.Categories(7)),
+    "twelve labels": lw.Product(town=TOWNS, income=lw.Interval(0, 100_000, bins=16, atoms=(0,))),
+    "many labels": lw.Product(
+        town=lw.Categories(40), price=lw.Interval(1, 50, bins=9, scale="log")
+    ),
+    "labels": lw.Product(town=TOWNS, group=FOUR),
+    "two lists of long labels": lw.Product(town=TOWNS, other=TOWNS),
+    "two lists of many labels": lw.Product(x=lw.Categories(40), y=lw.Categories(30)),
+}
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """Close the figures of pyplot, and let no warning pass."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+    pyplot.close("all")
+
+
+def made(name: str, *, known: bool = True) -> JointDistribution:
+    """Return a joint distribution in which the axes depend on each other."""
+    domain = PAIRS[name]
+    rows, columns = domain.shape
+    x, y = np.arange(rows)[:, None] / rows, np.arange(columns)[None, :] / columns
+    mass = (np.exp(-20 * (x - 0.3 - 0.4 * y) ** 2 - 3 * y) + 0.01).ravel()
+    mass /= mass.sum()
+    people = 40_000
+    draws = np.random.default_rng(1).multinomial(people // 10, mass, 100) * 10 / people - mass
+    law = JointUncertainty(mass, draws.astype(np.float32), "drawn")
+    return JointDistribution(
+        domain,
+        mass,
+        reports=people,
+        guarantee=lw.Guarantee(1, 0, "replace-one", "local"),
+        uncertainty=law if known else None,
+    )
+
+
+def texts(figure: Any) -> list[Any]:
+    """Return every text that is seen in a figure, its place, and whether it is at an angle."""
+    from matplotlib.axes import Axes
+    from matplotlib.text import Text
+
+    figure.canvas.draw()
+    unseen: set[int] = set()
+    for ax in figure.findobj(Axes):
+        for line, limits in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+            if not (ax.get_visible() and ax.axison):
+                unseen |= {id(text) for text in (*line.findobj(Text), *ax.findobj(Text))}
+            for tick in (*line.get_major_ticks(), *line.get_minor_ticks()):
+                if not min(limits) <= tick.get_loc() <= max(limits):
+                    unseen |= {id(tick.label1), id(tick.label2)}
+    unseen -= {id(text) for ax in figure.axes if ax.get_visible() for text in titles(ax)}
+    return [
+        (text.get_text(), text.get_window_extent(), text.get_rotation() % 90 != 0)
+        for text in figure.findobj(Text)
+        if text.get_visible() and text.get_text().strip() and id(text) not in unseen
+    ]
+
+
+def titles(ax: Any) -> list[Any]:
+    """Return the titles of axes, which are seen also where nothing else of them is."""
+    return [ax.title, ax._left_title, ax._right_title]
+
+
+def overlaps(figure: Any) -> list[tuple[str, str]]:
+    """Return the pairs of texts that overlap by more than a pixel, or leave the figure."""
+    found, edge = texts(figure), figure.bbox
+    wrong = [
+        (one, other)
+        for (one, a, turned), (other, b, both) in combinations(found, 2)
+        if not (turned and both)  # parallel, and their boxes are larger than they are
+        and min(a.x1, b.x1) - max(a.x0, b.x0) > 1
+        and min(a.y1, b.y1) - max(a.y0, b.y0) > 1
+    ]
+    for one, a, _ in found:
+        if a.x0 < -1 or a.y0 < -1 or a.x1 > edge.x1 + 1 or a.y1 > edge.y1 + 1:
+            wrong.append((one, "the edge of the figure"))
+    return wrong
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("name", PAIRS)
+def test_every_pair_of_axes_can_be_drawn(name: str, known: bool) -> None:
+    figure = made(name, known=known).plot()
+    assert overlaps(figure) == []
+    assert figure.get_suptitle().startswith("40,000 people; epsilon = 1")
+    said = " ".join(text for text, *_ in texts(figure))
+    assert all(axis in said for axis in PAIRS[name].names)
+    assert ("95 %" in said) == known
+    if known:
+        figure.savefig(io.BytesIO(), format="svg")
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("name", PAIRS)
+def test_quartiles_can_be_drawn_of_every_axis_on_a_line(name: str, known: bool) -> None:
+    joint = made(name, known=known)
+    for axis, domain in joint.domain.axes.items():
+        if not domain.ordered:
+            with pytest.raises(DomainError, match="no order"):
+                joint.plot(quantiles_of=axis)
+        elif domain.circular:
+            with pytest.raises(ArgumentError, match=f"but {axis} is a circle"):
+                joint.plot(quantiles_of=axis)
+        else:
+            figure = joint.plot(quantiles_of=axis)
+            assert overlaps(figure) == []
+            (ax,) = figure.axes
+            names = {text.get_text() for text in ax.get_legend().get_texts()}
+            assert names == {"upper quartile", "median", "lower quartile"}
+            assert ("bars: 95 % intervals" in figure.get_suptitle()) == known
+
+
+def test_the_steps_are_the_quantiles_of_the_table() -> None:
+    joint = made("a circle")
+    (ax,) = joint.plot(quantiles_of="delay").axes
+    rows = joint.conditional_quantiles("delay", [0.5])
+    drawn = next(patch for patch in ax.patches if patch.get_label() == "median")
+    values, edges, _ = drawn.get_data()
+    assert values.tolist() == rows["quantile"]
+    assert edges.tolist() == [*rows["from"], rows["to"][-1]]
+
+
+def test_the_blocks_are_the_shares_of_rectangles() -> None:
+    joint = made("a circle")
+    figure = joint.plot()
+    third = figure.axes[3]
+    shares = sorted(float(text.get_text()) for text in third.texts)
+    expected = [
+        joint.probability(departure=hours, delay=minutes)
+        for hours in pairwise(range(0, 86_401, 3 * 3600))
+        for minutes in pairwise(range(-30, 91, 15))
+    ]
+    present = 1 - joint.marginal("delay").mass[-1]
+    assert shares == sorted(round(100 * p * present) for p in expected if p * present >= 0.005)
+
+
+def test_who_is_not_shown_is_said() -> None:
+    said = made("a circle").plot().get_suptitle().splitlines()[1]
+    assert said.startswith("not shown, delay: ")
+    assert "less than -30, " in said and "more than 90, " in said and said.endswith(" missing")
+    steps = made("dates and logarithms").plot(quantiles_of="day").get_suptitle()
+    assert "the steps at the ends include " in steps and "more than 10,000" in steps
+    assert "% with another town" in made("many labels").plot().get_suptitle()
+    assert "or none" in made("twelve labels").plot().get_suptitle()
+    beyond = JointDistribution.of_counts(
+        [[0, 1, 5], [0, 3, 1]],
+        lw.Product(x=lw.Integers(0, 1), y=lw.Interval(0, 1, bins=1, outside="overflow")),
+    )
+    assert "y beyond the range is drawn at its end" in beyond.plot(quantiles_of="y").get_suptitle()
+
+
+def test_the_level_changes_the_intervals() -> None:
+    def reach(name: str, level: float, words: str | None = None) -> float:
+        figure = made(name).plot(level=level, quantiles_of=words)
+        figure.canvas.draw()
+        assert f"{100 * level:.0f} %" in " ".join(text for text, *_ in texts(figure))
+        ax = figure.axes[-1] if name == "integers" else figure.axes[0]
+        if name == "integers":
+            return float(figure.axes[3].collections[0].get_array().max())
+        return max(float(patch.get_data()[0].max()) for patch in ax.patches)
+
+    assert reach("integers", 0.99) > 1.3 * reach("integers", 0.9)
+    assert reach("four labels", 0.99) > reach("four labels", 0.9)
+
+
+def test_it_is_drawn_into_a_given_figure() -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+    assert made("four labels").plot(figure=figure) is figure
+    assert len(figure.axes) == 4 and overlaps(figure) == []
+
+
+def test_shares_of_a_table_of_labels_are_written() -> None:
+    joint = made("labels")
+    said = [text for text, *_ in texts(joint.plot())]
+    share = joint.probability(town="town in the north of 3", group="25 to 39")
+    assert any(text.startswith(f"{100 * share:.1f} ± ") for text in said)
+    assert "(missing)" in said
+
+
+def test_signs_of_formulas_are_plain_in_names() -> None:
+    labels = lw.Categories(["$x$", "a_b^c", "\\frac{"])
+    joint = JointDistribution.of_counts(
+        np.arange(1, 13), lw.Product(**{"$\\alpha$": lw.Integers(0, 3), "_y": labels})
+    )
+    joint.plot().savefig(io.BytesIO())
+    joint.plot(quantiles_of="$\\alpha$").savefig(io.BytesIO())
+
+
+WITHOUT = """
+import sys
+sys.modules["matplotlib"] = sys.modules["matplotlib.pyplot"] = None  # as if not installed
+import lapwing as lw
+pairs = lw.Product(x=lw.Integers(0, 1), y=lw.Categories(["a", "b"]))
+joint = lw.results.JointDistribution.of_counts([1, 2, 3, 4], pairs)
+for words in ({}, {"quantiles_of": "x"}):
+    try:
+        joint.plot(**words)
+    except lw.LapwingError as error:
+        print(type(error).__name__, error)
+"""
+
+
+def test_without_matplotlib_the_install_line_is_named() -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True, timeout=60
+    ).stdout.splitlines()
+    assert len(said) == 2
+    assert all(one.startswith("MissingExtraError") and "lapwing[plot]" in one for one in said)
