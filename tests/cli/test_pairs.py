@@ -73,9 +73,9 @@ def test_an_interval_without_bins_gets_about_64(tmp_path: Path, done: Program) -
     ("words", "said"),
     [
         (("--axis", "delay"), "--axis must be NAME=FILE"),
-        (("--axis", "delay=delay.json"), "two named axes, got 1"),
+        (("--axis", "delay=delay.json"), "--axis must be given twice"),
         ((*BOTH[:2], *BOTH[:2]), "two different names"),
-        ((*BOTH, "--low", "0", "--high", "1"), "leave the options of one out"),
+        ((*BOTH, "--low", "0", "--high", "1"), "Leave the options of one out"),
         ((*BOTH[:2], "--axis", "hour=nothing.json"), "nothing.json"),
     ],
 )
@@ -90,7 +90,7 @@ def test_axes_that_are_wrong_are_refused(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--column", "delay"), "leave --column out"),
+        (("--column", "delay"), "Leave --column out"),
         (("--by", "hour"), "--by must name another column"),
     ],
 )
@@ -107,6 +107,18 @@ def test_a_value_that_is_refused_is_named_by_row_and_axis(people: Path, lapwing:
     people.write_text("\n".join([*lines, ""]))
     run = lapwing("randomize", "survey.json", people, "-o", "reports.lwr")
     assert run.code != 0 and "row 7" in run.err and "hour" in run.err and "noon" not in run.err
+
+
+def test_commands_for_one_attribute_say_what_the_file_holds(
+    people: Path, done: Program, lapwing: Program
+) -> None:
+    done("randomize", "survey.json", people, "-o", "reports.lwr")
+    done("tally", "survey.json", "reports.lwr", "-o", "tally.json")
+    done("decode", "survey.json", "tally.json", "-o", "joint.json")
+    run = lapwing("answer", "joint.json", "--quantile", 0.5)
+    assert run.code != 0 and "two attributes together" in run.err
+    lw.load("joint.json").marginal("delay").save("delay-alone.json")
+    done("answer", "delay-alone.json", "--quantile", 0.5)
 
 
 def test_a_table_without_an_axis_is_refused(people: Path, lapwing: Program) -> None:

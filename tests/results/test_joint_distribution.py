@@ -484,3 +484,26 @@ def test_what_it_says_of_itself() -> None:
     for words in ("4,000", "quartiles of wait", "mutual information (nats)"):
         assert words in lines
     assert "quartiles of hour" not in lines, "a circle has none"
+
+
+def test_questions_about_one_attribute_are_sent_to_it() -> None:
+    pairs = lw.Product(x=lw.Integers(0, 1), y=lw.Integers(0, 1))
+    joint = lw.results.JointDistribution(pairs, np.full(4, 0.25))
+    with pytest.raises(AttributeError, match=r"marginal\('x'\)"):
+        _ = joint.cdf
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = joint.nothing
+
+
+def test_a_condition_beyond_the_axis_says_where_the_axis_ends() -> None:
+    axis = lw.Interval(0, 10, bins=10, outside="overflow")
+    pairs = lw.Product(x=axis, y=lw.Categories(["a", "b"]))
+    joint = lw.results.JointDistribution(pairs, np.full(24, 1 / 24))
+    with pytest.raises(ArgumentError, match=r"ends at 10.*x=\(10, inf\)"):
+        joint.given(x=(12, 15))
+    with pytest.raises(ArgumentError, match=r"ends at 0.*x=\(-inf, 0\)"):
+        joint.given(x=(-5, -2))
+    with pytest.warns(LimitedWarning, match="an edge of the bin: 0 and 1"):
+        joint.given(x=(0.5, 3))
+    assert joint.given(x=(10, float("inf"))).mass.tolist() == [0.5, 0.5]
+    assert joint.given(y=("a", "b")).mass.sum() == pytest.approx(1)

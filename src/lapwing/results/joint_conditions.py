@@ -9,6 +9,7 @@ import numpy as np
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.arrays import Vector, Whole
 from lapwing.protocol.domains.ranges import to_spans, touched
+from lapwing.protocol.domains.units import to_text
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.symbols import asked_symbol
 
@@ -30,7 +31,8 @@ def condition_parts(axis: Any, name: str, asked: Any) -> Parts:
     try:
         if isinstance(asked, tuple) and axis.ordered:
             return range_parts(axis, asked)
-        labels = asked if isinstance(asked, list | set | frozenset) else [asked]
+        several = list | set | frozenset | (list if axis.ordered else tuple)
+        labels = asked if isinstance(asked, several) else [asked]
         weights = np.zeros(axis.size)
         for label in labels:
             weights[asked_symbol(axis, label)] = 1.0
@@ -62,6 +64,35 @@ def range_parts(axis: Any, asked: tuple[Any, ...]) -> Parts:
     # A bin whose end is the range's own end is whole but for one value: nobody is divided there.
     divided = bool(((estimate > 0) & (estimate < 1)).any())
     return {**found, "estimate": (estimate, divided)}
+
+
+def nothing_held(axis: Any, name: str, asked: Any) -> str:
+    """Return why a condition holds nobody: the range lies beyond the axis, or nobody is there."""
+    parts = condition_parts(axis, name, asked)
+    outside = [symbol for symbol in axis.outside_indices if parts["some"][0][symbol] > 0]
+    if outside:
+        above = outside[-1] == axis.above_index
+        end = axis.right[-1] if above else axis.left[0]
+        said = to_text(float(end), unit=axis.unit)
+        whole = f"({said}, inf)" if above else f"(-inf, {said})"
+        return (
+            f"axis {name} ends at {said}, and how far values lie beyond is not known. Ask for all "
+            f"of them, {name}={whole}"
+        )
+    return f"nobody meets the condition on {name}. Choose a wider one"
+
+
+def edges_around(axis: Any, asked: tuple[Any, ...]) -> str:
+    """Return the edges of the bins that the ends of a range cut in two, as text."""
+    symbols = touched(axis, to_spans(*asked, axis))
+    cut = np.flatnonzero(symbols.some & ~symbols.whole)
+    ends = [
+        f"{to_text(float(axis.left[symbol]), unit=axis.unit)} and "
+        f"{to_text(float(axis.right[symbol]), unit=axis.unit)}"
+        for symbol in cut.tolist()
+        if axis.left[symbol] < axis.right[symbol]
+    ]
+    return ", ".join(ends)
 
 
 def slices(axis: Any, shares: Vector, least: float) -> list[Whole]:

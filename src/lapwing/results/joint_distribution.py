@@ -23,7 +23,13 @@ from lapwing.results.association import mutual_information, pearson, spearman
 from lapwing.results.band import check_level
 from lapwing.results.critical_values import normal_critical_value
 from lapwing.results.distribution import Distribution
-from lapwing.results.joint_conditions import Parts, condition_parts, slices
+from lapwing.results.joint_conditions import (
+    Parts,
+    condition_parts,
+    edges_around,
+    nothing_held,
+    slices,
+)
 from lapwing.results.joint_difference import JointDifference
 from lapwing.results.joint_uncertainty import JointUncertainty
 from lapwing.results.readable import Columns, equal_results, hash_of_result
@@ -113,6 +119,16 @@ class JointDistribution(Stored):
         promise = f", {self.guarantee}" if self.guarantee else ""
         names = " and ".join(self.domain.names)
         return f"<JointDistribution of {names}, {self.reports} reports{promise}>"
+
+    def __getattr__(self, name: str) -> Any:
+        """Say where questions about one attribute are answered."""
+        if not name.startswith("_") and hasattr(Distribution, name):
+            first, second = self.domain.names
+            raise AttributeError(
+                f"a joint distribution has no {name}: ask it of one attribute, as "
+                f"marginal({first!r}), or of {first!r} among some people, as given({second}=...)"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @classmethod
     def of_values(cls, values: Values, domain: Product) -> JointDistribution:
@@ -242,16 +258,18 @@ class JointDistribution(Stored):
         number = self.domain.axis_number(name)
         weights, cut = self._parts(number, asked)["estimate"]
         if cut:
+            edges = edges_around(self.domain.domains[number], asked)
             warnings.warn(
-                f"the range of {name} ends inside a bin; the people of this bin are divided by "
-                "length, and intervals do not include what is unknown there; choose edges of bins",
+                f"the range of {name} ends inside a bin. The people of this bin are divided by "
+                "length, and intervals do not include what is unknown there. Choose an edge of the "
+                f"bin: {edges}",
                 LimitedWarning,
                 stacklevel=2,
             )
         held = np.tensordot(weights, self.table, axes=(0, number))
         share = float(held.sum())
         if share <= 0:
-            raise ArgumentError(f"nobody meets the condition on {name}; choose a wider one")
+            raise ArgumentError(nothing_held(self.domain.domains[number], name, asked))
         if self.uncertainty is not None and share < LEAST_SLICE:
             warnings.warn(
                 f"only {estimate_text(100 * share)} % of the people meet the condition on {name}; "
@@ -694,7 +712,7 @@ class JointDistribution(Stored):
         reach = "" if interval is None else f" ({interval[0]:.3f} to {interval[1]:.3f})"
         facts["mutual information (nats)"] = f"{self.mutual_information():.3f}{reach}"
         if self.guarantee is not None:
-            facts["guarantee"] = str(self.guarantee)
+            facts["privacy guarantee"] = str(self.guarantee)
         return facts
 
     def to_document(self) -> dict[str, Any]:

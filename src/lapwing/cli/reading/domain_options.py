@@ -58,7 +58,7 @@ class DomainFile:
         Parameters
         ----------
         bins : int or None
-            About how many an interval without any gets; None where there must be some.
+            About how many an interval without any gets. None where there must be some.
 
         Raises
         ------
@@ -97,12 +97,12 @@ def _cut(document: dict[str, Any], bins: int | None) -> tuple[Domain, str]:
     if not isinstance(domain, Interval) or domain.bins is not None:
         return domain, ""
     if bins is None:
-        raise ArgumentError("the domain has no bins; write it with --bins")
+        raise ArgumentError("the domain has no bins. Write it with --bins")
     return with_bins(domain, bins)
 
 
 def domain_document_text(domain: Domain, *, bins: bool, outside: bool) -> str:
-    """Return the JSON text of a domain; without its bins where they are to be chosen later.
+    """Return the JSON text of a domain. Without its bins where they are to be chosen later.
 
     Then also without what becomes of values outside, unless somebody named it.
     """
@@ -116,13 +116,13 @@ def domain_document_text(domain: Domain, *, bins: bool, outside: bool) -> str:
 
 
 def axis_files(typed: Sequence[str]) -> dict[str, Path]:
-    """Return the files of the axes of pairs by name; ArgumentError when one is not NAME=FILE."""
+    """Return the files of the axes of pairs by name. ArgumentError when one is not NAME=FILE."""
     files: dict[str, Path] = {}
     for one in typed:
         name, equals, path = one.partition("=")
         if not (name and equals and path) or name in files:
             raise ArgumentError(
-                f"--axis must be NAME=FILE with two different names, got {one!r}; for example "
+                f"--axis must be NAME=FILE with two different names, got {one!r}. For example "
                 "--axis delay=delay.json --axis hour=hour.json"
             )
         files[name] = Path(path)
@@ -137,8 +137,13 @@ def product_of(files: Mapping[str, Path], *, bins: int | None) -> tuple[Domain, 
     files : mapping of str to Path
         By the name of the axis.
     bins : int or None
-        None where an interval must have bins; else it gets about 64.
+        None where an interval must have bins, else it gets about 64.
     """
+    if len(files) != 2:
+        raise ArgumentError(
+            f"--axis must be given twice, once for each attribute, got {len(files)}; for example "
+            "--axis delay=delay.json --axis hour=hour.json"
+        )
     axes: dict[str, Domain] = {}
     notes = []
     for name, path in files.items():
@@ -207,7 +212,7 @@ class DomainOptions(DomainFile):
         Parameters
         ----------
         bins : int or None
-            About how many an interval without any gets; None where there must be some.
+            About how many an interval without any gets. None where there must be some.
 
         Raises
         ------
@@ -218,7 +223,7 @@ class DomainOptions(DomainFile):
         if self.domain is not None:
             if typed:
                 flag = next(iter(typed)).replace("_", "-")
-                raise ArgumentError(f"--domain names the whole domain; leave --{flag} out")
+                raise ArgumentError(f"--domain names the whole domain. Leave --{flag} out")
             return self.stored(bins=bins)
         lists = {"integers", "categories"}
         treated = ("outside", "missing", "other")
@@ -240,7 +245,7 @@ class DomainOptions(DomainFile):
 
     @property
     def categories_file(self) -> Path | None:
-        """The file of labels that --categories names; None where it lists them."""
+        """The file of labels that --categories names. None where it lists them."""
         name, colon, path = (self.categories or "").strip().partition(":")
         return Path(path.strip()) if name == "file" and colon and path.strip() else None
 
@@ -280,13 +285,13 @@ class CuratorDomainOptions(DomainFile):
     )
 
     def whose(self) -> PrivacyUnit | None:
-        """Return the unit that the options name; None where each row is of another person."""
+        """Return the unit that the options name. None where each row is of another person."""
         check_units(self.unit, self.most, None)
         known = self.unit is not None and self.most is not None
         return PrivacyUnit(str(self.unit), int(self.most or 0)) if known else None
 
     def curated(self, *, bins: int) -> tuple[Domain, str]:
-        """Return the domain in the file, fit for a curator; see :meth:`stored`."""
+        """Return the domain in the file, fit for a curator. See :meth:`stored`."""
         stored, note = self.stored(bins=bins)
         domain = stored.for_curator()
         if (self.by is None) == isinstance(domain, Segmented):
@@ -298,13 +303,13 @@ class CuratorDomainOptions(DomainFile):
 
 
 def texts_of(given: str | None, domain: Domain) -> Texts:
-    """Return how texts are read; ArgumentError when the option is wrong, or not for this domain."""
+    """Return how strings are read. ArgumentError when the domain does not allow the option."""
     if given is None:
         return "iso"
     unit = domain.unit
     if unit == "number":
         raise ArgumentError(
-            "--texts is for dates and times, and this domain holds neither; leave it out, or "
+            "--texts is for dates and times, and this domain holds neither. Leave it out, or "
             "declare the domain's --unit"
         )
     check_texts(given, unit)
@@ -312,14 +317,14 @@ def texts_of(given: str | None, domain: Domain) -> Texts:
 
 
 def decimal_of(given: str | None, domain: Domain) -> Decimal | None:
-    """Return what stands before a fraction; ArgumentError when it is wrong, or there is none."""
+    """Return what stands before a fraction. ArgumentError when it is wrong, or there is none."""
     if given is None:
         return None
     if given not in (".", ","):
         raise ArgumentError(f"--decimal must be , or . (one mark), got {given!r}")
     within = domain.domain if isinstance(domain, Segmented) else domain
     if not within.ordered:
-        raise ArgumentError("--decimal is for numbers, and this domain holds labels; leave it out")
+        raise ArgumentError("--decimal is for numbers, and this domain holds labels. Leave it out")
     return cast(Decimal, given)
 
 
@@ -350,7 +355,7 @@ def _domain(
         bits = re.fullmatch(r"hash:([0-9]{1,2})", (categories or "").strip())
         if bits:
             if "other" in rest:
-                raise ArgumentError("--other is for labels that are listed; every text has a hash")
+                raise ArgumentError("--other is for labels that are listed. Every text has a hash")
             return HashedStrings(int(bits[1]), **rest)
         path = options.categories_file
         labels = _labels(categories, path)
@@ -368,26 +373,26 @@ def _domain(
     if absent:
         *first, last = (f"--{key}" for key in needed)
         raise ArgumentError(
-            f"an interval needs {', '.join(first)} and {last}; add {', '.join(absent)}"
+            f"an interval needs {', '.join(first)} and {last}. Add {', '.join(absent)}"
         )
     low, high = (_end(interval.pop(key), unit, f"--{key}") for key in ("low", "high"))
     return Interval(low, high, **interval, **rest)
 
 
 def _end(text: str, unit: str, option: str) -> Any:
-    """Return a number; dates and times stay texts, which the domain reads."""
+    """Return a number. Dates and times stay texts, which the domain reads."""
     if unit != "number":
         return text
     try:
         return float(text)
     except ValueError:
         raise ArgumentError(
-            f"{option} must be a number, got {text!r}; for dates and times add --unit"
+            f"{option} must be a number, got {text!r}. For dates and times add --unit"
         ) from None
 
 
 def _number_of_label(text: str) -> Any:
-    """Return the number that a label is, where all labels are numbers; else the text."""
+    """Return the number that a label is, where all labels are numbers, else the text."""
     return int(text) if re.fullmatch(r"-?[0-9]{1,16}", text) else text
 
 

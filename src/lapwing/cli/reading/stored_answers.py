@@ -12,7 +12,7 @@ from typing import Any
 
 from lapwing.cli.reading.stored import format_of, read_survey, read_tallies, read_tally
 from lapwing.documents import nearest, read, read_as
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, FormatError
 from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.protocol.messages.group_tallies import PARQUET, GroupTallies
 from lapwing.protocol.messages.tally import Tally
@@ -32,17 +32,17 @@ TALLIES = ("lapwing-tally", "lapwing-group-tallies")
 
 
 def read_result(path: Path) -> Distribution:
-    """Return the distribution in a file, or behind a release; FormatError when it is neither."""
+    """Return the distribution in a file, or behind a release. FormatError when it is neither."""
     return read_as(path, _distribution)
 
 
 def read_stored_release(path: Path) -> Release:
-    """Return the release in a file; FormatError when it is none."""
+    """Return the release in a file. FormatError when it is none."""
     return read_as(path, Release.from_document)
 
 
 def read_series(path: Path) -> Series:
-    """Return the series in a file; FormatError when it is none."""
+    """Return the series in a file. FormatError when it is none."""
     return read_as(path, Series.from_document)
 
 
@@ -57,44 +57,44 @@ def is_joint(path: Path) -> bool:
 
 
 def read_watch(path: Path) -> Watch:
-    """Return the watch in a file; FormatError when it is none."""
+    """Return the watch in a file. FormatError when it is none."""
     return read_as(path, Watch.from_document)
 
 
 def read_segment(path: Path, segment: str | None) -> Distribution:
-    """Return the result in a file; of a release by segment, the distribution in one of them.
+    """Return the result in a file. Of a release by segment, the distribution in one of them.
 
     Without a segment it is that of the whole table, whose labels are the cells.
 
     Raises
     ------
     ArgumentError
-        When the file has no segments, or none of this name; the message lists them.
+        When the file has no segments, or none of this name. The message lists them.
     """
     if segment is None:
         return read_result(path)
     kind = format_of(path)
     if kind == "lapwing-group-tallies":
         raise ArgumentError(
-            f"{path.name} holds tallies, not results; decode one segment first: lapwing decode "
+            f"{path.name} holds tallies, not results. Decode one segment first: lapwing decode "
             f"SURVEY {path.name} --segment {segment}"
         )
     made = read_as(path, Release.from_document) if kind == RELEASE else None
     if made is None or not isinstance(made.domain, Segmented):
         raise ArgumentError(
-            f"{path.name} has no segments; --segment is for a release that was made with --by"
+            f"{path.name} has no segments. --segment is for a release that was made with --by"
         )
     found = {segment_text(key): each for key, each in Publication(made).by_segment().items()}
     if segment not in found:
         raise ArgumentError(
-            f"there is no segment {segment!r}{nearest(segment, found)}; --segment is one of "
+            f"there is no segment {segment!r}{nearest(segment, found)}. --segment is one of "
             f"{', '.join(found)}"
         )
     return found[segment]
 
 
 def segmented_release(path: Path) -> Publication | None:
-    """Return the release by segment that a file holds; None for any other file."""
+    """Return the release by segment that a file holds. None for any other file."""
     if read(path).get("format") != RELEASE:
         return None
     made = Publication(read_stored_release(path))
@@ -112,13 +112,18 @@ def require_no_segments(result: Distribution, *, flag: str) -> None:
 def _distribution(document: dict[str, Any]) -> Distribution:
     if document.get("format") == RELEASE:
         return decode_release(Release.from_document(document))
+    if document.get("format") == "lapwing-joint-distribution":
+        raise FormatError(
+            "this holds two attributes together, and the command takes one. In Python, "
+            "lw.load(FILE).marginal(NAME).save(OTHER) writes one of them"
+        )
     return Distribution.from_document(document)
 
 
 def read_distribution_or_list(
     path: Path, segment: str | None = None
 ) -> Distribution | HeavyHitters:
-    """Return the distribution or the heavy hitters in a file; FormatError when it is neither.
+    """Return the distribution or the heavy hitters in a file. FormatError when it is neither.
 
     With a segment, of a release, as :func:`read_segment`.
     """
@@ -166,9 +171,9 @@ def read_weeks(
 ) -> WeekFiles:
     """Return the weeks that words of the command line name, in their order.
 
-    A folder stands for its files by name, hidden ones apart; where they are dates and some date is
+    A folder stands for its files by name, hidden ones apart. Where they are dates and some date is
     missing between them, that week is a gap, unless somebody names the weeks otherwise (`dated`). A
-    survey is for the tallies after it. Of tallies by segment, one segment is read; without one,
+    survey is for the tallies after it. Of tallies by segment, one segment is read. Without one,
     segments whose names are dates are the weeks.
 
     Raises
@@ -200,7 +205,7 @@ def read_weeks(
             raise ArgumentError(f"{path.name} must be a survey, a tally or a release, it is none")
         elif survey is None:
             raise ArgumentError(
-                f"{path.name} comes before the survey that collected it; name the survey first"
+                f"{path.name} comes before the survey that collected it. Name the survey first"
             )
         else:
             bare = bare[:-1] if last == SURVEY else bare
@@ -218,7 +223,7 @@ def read_weeks(
 
 
 def _tallies_by_week(path: Path) -> GroupTallies | None:
-    """Return the tallies of a file whose segments are named by dates; None of any other file."""
+    """Return the tallies of a file whose segments are named by dates. None of any other file."""
     tallies = read_tallies(path)
     if isinstance(tallies, Tally) or not are_dates(list(tallies.segments)):
         return None

@@ -7,7 +7,7 @@ from typing import Any
 
 from lapwing.cli.console import facts, grid
 from lapwing.results.joint_distribution import JointDistribution
-from lapwing.results.rounding import estimate_text, percent
+from lapwing.results.rounding import estimate_text, level_text, percent
 
 
 def joint_document(joint: JointDistribution, *, level: float) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def joint_tables(joint: JointDistribution, name: str, document: Mapping[str, Any
             reach = "" if None in ends else " to ".join(map(_text, ends))
             share = percent(rows["share"][number])
             cells.append((where, share, _text(rows["quantile"][number]), reach))
-        headers = (other, "people", f"median {axis}", "interval")
+        headers = (other, "people", f"median {axis}", f"{level_text(document['level'])} interval")
         tables.append(grid(f"{name}: {axis} by {other}", headers, cells))
     return tables
 

@@ -88,7 +88,7 @@ class Product(Domain):
                 )
         if len(axes) != 2:
             raise DomainError(
-                f"a Product must have two named axes, got {len(axes)}; for example "
+                f"a Product must have two named axes, got {len(axes)}. For example "
                 "Product(delay=Interval(0, 60, bins=64), hour=Integers(0, 23))"
             )
         for name in axes:
@@ -106,7 +106,7 @@ class Product(Domain):
         if self.size > MOST_CELLS:
             raise DomainError(
                 f"a Product must have at most {MOST_CELLS:,} cells, got {self.size:,} "
-                f"({self.shape[0]:,} times {self.shape[1]:,}); use fewer bins"
+                f"({self.shape[0]:,} times {self.shape[1]:,}). Use fewer bins"
             )
 
     def __repr__(self) -> str:
@@ -138,7 +138,7 @@ class Product(Domain):
     def left(self) -> NDArray[np.float64]:
         """Refused: pairs have no order."""
         raise DomainError(
-            "pairs have no order, so no CDF, quantile or mean; ask for a marginal, or for one axis "
+            "pairs have no order, so no CDF, quantile or mean. Ask for a marginal, or for one axis "
             "given the other"
         )
 
