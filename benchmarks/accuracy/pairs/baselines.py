@@ -1,8 +1,9 @@
 """Methods of other papers for pairs of ordered attributes, written from the papers.
 
 Each takes how many people hold each cell, epsilon and a generator. It draws the reports of these
-people with their exact joint distribution and returns its estimate of the shares of the cells. The sizes of HDG and the threshold
-of AHEAD were compared with public programs of both; none of their code is here.
+people with their exact joint distribution and returns its estimate of the shares of the cells.
+The sizes of HDG and the threshold of AHEAD were compared with public programs of both; none of
+their code is here.
 """
 
 from __future__ import annotations
