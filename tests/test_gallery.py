@@ -36,6 +36,23 @@ def pays(g: Names) -> bool:
     return order == sorted(order) and order == [6, 11, 13] and len(g["entries"]) == 13
 
 
+def later(g: Names) -> bool:
+    """Return whether estimate and truth give the same shares of late flights in their intervals."""
+    shares = [*g["late"].values()], [*g["known"].values()]
+    near = all(0.28 < evening < 0.33 and morning < 0.1 for evening, morning in shares)
+    return near and all(
+        low <= share <= high for share, (low, high) in zip(shares[1], g["ends"], strict=True)
+    )
+
+
+def shorter(g: Names) -> bool:
+    """Return whether the lower quartile of hours is 40 in the middle, and 20 or less at the ends."""
+    estimate, truth = (g["quartiles"]["lower", name] for name in ("estimate", "truth"))
+    middle = {one[age] for one in (estimate, truth) for age in range(25, 60, 5)}
+    ends = [one[age] for one in (estimate, truth) for age in (15, 65)]
+    return middle == {40} and max(ends) <= 20 and list(estimate) == list(truth)
+
+
 FINDINGS: dict[str, Callable[[Names], bool]] = {
     "01": by_hour,
     "02": lambda g: bool(np.all((1 / g["bound"] < g["factor"]) & (g["factor"] < g["bound"]))),
@@ -63,6 +80,8 @@ FINDINGS: dict[str, Callable[[Names], bool]] = {
     "18": lambda g: g["moved"]["optimized unary encoding"] > 2 * g["moved"]["square wave"],
     "19": lambda g: abs(g["line"] - 12) < 7 and g["circle"][:2] in ("23", "00"),
     "20": lambda g: np.abs(g["result"].mass - g["truth"]).max() < 0.03,
+    "21": later,
+    "22": shorter,
 }
 """What must hold of the names of an example, so that its title stays true."""
 
