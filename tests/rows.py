@@ -75,7 +75,7 @@ def _filled(row: Any, arguments: list[str]) -> tuple[str | None, tuple[Any, ...]
     name = None
     if isinstance(row, type(pytest.param())):
         if row.marks:
-            raise TypeError("a row has no marks; make it a case of its own")
+            raise TypeError("a row has no marks. Make it a case of its own")
         name, values = row.id, tuple(row.values)
     else:
         values = (row,) if len(arguments) == 1 else tuple(row)

@@ -78,7 +78,7 @@ def test_a_branching_that_is_none_is_refused(branching: Any, message: str) -> No
 @pytest.mark.parametrize(
     ("knobs", "message"),
     [
-        ({"levels": 4}, "8 symbols; use at most 3 levels, or more bins"),
+        ({"levels": 4}, "8 symbols. Use at most 3 levels, or more bins"),
         ({"levels": 0}, "levels must be from 1 to 21, got 0"),
         ({"levels": 40}, "levels must be from 1 to 21, got 40"),
         ({"levels": "bound"}, "needs the number of users"),
@@ -228,7 +228,7 @@ def test_fewer_people_than_groups_give_finite_answers_or_are_refused(
     try:
         made = decode(mixture, decoder, tally)
     except TallyError as error:
-        assert decoder in NEED_AN_INVERSE and "collect more reports" in str(error)
+        assert decoder in NEED_AN_INVERSE and "Collect more reports" in str(error)
         return
     assert np.isfinite(made.mass).all() and made.mass.sum() == pytest.approx(1)
     for target in ("empirical", "population"):
@@ -244,7 +244,7 @@ def test_an_empty_group_is_named_or_filled(mixture: str, decoder: str) -> None:
     full = simulate(randomizer, np.full(8, 500), rng=1)
     tally = emptied(full, groups={last})
     if decoder in NEED_AN_INVERSE and mixture != "multiscale":
-        with pytest.raises(TallyError, match=rf"group {last} has none; collect more reports"):
+        with pytest.raises(TallyError, match=rf"group {last} has none. Collect more reports"):
             decode(mixture, decoder, tally)
         return
     made = decode(mixture, decoder, tally)

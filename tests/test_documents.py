@@ -116,7 +116,7 @@ def test_reading_a_file(tmp_path: Path) -> None:
 
 def test_keys_must_be_exactly_the_known_ones() -> None:
     require({"a": 1, "b": 2}, {"a", "b"}, name="a thing")
-    with pytest.raises(FormatError, match=r"a thing has the unknown key 'c'; known: a, b"):
+    with pytest.raises(FormatError, match=r"a thing has the unknown key 'c'. Known: a, b"):
         require({"a": 1, "b": 2, "c": 3}, {"a", "b"}, name="a thing")
     with pytest.raises(FormatError, match=r"a thing lacks the key 'b'"):
         require({"a": 1}, {"a", "b"}, name="a thing")

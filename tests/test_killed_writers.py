@@ -37,7 +37,7 @@ def test_killed_processes_leave_nothing_for_ever(tmp_path: Path) -> None:
     left = json.loads(run.stdout)
     # Each one removed what those before had left: at most the last one's own file is there.
     assert max(map(len, left)) <= 2, left
-    assert any(left), "no kill came while a file was written; the test proves nothing"
+    assert any(left), "no kill came while a file was written. The test proves nothing"
     documents._folders.forget()
     with replacing(tmp_path / "next.json") as stream:
         stream.write(b"{}")

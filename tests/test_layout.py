@@ -223,11 +223,11 @@ def nothing_kept(sources: list[Source]) -> list[str]:
             if isinstance(node, ast.Global):
                 wrong.append(source.says(node, "a module's names do not change"))
             if "lru_cache" in {getattr(node, key, "") for key in ("id", "attr", "name")}:
-                wrong.append(source.says(node, "threads tear lru_cache; use memoized"))
+                wrong.append(source.says(node, "threads tear lru_cache. Use memoized"))
             locked = isinstance(node, ast.ImportFrom) and node.module == "functools"
             locked = locked and "cached_property" in {alias.name for alias in node.names}
             if locked and source.name != "linear/memoized":
-                wrong.append(source.says(node, "it locks all instances; use that of memoized"))
+                wrong.append(source.says(node, "it locks all instances. Use that of memoized"))
     return wrong
 
 

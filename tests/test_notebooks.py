@@ -34,7 +34,7 @@ def test_what_both_sides_agree_on() -> None:
 def test_long_lists_stay_short(domain: lw.Categories) -> None:
     assert len(table(domain)) < 600 and len(repr(domain)) < 600
     survey = lw.Survey("x", lw.recommend(domain, epsilon=2, users=1000), segments=["a", "b"])
-    assert "shown from" in table(survey) and len(table(survey)) < 2000
+    assert "Shown from" in table(survey) and len(table(survey)) < 2000
 
 
 def test_a_publication_and_a_release_by_segment() -> None:

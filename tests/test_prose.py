@@ -48,5 +48,5 @@ def test_sentences_of_a_docstring_leave_out_its_types() -> None:
 def test_messages_are_found() -> None:
     import ast
 
-    tree = ast.parse('def f(x):\n    raise ValueError(f"x must be {x}; it is not")\n')
-    assert list(messages(tree)) == ["x must be x; it is not"]
+    tree = ast.parse('def f(x):\n    raise ValueError(f"x must be {x}. It is not")\n')
+    assert list(messages(tree)) == ["x must be x. It is not"]

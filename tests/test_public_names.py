@@ -80,7 +80,7 @@ def test_a_class_shows_few_members(name: str) -> None:
 
 def place_named(message: str) -> object:
     """Return what stands at the place that a message names, without calling it."""
-    (place,) = re.findall(r"; use ([\w.]+)(?:\(.*\))?$", message)
+    (place,) = re.findall(r". Use ([\w.]+)(?:\(.*\))?$", message)
     return eval(place, {"lw": lw, "survey": lw.Survey})
 
 
@@ -88,7 +88,7 @@ def place_named(message: str) -> object:
 def test_an_old_name_says_where_it_is_now(name: str) -> None:
     if name in lw.__all__:
         return
-    with pytest.raises(AttributeError, match=rf"^lapwing has no {name}; use ") as refused:
+    with pytest.raises(AttributeError, match=rf"^lapwing has no {name}. Use ") as refused:
         getattr(lw, name)
     assert place_named(str(refused.value)) is not None
     # Python shows the message of an import only when it is an ImportError.
@@ -99,7 +99,7 @@ def test_an_old_name_says_where_it_is_now(name: str) -> None:
 def test_every_new_name_that_stands_in_the_table_exists() -> None:
     assert RENAMED and not set(RENAMED) & set(lw.__all__)
     for name, place in RENAMED.items():
-        assert place_named(f"lapwing has no {name}; use {place}") is not None
+        assert place_named(f"lapwing has no {name}. Use {place}") is not None
 
 
 def test_a_file_of_the_package_is_imported_by_its_name() -> None:
@@ -291,7 +291,7 @@ def test_names_of_the_literature_and_near_ones_are_answered() -> None:
         "laplace": "lw.release",
         "Laplace": "lw.release",
     }.items():
-        with pytest.raises(AttributeError, match=f"lapwing has no {name}; use .*{use}"):
+        with pytest.raises(AttributeError, match=f"lapwing has no {name}. Use .*{use}"):
             getattr(lw, name)
     for use in set(KNOWN_AS.values()) - {KNOWN_AS["laplace"], KNOWN_AS["histogram"]}:
         eval(use.partition(" (")[0], {"lw": lw})

@@ -115,7 +115,7 @@ def test_the_message_names_the_place_what_came_and_what_to_write() -> None:
     with pytest.raises(FormatError) as caught:
         require_spelling(came, written, name="the survey")
     assert str(caught.value) == (
-        'the randomizer.epsilon of the survey must be written "0.1", got "0_1"; a document has '
+        'the randomizer.epsilon of the survey must be written "0.1", got "0_1". A document has '
         "one spelling, so that it has one fingerprint"
     )
     came["randomizer"]["epsilon"] = "0.1"

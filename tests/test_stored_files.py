@@ -215,7 +215,7 @@ def test_a_newer_or_damaged_document_is_refused(kind: str, tmp_path: Path) -> No
     path = tmp_path / "x.json"
     document = json.loads(text)
     path.write_text(json.dumps(document | {"version": 99}))
-    assert "x.json" in refused(path) and "update lapwing" in refused(path)
+    assert "x.json" in refused(path) and "Update lapwing" in refused(path)
     path.write_text(json.dumps(document | {"more": 1}))
     assert "unknown key 'more'" in refused(path)
     path.write_text(text[: len(text) // 2])
@@ -244,7 +244,7 @@ def test_a_newer_foreign_or_empty_file_of_reports_is_refused(tmp_path: Path) -> 
     path = tmp_path / "r.lwr"
     REPORTS.save(path)
     whole = bytearray(path.read_bytes())
-    for place, reason in ((8, "update lapwing"), (20, "is damaged"), (90, "is damaged")):
+    for place, reason in ((8, "Update lapwing"), (20, "is damaged"), (90, "is damaged")):
         damaged = whole.copy()
         damaged[place] ^= 2
         path.write_bytes(damaged)

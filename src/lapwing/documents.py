@@ -1,8 +1,8 @@
 """Documents: strict JSON, the fingerprint of what was agreed, files written whole or not at all.
 
 Every stored JSON document names its format and version. Reading is strict: an unknown key,
-class or version is refused, because a setting that one side ignores is a promise it breaks. Each
-has one spelling: what is read must be what would be written.
+class or version is refused, because a setting that one side ignores is a privacy guarantee it
+breaks. Each has one spelling: what is read must be what would be written.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Built = TypeVar("Built")
 MAXIMUM_DOCUMENT_BYTES = 512 * 2**20
 
 DEEPEST = 100
-"""Most levels of a document. The text of one is never deeper than a dozen; results nest theirs."""
+"""Most levels of a document. The text of one is never deeper than a dozen. Results nest theirs."""
 
 LARGEST = 2**63 - 1
 """The largest whole number in a document, of either sign: the answers of a release have 64 bits."""
@@ -50,7 +50,7 @@ _LONGEST_EXACT = 2000
 
 _LONGEST_SHOWN = 60
 
-_FOREIGN = "it is damaged or of another kind; check the name"
+_FOREIGN = "it is damaged or of another kind. Check the name"
 
 _REPORTS = (b"LWREPORT", b"# lapwing-reports")
 """The first bytes of a file of reports."""
@@ -58,9 +58,9 @@ _REPORTS = (b"LWREPORT", b"# lapwing-reports")
 _PARQUET = b"PAR1"
 
 _TABLES = {
-    b"lapwing-group-tallies": "holds tallies by segment; decode one first: lapwing decode SURVEY "
+    b"lapwing-group-tallies": "holds tallies by segment. Decode one first: lapwing decode SURVEY "
     "{} --segment NAME",
-    b"lapwing-reports": "holds reports; add them up first: lapwing tally SURVEY {}",
+    b"lapwing-reports": "holds reports. Add them up first: lapwing tally SURVEY {}",
 }
 """What the schema of a Parquet file says that it is, and what can be done with the file."""
 
@@ -93,7 +93,7 @@ def fingerprint(document: Any) -> str:
 
 
 def parse(text: str | bytes, *, name: str) -> dict[str, Any]:
-    """Return the JSON object in a text, which may begin with a byte order mark.
+    """Return the JSON object in a string, which may begin with a byte order mark.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def parse(text: str | bytes, *, name: str) -> dict[str, Any]:
         )
     except (ValueError, RecursionError) as error:
         reason = str(error) if isinstance(error, _NotStrictError) else _FOREIGN
-        raise FormatError(f"{name} must be a JSON document; {reason}") from None
+        raise FormatError(f"{name} must be a JSON document: {reason}") from None
     if not isinstance(document, dict):
         raise FormatError(f"{name} must be a JSON object, got {kind_of(document)}")
     return document
@@ -123,7 +123,7 @@ class _NotStrictError(ValueError):
 
 
 def _decoded(text: str | bytes) -> str:
-    """Return the characters of a text in UTF-8, the only encoding that JSON is exchanged in."""
+    """Return the characters of a string in UTF-8, the only encoding that JSON is exchanged in."""
     if isinstance(text, str):
         return text
     if text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -150,26 +150,26 @@ def _refuse_constant(word: str) -> Any:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file; FormatError as in :func:`parse`."""
+    """Return the JSON object in a file. FormatError as in :func:`parse`."""
     if path.stat().st_size > MAXIMUM_DOCUMENT_BYTES:
         raise FormatError(f"{path.name} is too large to be a document of lapwing")
     data = path.read_bytes()
     if not data:
-        raise FormatError(f"{path.name} is empty; make it again, or check the name")
+        raise FormatError(f"{path.name} is empty. Make it again, or check the name")
     if data.startswith(_REPORTS):
         raise FormatError(
-            f"{path.name} holds reports; add them up first: lapwing tally SURVEY {path.name}"
+            f"{path.name} holds reports. Add them up first: lapwing tally SURVEY {path.name}"
         )
     if data.startswith(_PARQUET):
         footer = data[-8 - int.from_bytes(data[-8:-4], "little") :]
         said = next((said for mark, said in _TABLES.items() if mark in footer), None)
-        what = "is a table (Parquet), and no JSON document; check the name"
+        what = "is a table (Parquet), and no JSON document. Check the name"
         raise FormatError(f"{path.name} {(said or what).format(path.name)}")
     return parse(data, name=path.name)
 
 
 def read_as(path: Path, build: Callable[[dict[str, Any]], Built]) -> Built:
-    """Return what a function builds from the document in a file; its errors name the file."""
+    """Return what a function builds from the document in a file. Its errors name the file."""
     document = read(path)
     try:
         return build(document)
@@ -185,9 +185,9 @@ def opening(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise FormatError(f"there is no file {path}; check the name") from None
+        raise FormatError(f"there is no file {path}. Check the name") from None
     except IsADirectoryError:
-        raise FormatError(f"{path} is a folder; name a file in it") from None
+        raise FormatError(f"{path} is a folder. Name a file in it") from None
     except OSError as error:
         raise FormatError(f"{path} cannot be read: {error.strerror}") from None
 
@@ -215,7 +215,7 @@ class Stored:
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return what :meth:`to_document` wrote; FormatError when it is something else.
+        """Return what :meth:`to_document` wrote. FormatError when it is something else.
 
         Parameters
         ----------
@@ -236,7 +236,7 @@ class Stored:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Return what :meth:`to_json` wrote; FormatError when the text is something else.
+        """Return what :meth:`to_json` wrote. FormatError when the text is something else.
 
         Parameters
         ----------
@@ -246,7 +246,7 @@ class Stored:
         return cls.from_document(parse(text, name=cls._name))
 
     def save(self, path: Path | str) -> None:
-        """Write the JSON text to a file, whole or not at all; an existing file is replaced.
+        """Write the JSON text to a file, whole or not at all. An existing file is replaced.
 
         Parameters
         ----------
@@ -269,7 +269,7 @@ class Stored:
         ------
         FormatError
             When there is no such file, or it is damaged, of another kind or of an unknown
-            version; the message names the file.
+            version. The message names the file.
         """
         path = Path(path)
         with opening(path):
@@ -290,11 +290,11 @@ def require(
     absent = sorted(keys - set(document))
     if unknown:
         raise FormatError(
-            f"{name} has the unknown key {quoted(unknown[0])}; known: "
+            f"{name} has the unknown key {quoted(unknown[0])}. Known: "
             f"{_listed(keys | set(optional))}"
         )
     if absent:
-        raise FormatError(f"{name} lacks the key {absent[0]!r}; it must have: {_listed(keys)}")
+        raise FormatError(f"{name} lacks the key {absent[0]!r}. It must have: {_listed(keys)}")
 
 
 def quoted(word: Any) -> str:
@@ -342,13 +342,13 @@ def require_format(document: Mapping[str, Any], *, name: str, version: int) -> N
     found = document.get("format")
     if found != name:
         said = called(found) if isinstance(found, str) else "a document that lapwing did not write"
-        raise FormatError(f"this must be {called(name)}, it is {said}; check the name of the file")
+        raise FormatError(f"this must be {called(name)}, it is {said}. Check the name of the file")
     stated = document.get("version")
     # Not a bool: True equals 1.
     if type(stated) is not int or stated != version:
         raise FormatError(
             f"{name} documents of version {version} can be read, this one says "
-            f"{_version(stated)}; update lapwing"
+            f"{_version(stated)}. Update lapwing"
         )
     require_plain(document, name=f"a {name} document")
 
@@ -434,7 +434,7 @@ def require_spelling(document: Any, written: Any, *, name: str) -> None:
         place, came, wanted = found
         where = f"the {place.lstrip('.')} of {name}" if place else name
         raise FormatError(
-            f"{where} must be written {describe_value(wanted)}, got {describe_value(came)}; a "
+            f"{where} must be written {describe_value(wanted)}, got {describe_value(came)}. A "
             f"document has one spelling, so that it has one fingerprint"
         )
 
@@ -477,7 +477,7 @@ def describe_value(value: Any) -> str:
 
 
 def spelled_number(text: Any, *, name: str) -> Fraction:
-    """Return the exact number that a document holds as a text such as ``"3"`` or ``"1/3"``.
+    """Return the exact number that a document holds as a string such as ``"3"`` or ``"1/3"``.
 
     Parameters
     ----------
@@ -508,14 +508,14 @@ def spelled_number(text: Any, *, name: str) -> Fraction:
 
 @contextmanager
 def replacing(path: Path, *, mode: int = 0o644, absent: bool = False) -> Iterator[IO[bytes]]:
-    """Open a temporary file beside `path` that takes its place when the block ends well.
+    """Open a temporary file alongside `path` that takes its place when the block ends well.
 
     On an exception, also Ctrl-C, the temporary file is removed and `path` stays as it was. It is
     locked while the block runs, and the lock ends with the process, also one that is killed. So the
     next process that writes to the folder removes what a killed one left there: reports of values
     that are randomized again, say. The
-    content is on the disk before the name changes, so a crash leaves the old file or the new one;
-    when the block has ended, also a loss of power leaves the new one.
+    content is on the disk before the name changes, so a crash leaves the old file or the new one.
+    When the block has ended, also a loss of power leaves the new one.
 
     Parameters
     ----------
@@ -569,7 +569,7 @@ _ATTEMPTS = 100
 
 
 def _locked_temporary(path: Path) -> tuple[int, str]:
-    """Return a new temporary file beside a path, open and locked, and its name."""
+    """Return a new temporary file alongside a path, open and locked, and its name."""
     prefix = f".{path.name[:_LONGEST_NAME]}.lapwing-"
     for _ in range(_ATTEMPTS):
         descriptor, temporary = tempfile.mkstemp(prefix=prefix, dir=path.parent)
@@ -588,7 +588,7 @@ class _Folders:
         self.forget()
 
     def forget(self) -> None:
-        """Start anew."""
+        """Start again."""
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._seen: set[str] = set()
@@ -638,7 +638,7 @@ def _remove_unlocked(temporary: str) -> None:
 
 
 def lock_file(descriptor: int) -> bool | None:
-    """Lock an open file without waiting; False when another has it, None where no file is locked.
+    """Lock an open file without waiting. False when another has it, None where no file is locked.
 
     A lock of the operating system ends with its process, also after a crash.
     """
@@ -664,7 +664,7 @@ def has_name(path: Path | str, descriptor: int) -> bool:
 
 
 def _take_name(temporary: str, path: Path) -> None:
-    """Give a file its name in one step; ArgumentError where something has that name."""
+    """Give a file its name in one step. ArgumentError where something has that name."""
     try:
         os.link(temporary, path)
         os.unlink(temporary)
@@ -689,7 +689,7 @@ def check_absent(path: Path) -> None:
     remove_abandoned(path.parent)
     if os.path.lexists(path):
         raise ArgumentError(
-            f"the output {path.name} already exists, and is not replaced; use it, or choose "
+            f"the output {path.name} already exists, and is not replaced. Use it, or choose "
             "another name"
         )
 
@@ -705,7 +705,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return words that suggest the nearest name; empty when none is near."""
+    """Return words that suggest the nearest name. Empty when none is near."""
     if len(name) > _LONGEST_SHOWN:
         return ""  # no name of ours is as long, and comparing takes its time
     # Dashes of options make none of them near.
@@ -747,7 +747,7 @@ def lines_of(facts: Mapping[str, str]) -> str:
 
 
 def html_of(facts: Mapping[str, str]) -> str:
-    """Return facts as a table of HTML, for a notebook; labels cannot break out of it."""
+    """Return facts as a table of HTML, for a notebook. Labels cannot break out of it."""
     cell = "style='text-align:left'"
     rows = (
         f"<tr><th {cell}>{html.escape(name)}</th><td {cell}>{html.escape(fact)}</td></tr>"

@@ -4,8 +4,8 @@
 
     LapwingError
     ├── DomainError (ValueError)          a domain, or a value offered to it, is not legal
-    ├── PrivacyError (ValueError)         a privacy parameter is illegal or a promise would break
-    │   └── BudgetError                   a ledger would be overspent
+    ├── PrivacyError (ValueError)         a privacy parameter is illegal or a privacy guarantee
+    would break │   └── BudgetError                   a ledger would be overspent
     ├── ReportError (ValueError)          a report that this randomizer cannot have sent
     ├── TallyError (ValueError)           counts that no set of reports can give, or none at all
     ├── MismatchError (ValueError)        two parts that do not belong together
@@ -88,11 +88,11 @@ class PrivacyError(LapwingError, ValueError):
 
 
 class BudgetError(PrivacyError):
-    """Spending would exceed the budget of a ledger; nothing was spent."""
+    """Spending would exceed the budget of a ledger. Nothing was spent."""
 
 
 class ReportError(LapwingError, ValueError):
-    """A report that this randomizer cannot have sent; its batch was not counted.
+    """A report that this randomizer cannot have sent. Its batch was not counted.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class TornFileError(FormatError):
 
 
 class BatchError(FormatError):
-    """An upload that is no batch of reports; nothing of it was counted.
+    """An upload that is no batch of reports. Nothing of it was counted.
 
     Parameters
     ----------
@@ -166,19 +166,19 @@ class ArgumentError(LapwingError, ValueError):
 
 
 class StoreError(LapwingError, RuntimeError):
-    """A collector's database cannot do this now; what it acknowledged before is safe."""
+    """A collector's database cannot do this now. Acknowledged uploads are safe."""
 
 
 class StoreFullError(StoreError):
-    """The disk under a collector's database is full; nothing of this was stored."""
+    """The disk under a collector's database is full. Nothing of this was stored."""
 
 
 class StoreBusyError(StoreError):
-    """Too many uploads wait already; this one was not taken."""
+    """Too many uploads wait already. This one was not taken."""
 
 
 class EngineError(LapwingError, RuntimeError):
-    """A cluster could not do the job, or its machines are not fit for it; nothing was counted."""
+    """A cluster could not do the job, or its machines are not fit for it. Nothing was counted."""
 
 
 class NotStoredError(LapwingError, LookupError):
@@ -186,7 +186,7 @@ class NotStoredError(LapwingError, LookupError):
 
 
 class DeviceError(LapwingError, OSError):
-    """The file of a device, which holds what was spent, cannot be used now; nothing was changed."""
+    """The file of a device, which holds what was spent, cannot be used now. Nothing was changed."""
 
 
 class CollectorError(LapwingError, OSError):
@@ -206,8 +206,8 @@ class MissingExtraError(LapwingError, ImportError):
 
     def __init__(self, package: str, *, extra: str) -> None:
         super().__init__(
-            f"this needs the package {package}, which is not installed; "
-            f"run: pip install 'lapwing[{extra}]'"
+            f"this needs the package {package}, which is not installed. "
+            f"Run: pip install 'lapwing[{extra}]'"
         )
         self.package = package
         self.extra = extra

@@ -60,14 +60,14 @@ def register(made: Made) -> Made:
     parameters = getattr(made, "__dataclass_params__", None)
     if parameters is None or not parameters.frozen or "__dataclass_params__" not in vars(made):
         raise ArgumentError(
-            f"{place_of(made)} must be a frozen dataclass; its fields are its parameters"
+            f"{place_of(made)} must be a frozen dataclass. Its fields are its parameters"
         )
     offers = table.offers()
     fields = {field.name for field in dataclasses.fields(made)}
     absent = [name for name in sorted(offers - fields) if not hasattr(made, name)]
     if absent:
         raise ArgumentError(
-            f"a {table.kind} must have {', '.join(sorted(offers))}; {place_of(made)} lacks "
+            f"a {table.kind} must have {', '.join(sorted(offers))}. {place_of(made)} lacks "
             f"{', '.join(absent)}"
         )
     if table is DECODERS:

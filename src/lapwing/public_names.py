@@ -74,7 +74,7 @@ Names = tuple[Callable[[str], object], Callable[[], list[str]], list[str]]
 def with_directions(
     attribute: Callable[[str], object], directory: Callable[[], list[str]], names: list[str]
 ) -> Names:
-    """Return a package's lazy `__getattr__`, `__dir__` and `__all__`; the first gives directions.
+    """Return a package's lazy `__getattr__`, `__dir__` and `__all__`. The first gives directions.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def _direction(name: str, names: list[str]) -> str:
     }
     places = places | RENAMED
     if name in places:
-        return f"; use {places[name]}"
+        return f". Use {places[name]}"
     if name.lower() in KNOWN_AS:
-        return f"; use {KNOWN_AS[name.lower()]}"
+        return f". Use {KNOWN_AS[name.lower()]}"
     return nearest(name, [*names, *places])

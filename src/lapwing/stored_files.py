@@ -65,11 +65,11 @@ class ReportFile:
     ----------
     path : Path
     survey : str or None
-        Fingerprint, 64 hex digits; None where no survey asked for them.
+        Fingerprint, 64 hex digits. None where no survey asked for them.
     randomizer : str
         Fingerprint.
     reports : int, optional
-        How many it holds; None where only reading all of them tells.
+        How many it holds. None where only reading all of them tells.
     """
 
     path: Path
@@ -79,7 +79,7 @@ class ReportFile:
 
     @classmethod
     def of(cls, path: Path) -> ReportFile:
-        """Return what a file of reports says about them; FormatError when it is none."""
+        """Return what a file of reports says about them. FormatError when it is none."""
         with opening(path), path.open("rb") as stream:
             first = stream.readline(300)
         if first.startswith(b"LWREPORT"):
@@ -93,7 +93,7 @@ class ReportFile:
 
 @dataclass(frozen=True)
 class JobProgress:
-    """What a job has done so far; the job itself reads it and goes on.
+    """What a job has done so far. The job itself reads it and goes on.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class JobProgress:
 
 @dataclass(frozen=True)
 class CollectorExport:
-    """The state of a survey that a collector exported; `lapwing collector import` reads it.
+    """The state of a survey that a collector exported. `lapwing collector import` reads it.
 
     Parameters
     ----------
@@ -143,13 +143,13 @@ def load(path: Path | str) -> Any:
         Series, Difference, Watch, SignedEstimate, Ledger (a snapshot: paying needs
         :meth:`Ledger.open`) or ExactCounts. Of an unfinished job a :class:`JobProgress`, and of a
         collector's export a :class:`CollectorExport`. Reports in a table come without the labels
-        beside them.
+        alongside them.
 
     Raises
     ------
     FormatError
-        When there is no such file; when it is empty, damaged, no file of lapwing, or of a newer
-        version; and for the database of a device, which only :class:`lapwing.client.Device`
+        When there is no such file. When it is empty, damaged, no file of lapwing, or of a newer
+        version, and for the database of a device, which only :class:`lapwing.client.Device`
         opens.
 
     Examples
@@ -167,7 +167,7 @@ def load(path: Path | str) -> Any:
         with path.open("rb") as stream:
             mark = stream.read(_LONGEST_MARK)
         if not mark:
-            raise FormatError(f"{path.name} is empty; make it again, or check the name")
+            raise FormatError(f"{path.name} is empty. Make it again, or check the name")
         for known, reader in _MARKS.items():
             if mark.startswith(known):
                 return reader(path)
@@ -188,7 +188,7 @@ def load(path: Path | str) -> Any:
 def _unknown(path: Path, name: Any) -> str:
     """Return the sentence that refuses a document whose format nobody here reads."""
     if not isinstance(name, str):
-        return f"{path.name} must say its format, as every document of lapwing does; it does not"
+        return f"{path.name} must say its format, as every document of lapwing does. It does not"
     known = nearest(name, [*CLASSES, DOMAIN])
     return f"{path.name} is a {quoted(name)} document, which this version cannot read{known}"
 
@@ -226,7 +226,7 @@ def _compact_reports(path: Path) -> ReportFile:
             end = stream.tell() + count * header.width
             if not 1 <= count <= reports_per_block(header.width) or end > size:
                 raise FormatError(
-                    f"{path.name} is torn or damaged after {total} reports; `lapwing tally "
+                    f"{path.name} is torn or damaged after {total} reports. `lapwing tally "
                     "--salvage` counts what is intact"
                 )
             total += count
@@ -257,7 +257,7 @@ def _progress(path: Path) -> JobProgress:
 
 def _device(path: Path) -> Any:
     raise FormatError(
-        f"{path.name} is a database of a device or a collector, not a document; open it with "
+        f"{path.name} is a database of a device or a collector, not a document. Open it with "
         "lapwing.client.Device.open, or serve it with `lapwing serve`"
     )
 
@@ -280,13 +280,13 @@ def _scan(path: Path, document: dict[str, Any]) -> JobProgress:
     require_format(document, name=SCAN, version=1)
     done = document.get("done")
     if type(done) is not int or done < 0:
-        raise FormatError(f"{path.name} is damaged; remove it to start the search again")
+        raise FormatError(f"{path.name} is damaged. Remove it to start the search again")
     job = {key: document.get(key) for key in ("survey", "randomizer", "expected_false", "tiles")}
     return JobProgress(path, job, done)
 
 
 def _exported_head(path: Path) -> dict[str, Any] | None:
-    """Return the first line of a collector's export; None of any other file."""
+    """Return the first line of a collector's export. None of any other file."""
     with path.open("rb") as stream:
         line = stream.readline(_LONGEST_LINE)
     if not line.startswith(f'{{"format":"{EXPORT}"'.encode()):
@@ -309,7 +309,7 @@ def _export(path: Path, head: dict[str, Any]) -> CollectorExport:
             end = line
     written = {"end": {"lines": lines, "sha256": digest.hexdigest()}}
     if end != json.dumps(written, separators=(",", ":")).encode() + b"\n":
-        raise FormatError(f"{path.name} is damaged or ends early; export the survey again")
+        raise FormatError(f"{path.name} is damaged or ends early. Export the survey again")
     survey = _class(CLASSES["lapwing-survey"])
     try:
         agreed = survey.from_document(parse(canonical(head["survey"]), name=path.name))

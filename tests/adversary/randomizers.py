@@ -58,7 +58,7 @@ def randomizers(*, most: int) -> Iterator[tuple[str, Any]]:
                     tried += 1
             except LapwingError:
                 continue
-        assert tried, f"{name} suits none of these domains; add one that it suits"
+        assert tried, f"{name} suits none of these domains. Add one that it suits"
 
 
 def exact_excess(randomizer: Any) -> Fraction | None:

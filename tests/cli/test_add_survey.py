@@ -117,7 +117,7 @@ def test_what_is_no_survey_no_token_or_no_collector_is_said(
     code, said = refused(address="http://elsewhere.example")
     assert code == 2 and "https://" in said
     for token, words in (
-        (ANALYST, "may only read; use the token of an admin"),
+        (ANALYST, "may only read. Use the token of an admin"),
         ("lwa_" + "C" * 43, "does not know this token"),
         ("secret", "must be lwa_ and 43 more characters"),
     ):
@@ -126,7 +126,7 @@ def test_what_is_no_survey_no_token_or_no_collector_is_said(
         assert code == 2 and words in said and token not in said
     monkeypatch.delenv("LAPWING_ADMIN_TOKEN")
     code, said = refused()
-    assert code == 2 and "set LAPWING_ADMIN_TOKEN" in said
+    assert code == 2 and "Set LAPWING_ADMIN_TOKEN" in said
 
 
 def test_the_token_may_come_from_a_file(
@@ -163,7 +163,7 @@ def test_tokens_are_listed_and_revoked(
     (own,) = [row["id"] for row in listed if row["label"] == "admin_token"]
     for id, words in (
         (row["id"], "no token has this id"),
-        (own, "change it there and start the collector again"),
+        (own, "Change it there and start the collector again"),
         (made, "12 hex digits"),
     ):
         refused = lapwing(*revoke, id, here.address)

@@ -92,7 +92,7 @@ def test_whole_numbers_times_and_labels(results: Path, done: Program) -> None:
         ),
         ("whole", ("--share", "10"), "from 0 to 9"),
         ("whole", ("--share", "x"), "from 0 to 9"),
-        ("label", ("--at-most", "9"), "for labels use --share"),
+        ("label", ("--at-most", "9"), "For labels use --share"),
         ("label", ("--share", "blu"), "did you mean blue?"),
         ("label", ("--share", "red", "--csv", "out.txt"), "must end in .csv"),
         ("clock", ("--at-most", "25:61"), "--at-most must"),

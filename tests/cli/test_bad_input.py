@@ -97,7 +97,7 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "--seed", (*RANDOMIZE, "ages.csv", "-o", "out.lwr", "--seed", "1")),
     (2, "one of recommended, ", ("new", "-o", "out.json", "--name", "n", "--randomizer", "em",
                                 "--epsilon", "1", *INTERVAL)),
-    (2, "needs --low, --high and --bins; add --bins", (*NEW, "--epsilon", "1", *INTERVAL[:4])),
+    (2, "needs --low, --high and --bins. Add --bins", (*NEW, "--epsilon", "1", *INTERVAL[:4])),
     (2, "one domain", (*NEW, "--epsilon", "1")),
     (2, "one domain", (*NEW, "--epsilon", "1", *INTERVAL, "--integers", "0", "9")),
     (2, "--low must be a number", (*NEW, "--epsilon", "1", "--low", "x", *INTERVAL[2:])),
@@ -106,7 +106,7 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "must be a number", (*NEW, "--epsilon", "1", *INTERVAL, "--set", "width=[1]")),
     (2, "NAME=VALUE", (*NEW, "--epsilon", "1", *INTERVAL, "--set", "width")),
     (2, "given twice", (*NEW, "--epsilon", "1", *INTERVAL, "--set", "grid=8", "--set", "grid=16")),
-    (2, "has no parameter 'width'; it has: none", (*NEW[:-1], "unary-encoding", "--epsilon", "1",
+    (2, "has no parameter 'width'. It has: none", (*NEW[:-1], "unary-encoding", "--epsilon", "1",
                                               *INTERVAL, "--set", "width=.1")),
     (2, "grid must be a multiple", (*NEW, "--epsilon", "1", *INTERVAL, "--set", "grid=9")),
     (2, "1 to 200", (*NEW[:4], "", *NEW[5:], "--epsilon", "1", *INTERVAL)),
@@ -117,7 +117,7 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
      (*RANDOMIZE, "ages.csv", "-o", "out.txt")),
     (2, "a table must end in", (*RANDOMIZE, "survey.json", "-o", "out.lwr")),
     (2, "must name one of the columns", (*RANDOMIZE, "ages.parquet", "-o", "out.lwr")),
-    (2, "it has: age, row", (*RANDOMIZE, "ages.parquet", "-c", "agee", "-o", "out.lwr")),
+    (2, "It has: age, row", (*RANDOMIZE, "ages.parquet", "-c", "agee", "-o", "out.lwr")),
     (2, "named twice", (*TALLY, "reports.lwr", "./reports.lwr", "-o", "out.json")),
     (2, "named twice", ("merge", "tally.json", "tally.json", "-o", "out.json")),
     (2, "must be a file", (*TALLY, "reports.lwr", "-o", "-")),
@@ -128,7 +128,7 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "one of the inputs", (*TALLY, "reports.lwr", "-o", "link.lwr")),
     (2, "one of the inputs", ("plot", "out.png", "--truth", "ages.csv", "-o", "./out.png")),
     (2, "decoder must be one of", (*DECODE, "--decoder", "magic")),
-    (2, "name it with --decoder", (*DECODE, "--set", "smoothed=true")),
+    (2, "Name it with --decoder", (*DECODE, "--set", "smoothed=true")),
     (2, "parameter 'smoothed'", (*DECODE, "--decoder", "least-squares", "--set", "smoothed=true")),
     (2, "parameter 'signed'", (*DECODE, "--decoder", "spectral-prior", "--set", "signed=true")),
     (2, "signed=True is for method", (*DECODE, "--decoder", "tree-consistency",
@@ -138,9 +138,9 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "must end in .png, .svg or .pdf", ("plot", "result.json", "-o", "out.gif")),
     (2, "is for a table", ("plot", "result.json", "-o", "out.png", "-c", "age",
                            "--truth", "result.json")),
-    (2, "add --truth FILE", ("plot", "result.json", "-o", "out.png", "-c", "age")),
+    (2, "Add --truth FILE", ("plot", "result.json", "-o", "out.png", "-c", "age")),
     (2, "or --truth", ("compare", "result.json")),
-    (2, "leave SECOND", ("compare", "result.json", "result.json", "--truth", "ages.csv")),
+    (2, "Leave SECOND", ("compare", "result.json", "result.json", "--truth", "ages.csv")),
     (2, "missing argument 'VALUES'", ("simulate", "survey.json", "-o", "out.json")),
     (2, "at least 0", ("simulate", "survey.json", "ages.csv", "--seed", "-1", "-o", "out.json")),
     # Data.
@@ -148,20 +148,20 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
                                          "--categories", "a,a")),
     (3, "--low must be less than high", (*NEW, "--epsilon", "1", "--low", "2", *INTERVAL[2:])),
     (3, "bins must be from", (*NEW, "--epsilon", "1", *INTERVAL[:4], "--bins", "99999999999")),
-    (3, "labels have no order", (*NEW, "--epsilon", "1", "--categories", "a,b")),
+    (3, "Labels have no order", (*NEW, "--epsilon", "1", "--categories", "a,b")),
     (3, "must be a date such as", (*NEW, "--epsilon", "1", *INTERVAL, "--unit", "date")),
     (3, "unit must be one of", (*NEW, "--epsilon", "1", *INTERVAL, "--unit", "days")),
-    (3, "the text at row 2 is not", (*RANDOMIZE, "text.csv", "-o", "out.lwr")),
+    (3, "the string at row 2 is not", (*RANDOMIZE, "text.csv", "-o", "out.lwr")),
     (3, "the value at row 2 does not", ("randomize", "strict.json", "outside.csv", "-o",
                                         "out.lwr")),
     (3, "the value at row 2 is missing", (*RANDOMIZE, "missing.csv", "-o", "out.lwr")),
     (3, "at row 1 is not", (*RANDOMIZE, "dates.csv", "-o", "out.lwr")),
     (3, "must hold at least one row", (*RANDOMIZE, "nothing.csv", "-o", "out.lwr")),
-    (3, "the text at row 2 is not", ("simulate", "survey.json", "text.csv", "-o", "out.json")),
-    (3, "the text at row 2 is not", ("compare", "result.json", "--truth", "text.csv")),
+    (3, "the string at row 2 is not", ("simulate", "survey.json", "text.csv", "-o", "out.json")),
+    (3, "the string at row 2 is not", ("compare", "result.json", "--truth", "text.csv")),
     (3, "there is none in none.lwr", (*TALLY, "none.lwr", "-o", "out.json")),
-    (3, "at row 1 is not; nothing was counted", (*TALLY, "impossible.lwr", "-o", "out.json")),
-    (3, "at row 1 is not; nothing was counted", (*TALLY, "reports.lwr", "impossible.lwr", "-o",
+    (3, "at row 1 is not. Nothing was counted", (*TALLY, "impossible.lwr", "-o", "out.json")),
+    (3, "at row 1 is not. Nothing was counted", (*TALLY, "reports.lwr", "impossible.lwr", "-o",
                                                  "out.json")),
     (3, "the one at row 3000 is not", (*TALLY, "short.csv", "-o", "out.json")),
     # Files.
@@ -173,7 +173,7 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     (4, "must be a distribution, it is a survey", ("plot", "survey.json", "-o", "out.png")),
     (4, "it is a distribution", ("merge", "tally.json", "result.json", "-o", "out.json")),
     (4, "as many fields in every line", (*RANDOMIZE, "ragged.csv", "-o", "out.lwr")),
-    (4, "add a header line", (*RANDOMIZE, "bare.csv", "-o", "out.lwr")),
+    (4, "Add a header line", (*RANDOMIZE, "bare.csv", "-o", "out.lwr")),
     (4, "empty.csv is empty", (*RANDOMIZE, "empty.csv", "-o", "out.lwr")),
     (4, "block 3 of torn.lwr is torn, and reports from 2049 on are lost",
      (*TALLY, "torn.lwr", "-o", "out.json")),
@@ -182,10 +182,10 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
      (*TALLY, "flipped.lwr", "-o", "out.json")),
     (4, "empty.lwr is empty", (*TALLY, "empty.lwr", "-o", "out.json")),
     (4, "must be a report file", (*TALLY, "survey.json", "-o", "out.json")),
-    (4, "use the survey file", (*TALLY, "other.lwr", "-o", "out.json")),
+    (4, "Use the survey file", (*TALLY, "other.lwr", "-o", "out.json")),
     (4, "other-tally.json does not go with tally.json", ("merge", "tally.json",
                                                          "other-tally.json", "-o", "out.json")),
-    (4, "use the survey file", ("decode", "other.json", "tally.json", "-o", "out.json")),
+    (4, "Use the survey file", ("decode", "other.json", "tally.json", "-o", "out.json")),
     # Privacy.
     *((5, "--epsilon must be ", (*NEW, "--epsilon", epsilon, *INTERVAL))
       for epsilon in ("0", "-1", "nan", "inf", "24.1", "one", "1e-13", "", "True")),
@@ -235,7 +235,7 @@ def test_salvage_counts_what_is_intact_and_says_so(
     (tmp_path / "r.lwr").write_bytes((tmp_path / "r.lwr").read_bytes()[:-1])
     run = done("tally", "survey.json", "r.lwr", "--salvage", "-o", "tally.json")
     assert (
-        "warning: block 3 of r.lwr is torn, and reports from 61 on are lost; the 60 reports"
+        "warning: block 3 of r.lwr is torn, and reports from 61 on are lost. The 60 reports"
         in run.err
     )
     expected = survey.tally(reports[:60])

@@ -105,7 +105,7 @@ class TestLedger:
         assert entries[0]["release"] == identifier
         before = listing(tmp_path)
         refused = lapwing("release", "ages.csv", *paid, "-o", "c.json")
-        assert refused.code == 5 and "nothing was spent" in refused.complaint
+        assert refused.code == 5 and "Nothing was spent" in refused.complaint
         assert listing(tmp_path) == before
 
     @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ class TestRefusals:
     def test_probabilities(self, data: np.ndarray, done: Program, lapwing: Program) -> None:
         done("release", "ages.csv", *BOUNDS, *PROMISE, "-o", "out.json")
         refused = lapwing("answer", "out.json", "--quantile", "1.5")
-        assert refused.code == 2 and "the median is 0.5" in refused.complaint
+        assert refused.code == 2 and "The median is 0.5" in refused.complaint
 
 
 class TestDryRun:

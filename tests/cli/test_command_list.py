@@ -129,7 +129,7 @@ def test_an_old_command_says_where_it_is_now(name: str, capsys: pytest.CaptureFi
     assert main([name, "a.json", "b.json"]) == 2
     said = capsys.readouterr().err
     assert said == f"lapwing: {MOVED_COMMANDS[name]}\n"
-    _, _, use = said.partition("; use: ")
+    _, _, use = said.partition(". Use: ")
     new = use.split()[1]
     assert new in COMMANDS and f"lapwing {name} is now lapwing {new}" in said
     assert name not in COMMANDS
@@ -143,12 +143,12 @@ def test_an_old_command_says_where_it_is_now(name: str, capsys: pytest.CaptureFi
         (("release", "a.csv", "--low", "0"), "--domain"),
         (("count", "a.csv", "--bins", "8"), "--domain"),
         (("recommend", "--bounds", "0", "1"), "--domain"),
-        (("release", "a.csv", "--neighbours", "replace-one"), "use --neighbors"),
+        (("release", "a.csv", "--neighbours", "replace-one"), "Use --neighbors"),
         (("tally", "s.json", "r.lwr", "--engine", "spark"), "lapwing.engines.spark"),
         (("decode", "--series", "s.json", "t.json"), "lapwing series"),
-        (("decode", "s.json", "t.json", "--no-simplex"), "use --set signed=true"),
+        (("decode", "s.json", "t.json", "--no-simplex"), "Use --set signed=true"),
         (("decode", "s.json", "t.json", "--signed"), "--set signed=true"),
-        (("plot", "r.json", "--truth-result", "q.json"), "use --truth"),
+        (("plot", "r.json", "--truth-result", "q.json"), "Use --truth"),
         (("simulate", "s.json", "--counts", "c.csv"), "--count-column"),
         (("new", "--bounds", "0", "1"), "--low and --high"),
     ],

@@ -85,12 +85,12 @@ def test_a_flipped_byte_loses_its_block_alone(
     content[len(content) // 2] ^= 1
     (tmp_path / "r.lwr").write_bytes(content)
     run = lapwing("tally", "survey.json", "r.lwr", "-o", "t.json")
-    assert run.code == 4 and "nothing was counted, --salvage counts those" in run.complaint
+    assert run.code == 4 and "Nothing was counted, --salvage counts those" in run.complaint
     assert "the reports 9217 to 10240 are lost" in run.complaint
     run = done("tally", "survey.json", "r.lwr", "--salvage", "-o", "t.json", "--json")
     assert run.document["reports"] == 20_000 - WRITTEN_BLOCK
     (warning,) = run.document["warnings"]
-    assert "9217 to 10240" in warning and "only those were counted" in warning
+    assert "9217 to 10240" in warning and "Only those were counted" in warning
 
 
 def test_small_blocks_are_counted_many_at_once(done: Program, survey: Survey) -> None:

@@ -126,7 +126,7 @@ def test_one_segment_is_decoded_and_all_are_merged(
 
     tallies["north"].save("north.json")
     for words, complaint in [
-        (("decode", "survey.json", "tally.json"), "name one with --segment, of north"),
+        (("decode", "survey.json", "tally.json"), "Name one with --segment, of north"),
         (("decode", "survey.json", "tally.json", "--segment", "noth"), "did you mean north?"),
         (("decode", "survey.json", "north.json", "--segment", "north"), "has no segments"),
     ]:
@@ -160,7 +160,7 @@ def test_groups_may_be_numbers_or_days_but_no_fractions(
         assert [row["group"] for row in document["groups"]] == expected
     made = ("randomize", "survey.json", "p.parquet", "-c", "age", "--by", "weight")
     run = lapwing(*made, "-o", "r.csv")
-    assert run.code == 2 and "texts, whole numbers or dates" in run.complaint
+    assert run.code == 2 and "strings, whole numbers or dates" in run.complaint
 
 
 @pytest.mark.parametrize(

@@ -140,9 +140,9 @@ def test_no_option_is_declared_twice(name: str, part: str | None) -> None:
 
 
 def test_an_interval_whose_bins_nobody_names_gets_those_that_suit() -> None:
-    with pytest.raises(ArgumentError, match="add --bins"):
+    with pytest.raises(ArgumentError, match="Add --bins"):
         DomainOptions(low="0", high="8").domain_and_note(bins=None)
-    with pytest.raises(ArgumentError, match="needs --low and --high; add --high"):
+    with pytest.raises(ArgumentError, match=r"needs --low and --high\. Add --high"):
         DomainOptions(low="0").domain_and_note(bins=16)
     domain, note = DomainOptions(low="0", high="8").domain_and_note(bins=16)
     assert (domain.size, note) == (16, "The interval is cut into 16 bins of width 0.5.")

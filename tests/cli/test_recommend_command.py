@@ -120,7 +120,7 @@ def test_a_recommended_survey_runs_to_its_answer(done: Program, ages: object) ->
         (2, "users must be a whole number from 1 to", (*ASK, "--users", "0")),
         (2, "error must be a number between 0 and 1", (*ASK, "--error", "0")),
         (2, "error must be a number between 0 and 1", (*ASK, "--error", "-1")),
-        (2, "the least that is predicted here is", (*ASK, "--error", "1e-9")),
+        (2, "The least that is predicted here is", (*ASK, "--error", "1e-9")),
         (2, "give --users", ASK),
         (2, "give --users", (*ASK, "--users", "9", "--error", "0.1")),
         (2, "--distance must be one of wasserstein", (*ASK, "--users", "9", "--distance", "l7")),

@@ -313,7 +313,7 @@ def test_on_a_device_a_row_is_refused_by_itself(lapwing: Program, tmp_path: Path
     for cell in ("2019-02-30", "17897", "secret", b"\xff"):
         write_csv(tmp_path / "x.csv", ["2019-05-06", cell, "2019-05-07"], columns=2)
         refused = lapwing("randomize", "strict.json", "x.csv", "-c", "x", "-o", "out.lwr")
-        assert refused.code == 3 and "the text at row 2 is not" in refused.complaint
+        assert refused.code == 3 and "the string at row 2 is not" in refused.complaint
         assert "secret" not in refused.complaint and "17897" not in refused.complaint
         assert (
             lapwing("randomize", "counting.json", "x.csv", "-c", "x", "--force", "-o", "o.lwr").code

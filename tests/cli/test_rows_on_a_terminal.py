@@ -52,7 +52,7 @@ def on_a_terminal(folder: Path, *arguments: str, answer: str) -> tuple[int, str]
 
 def test_most_rows_without_a_value_ask_on_a_terminal(column: Path, tmp_path: Path) -> None:
     code, shown = on_a_terminal(tmp_path, *RELEASE, "-c", "x", answer="\n")
-    assert code == 3 and QUESTION in shown and "nothing was written or paid" in shown
+    assert code == 3 and QUESTION in shown and "Nothing was written or paid" in shown
     assert (
         "of 100 rows: 1 missing, 18 unreadable (the first in row 83 of x.csv), 80 outside" in shown
     )

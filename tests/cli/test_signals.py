@@ -69,7 +69,7 @@ def test_ctrl_c_leaves_everything_as_it_was(much_to_do: Path, more: list[str]) -
     process.send_signal(signal.SIGINT)  # the impatient press it twice
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "no file was written or changed" in (out if more else err)
+    assert "No file was written or changed" in (out if more else err)
     assert "Traceback" not in err
     assert {path.name for path in much_to_do.iterdir()} == before
     assert (much_to_do / "reports.lwr").read_bytes() == b"what was there before"
@@ -126,4 +126,4 @@ def test_ctrl_c_while_the_program_is_loaded_shows_no_traceback(tmp_path: Path) -
         timeout=60,
     )
     assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr == "lapwing: stopped by Ctrl-C; no file was written or changed\n"
+    assert done.stderr == "lapwing: stopped by Ctrl-C. No file was written or changed\n"

@@ -93,7 +93,7 @@ def test_commands_on_results_say_what_to_do_with_tallies(
 ) -> None:
     run = lapwing(*arguments, *more)
     assert run.code in (2, 4)
-    assert "decode one" in run.complaint and "countries.parquet --segment" in run.complaint
+    assert "Decode one" in run.complaint and "countries.parquet --segment" in run.complaint
 
 
 def test_other_tables_are_refused_by_what_they_are(
@@ -103,7 +103,7 @@ def test_other_tables_are_refused_by_what_they_are(
     done("randomize", "survey.json", "ages.parquet", "-o", "reports.parquet")
     run = lapwing("decode", "survey.json", "reports.parquet")
     assert run.code == 4
-    assert "holds reports; add them up first: lapwing tally SURVEY" in run.complaint
+    assert "holds reports. Add them up first: lapwing tally SURVEY" in run.complaint
     assert "is a table (Parquet)" in lapwing("decode", "survey.json", "ages.parquet").complaint
     damaged = Path("countries.parquet").read_bytes()[:-9]
     Path("countries.parquet").write_bytes(damaged)

@@ -88,7 +88,7 @@ def test_a_survey_is_fetched_once(tmp_path: Path, collector: SmallCollector) -> 
 def test_another_survey_is_refused(tmp_path: Path, collector: SmallCollector) -> None:
     """A whole one, that verifies, under the fingerprint of the one that was agreed to."""
     collector.documents[f"/v1/surveys/{AGE.fingerprint}"] = COLOR.to_json().encode()
-    with pytest.raises(MismatchError, match="do not answer it"):
+    with pytest.raises(MismatchError, match="Do not answer it"):
         opened(tmp_path).fetch(collector.url, AGE.fingerprint)
     collector.publish(AGE)
     assert opened(tmp_path).fetch(collector.url, AGE.fingerprint) == AGE

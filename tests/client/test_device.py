@@ -138,7 +138,7 @@ def test_the_budget_holds_over_all_surveys(tmp_path: Path) -> None:
     device = opened(tmp_path, budget="2")
     device.answer(COLOR, "red", epoch="1")
     device.answer(AGE, 1, epoch="1")
-    with pytest.raises(BudgetError, match="nothing was spent"):
+    with pytest.raises(BudgetError, match="Nothing was spent"):
         device.answer(COLOR, "red", epoch="2")
     assert len(device.batches()) == 2 and spent(device) == Fraction(3, 2)
     device.answer(AGE, 1, epoch="2")

@@ -84,7 +84,7 @@ def test_a_round_that_could_not_be_carried_over_counts_in_the_cap(tmp_path: Path
 def test_a_value_that_changed_in_an_old_file_is_told_and_not_answered(tmp_path: Path) -> None:
     write(tmp_path)
     for cap in (4, 20):
-        with pytest.raises(PrivacyError, match="no epsilon covers"):
+        with pytest.raises(PrivacyError, match="No epsilon covers"):
             opened(tmp_path, cap=cap).answer(CHANGED, 5, epoch="w9")
 
 

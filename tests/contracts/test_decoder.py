@@ -180,7 +180,7 @@ def test_nothing_or_foreign_or_impossible_counts_are_refused(
     nothing = {"blocks": [0 * c for c in tally.blocks], "reports": [0] * len(tally.reports)}
     with pytest.raises(TallyError, match="nothing to decode"):
         row.decoder.decode(channel, replace(tally, **nothing))
-    with pytest.raises(MismatchError, match="decode it with the survey that collected it"):
+    with pytest.raises(MismatchError, match="Decode it with the survey that collected it"):
         row.decoder.decode(channel, replace(tally, fingerprint="another"))
     with pytest.raises(MismatchError, match="sizes"):
         longer = [np.append(counts, 0) for counts in tally.blocks]

@@ -105,7 +105,7 @@ def test_impossible_reports_are_refused_with_their_position(case: RandomizerCase
             with pytest.raises(ReportError, match=f"position {position} ") as caught:
                 randomizer.tally(Reports(data, randomizer.fingerprint))
             assert caught.value.position == position
-            assert "the batch was not counted" in str(caught.value)
+            assert "The batch was not counted" in str(caught.value)
 
 
 @at_one
@@ -113,7 +113,7 @@ def test_foreign_or_misshapen_batches_are_refused(case: RandomizerCase) -> None:
     randomizer = case.randomizer
     width = randomizer.report_width
     other = at_epsilon(randomizer, Fraction(2))
-    with pytest.raises(MismatchError, match="tally them with the survey that asked for them"):
+    with pytest.raises(MismatchError, match="Tally them with the survey that asked for them"):
         randomizer.tally(other.randomize(case.values(np.array([0])), rng=seeded(1)))
     for wrong in (width + 1, width - 1):
         data = np.zeros((3, wrong), dtype=np.uint8)

@@ -148,7 +148,7 @@ def test_foreign_tallies_are_not_merged(case: RandomizerCase) -> None:
         tally + stranger
     with pytest.raises(MismatchError, match="same survey"):
         tally + replace(tally, survey="another survey")
-    with pytest.raises(MismatchError, match="decode it with the survey that collected it"):
+    with pytest.raises(MismatchError, match="Decode it with the survey that collected it"):
         randomizer.channel.check(stranger)
     with pytest.raises(TypeError):
         tally + 1

@@ -96,7 +96,7 @@ def test_the_part_is_a_percentage(smooth) -> None:
 
 def test_few_and_many_symbols_have_no_smooth_rows() -> None:
     for bins in (63, 4097):
-        with pytest.raises(ArgumentError, match="use smooth=0"):
+        with pytest.raises(ArgumentError, match="Use smooth=0"):
             PrefixSums(smooth=50).check(Interval(0, 1, bins=bins, outside="clip"))
         assert (
             recommended_mechanism(Interval(0, 1, bins=bins, outside="clip"), MOVED) == PrefixSums()

@@ -257,7 +257,7 @@ def test_what_does_not_fit_is_refused() -> None:
         cells_of_other_lengths()
     with pytest.raises(ArgumentError, match="no segments"):
         lw.release(["yes"], plain, neighbors="replace-one", epsilon=1).by_segment()
-    with pytest.raises(ArgumentError, match="use label-counts"):
+    with pytest.raises(ArgumentError, match="Use label-counts"):
         published(mechanism=lw.mechanisms.PrefixSums())
     with pytest.raises(DomainError, match="without segments"):
         lw.protocol.Segmented(TABLE, ["a"])

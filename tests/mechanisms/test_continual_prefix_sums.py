@@ -131,7 +131,7 @@ class TestRounds:
         second = running.following(first, summaries[:1], summaries[1], ledger=ledger)
         after = path.read_bytes()
         for other in (ledger, path, str(path), Ledger.open(path, wait=0)):
-            with pytest.raises(BudgetError, match="no round may be drawn a second time"):
+            with pytest.raises(BudgetError, match="No round may be drawn a second time"):
                 running.following(first, summaries[:1], summaries[1], ledger=other)
         # Not with other counts, nor with the same noise, nor from the stored release.
         stored = Release.from_document(first.to_document())

@@ -172,7 +172,7 @@ class TestOwnFunctions:
         assert error(MatchingPursuit(12, ["legendre", "splines"])) < 0.15
 
     def test_without_values_there_is_no_document(self):
-        with pytest.raises(ArgumentError, match=r"use mechanism\.on\(domain\)"):
+        with pytest.raises(ArgumentError, match=r"Use mechanism\.on\(domain\)"):
             MatchingPursuit(3, self.CURVES).to_document()
         MatchingPursuit(3, self.CURVES).on(DOMAIN).to_document()
 

@@ -93,7 +93,7 @@ def test_a_document_with_less_noise_is_refused() -> None:
     assert document["domain"]["other"] == "rest"
     assert Release.from_document(document).fingerprint == published(3).release.fingerprint
     document["parts"][0]["noise"]["scale"] = "1"
-    with pytest.raises(FormatError, match="do not use this release"):
+    with pytest.raises(FormatError, match="Do not use this release"):
         Release.from_document(document)
 
 
@@ -107,7 +107,7 @@ def test_what_needs_an_order_refuses_labels() -> None:
         lw.mechanisms.MatchingPursuit(1, atoms=2),
         lw.mechanisms.RunningPrefixSums(2),
     ):
-        with pytest.raises(ArgumentError, match="use label-counts"):
+        with pytest.raises(ArgumentError, match="Use label-counts"):
             published(mechanism=mechanism)
 
 

@@ -128,7 +128,7 @@ class TestMechanisms:
         assert again.to_document() == document
         noise = document["parts"][0]["noise"]
         noise["scale"] = str(Fraction(noise["scale"]) / 2)
-        with pytest.raises(FormatError, match="do not use this release"):
+        with pytest.raises(FormatError, match="Do not use this release"):
             Release.from_document(document)
 
     def test_less_noise_is_refused_in_any_part_also_where_its_loss_is_stated(

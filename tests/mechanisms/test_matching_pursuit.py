@@ -88,7 +88,7 @@ class TestEveryForm:
         assert np.array_equal(first.mass, second.mass)
         noise = document["parts"][0]["noise"]
         noise["scale"] = str(Fraction(noise["scale"]) / 2)
-        with pytest.raises(FormatError, match="do not use this release"):
+        with pytest.raises(FormatError, match="Do not use this release"):
             Release.from_document(document)
 
     def test_the_own_noise_of_every_function_hides_its_own_range(self, mechanism):

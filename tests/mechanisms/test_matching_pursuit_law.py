@@ -157,7 +157,7 @@ class TestTheMissingSymbol:
         with monkeypatch.context() as patch:
             patch.setattr(module, "_sensitivities", lambda _, held: short)
             document = mechanism.release(held, PURE, rng=seeded(1)).to_document()
-        with pytest.raises(FormatError, match="do not use this release"):
+        with pytest.raises(FormatError, match="Do not use this release"):
             Release.from_document(document)
 
 

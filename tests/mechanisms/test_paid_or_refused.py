@@ -243,5 +243,5 @@ def test_more_terms_than_functions_are_refused_before_anything_is_paid(form):
         held = ExactCounts(domain, np.array([1, 2, 3]))
         assert checked_loss(mechanism, domain, promise).epsilon > 0
         assert mechanism.release(held, promise, rng=seeded(1)).answers.size == terms
-    with pytest.raises(ArgumentError, match="use fewer terms"):
+    with pytest.raises(ArgumentError, match="Use fewer terms"):
         checked_loss(MatchingPursuit(3, atoms=3, orthogonal=True, form=form), domain, promise)

@@ -117,7 +117,7 @@ def test_the_document_of_a_mechanism_is_its_fields(made: Any) -> None:
 
 
 def british(call: Any, **named: Any) -> None:
-    with pytest.raises(ArgumentError, match=r"has no argument neighbours=; use neighbors="):
+    with pytest.raises(ArgumentError, match=r"has no argument neighbours=. Use neighbors="):
         call(neighbours="replace-one", **named)
 
 
@@ -133,6 +133,6 @@ def test_the_british_keyword_says_what_to_write() -> None:
 
 def test_a_domain_without_bins_is_refused_where_values_are_counted() -> None:
     with pytest.raises(
-        DomainError, match=r"^the number of bins is missing; pass bins=, or call lw.recommend$"
+        DomainError, match=r"^the number of bins is missing. Pass bins=, or call lw.recommend$"
     ):
         lw.protocol.ExactCounts.of_values([0.5], lw.Interval(0, 1))

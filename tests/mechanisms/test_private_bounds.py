@@ -125,7 +125,7 @@ def test_too_few_rows_give_a_clear_answer_that_is_paid_for(tmp_path) -> None:
     again = private_bounds(np.ones(5000), **MOVED, ledger=file.path, name="more", rng=seeded(1))
     assert again.high == 1.0
     before = file.path.read_bytes()
-    with pytest.raises(BudgetError, match="nothing was spent"):
+    with pytest.raises(BudgetError, match="Nothing was spent"):
         private_bounds(np.ones(5000), **MOVED, ledger=file)
     assert file.path.read_bytes() == before
 

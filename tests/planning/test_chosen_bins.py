@@ -208,5 +208,5 @@ def test_everything_else_refuses_an_interval_without_bins() -> None:
         lambda: domain.index([1.0]),
         lambda: lw.Distribution.of_values([1.0], domain),
     ):
-        with pytest.raises(lw.LapwingError, match=r"pass bins=, or call lw\.recommend"):
+        with pytest.raises(lw.LapwingError, match=r"Pass bins=, or call lw\.recommend"):
             use()

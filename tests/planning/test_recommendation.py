@@ -415,7 +415,7 @@ def test_kinds_go_from_smooth_to_spiky() -> None:
         ({"error": -0.1}, "between 0 and 1"),
         ({"error": 1}, "between 0 and 1"),
         ({"error": float("nan")}, "between 0 and 1"),
-        ({"error": 1e-7}, r"the least that is predicted here is \d"),
+        ({"error": 1e-7}, r"The least that is predicted here is \d"),
         ({"users": 10, "distance": "l1"}, "for numbers"),
         ({"users": 10, "kind": "rough"}, "kind must be"),
         ({"users": 10, "repeats": 0}, "repeats"),
@@ -457,7 +457,7 @@ def test_other_bad_input() -> None:
         lw.recommend(lw.Categories(3), epsilon=1, users=10, distance="wasserstein")
     with pytest.raises(ArgumentError, match="labels have no reference"):
         lw.recommend(lw.Categories(3), epsilon=1, users=10, refine=True)
-    with pytest.raises(ArgumentError, match="the least"):
+    with pytest.raises(ArgumentError, match="The least"):
         lw.recommend(lw.Categories(3), epsilon=0.1, error=1e-7)
     with pytest.raises(ArgumentError, match="kind"):
         reference_column("rough", size=4, number=0)

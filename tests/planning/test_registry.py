@@ -79,7 +79,7 @@ def test_a_class_comes_in_once_by_its_name() -> None:
     assert register(Half) is Half and register(Half) is Half
     assert "half-decoder" in DECODERS and DECODERS["half-decoder"] is Half
     assert list(DECODERS)[-1] == "half-decoder" and DECODERS.knows(Half)
-    with pytest.raises(ArgumentError, match=r"already the name of .*\.Half; give .*OtherHalf"):
+    with pytest.raises(ArgumentError, match=r"already the name of .*\.Half. Give .*OtherHalf"):
         register(OtherHalf)
     assert DECODERS["half-decoder"] is Half
 
@@ -96,7 +96,7 @@ def test_a_cell_that_runs_again_defines_its_class_again() -> None:
 def test_the_name_of_one_of_ours_cannot_be_taken(name: str) -> None:
     taker = dataclass(frozen=True)(type("Taker", (Half,), {"name": name}))
     ours = DECODERS[name]
-    with pytest.raises(ArgumentError, match=f"'{name}' is the name of a decoder of lapwing; give"):
+    with pytest.raises(ArgumentError, match=f"'{name}' is the name of a decoder of lapwing. Give"):
         register(taker)
     assert DECODERS[name] is ours and not DECODERS.knows(taker)
 

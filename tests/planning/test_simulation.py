@@ -81,7 +81,7 @@ def test_where_no_joint_law_is_known_everybody_is_randomized() -> None:
     assert tally == simulate(hashing, people, rng=1) != simulate(hashing, people, rng=2)
     assert tally.total == 100 and tally.fingerprint == hashing.fingerprint
     # The law of its counts refuses to be drawn from by itself.
-    with pytest.raises(UnsupportedChannelError, match="randomize every person instead"):
+    with pytest.raises(UnsupportedChannelError, match="Randomize every person instead"):
         hashing.channel.blocks[0].sample(people, np.random.default_rng(1))
     # A log says what it holds of every symbol.
     linear = LinearHashing(Categories(3), 1)

@@ -44,7 +44,7 @@ def test_ten_tenths_are_one() -> None:
     for number in range(10):
         ledger = ledger.spend(f"answer {number}", promise(Fraction(1, 10)))
     assert ledger.spent == promise(1) and ledger.remaining is None
-    with pytest.raises(BudgetError, match="nothing was spent"):
+    with pytest.raises(BudgetError, match="Nothing was spent"):
         ledger.spend("one more", promise(Fraction(1, 10**20)))
 
 

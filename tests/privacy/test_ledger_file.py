@@ -133,7 +133,7 @@ def test_a_foreign_file_is_refused(tmp_path):
 def test_a_snapshot_does_not_pay(file, tmp_path):
     snapshot = Ledger.load(file.path)
     assert snapshot == file.read() == Ledger(BUDGET)
-    with pytest.raises(ArgumentError, match=r"cannot pay; pass the path .*Ledger\.open"):
+    with pytest.raises(ArgumentError, match=r"cannot pay. Pass the path .*Ledger\.open"):
         Ledger.open(snapshot)
     with file.paying("a", HALF, loss=None, release="1"):
         pass

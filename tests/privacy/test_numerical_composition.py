@@ -153,7 +153,7 @@ class TestLedger:
         tight = Ledger(self.budget, tight=True).spend("normal", self.normal, loss=NORMAL)
         tight = tight.spend("pure", self.pure, loss=PURE)
         assert tight.spent is not None and float(tight.spent.epsilon) < 0.218
-        with pytest.raises(BudgetError, match="nothing was spent"):
+        with pytest.raises(BudgetError, match="Nothing was spent"):
             tight.spend("pure", self.pure, loss=PURE)
         again = Ledger.from_document(tight.to_document())
         assert again == tight and again.tight

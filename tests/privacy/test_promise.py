@@ -49,7 +49,7 @@ class TestEvery:
         ("replace-one", {}, "exactly one"),
         ("replace-one", {"epsilon": 1, "mu": 1}, "epsilon and mu"),
         ("replace-one", {"mu": 1, "delta": "1e-6"}, "delta belongs to epsilon"),
-        ("some", {"epsilon": 1}, "there is no default"),
+        ("some", {"epsilon": 1}, "There is no default"),
         ("replace-one", {"epsilon": 0}, "epsilon must be"),
         ("replace-one", {"epsilon": 25}, "epsilon must be"),
         ("replace-one", {"epsilon": 1, "delta": 1}, "delta must be"),
@@ -77,9 +77,9 @@ def test_other_kinds_of_noise_on_request():
     assert calibrated(approximate, UNIT).kind == "laplace"
     assert calibrated(approximate, UNIT, kind="normal").kind == "normal"
     assert calibrated(approximate, Sensitivity(1, 40)).kind == "normal"
-    with pytest.raises(PrivacyError, match="change the parameters or the noise"):
+    with pytest.raises(PrivacyError, match="Change the parameters or the noise"):
         calibrated(EVERY[0], UNIT, kind="normal")
-    with pytest.raises(PrivacyError, match="change the parameters or the noise"):
+    with pytest.raises(PrivacyError, match="Change the parameters or the noise"):
         calibrated(EVERY[3], UNIT, kind="laplace")
 
 

@@ -121,10 +121,10 @@ def test_on_a_circle_every_value_is_in_the_domain() -> None:
     angles = lw.Interval(0, 180, bins=18, circular=True)
     result = lw.Distribution.of_values([12.0, 14, 40], angles)
     assert result.share(192) == result.share(12) == pytest.approx(2 / 3)
-    with pytest.raises(lw.errors.DomainError, match="no point of a circle is infinite"):
+    with pytest.raises(lw.errors.DomainError, match="No point of a circle is infinite"):
         result.share(math.inf)
     line = lw.Interval(0, 180, bins=18, outside="refuse")
-    with pytest.raises(lw.errors.DomainError, match="values beyond were refused"):
+    with pytest.raises(lw.errors.DomainError, match="Values beyond were refused"):
         lw.Distribution.of_values([12.0], line).share(190)
 
 

@@ -86,7 +86,7 @@ def test_a_row_is_records_or_counts_whichever_is_shorter() -> None:
 )
 def test_a_row_that_cannot_be_is_damage(row: Row) -> None:
     for counting in (counting_of(LABELS), counting_of(HASHED)):
-        with pytest.raises(StoreError, match="restore a backup"):
+        with pytest.raises(StoreError, match="Restore a backup"):
             counting.total([row])
 
 

@@ -339,7 +339,7 @@ def test_no_new_look_is_taken_just_before_a_planned_end(tmp_path: Path) -> None:
                 assert sum(await counts(here, path)) == MINIMUM
                 answer = await here.ask("GET", f"{path}/results/g")
                 assert (answer.status_code, problem(answer)) == (403, "not-while-open")
-                assert "its results come when it has closed" in answer.json()["detail"]
+                assert "Its results come when it has closed" in answer.json()["detail"]
                 state = (await here.done("GET", f"{path}/state")).json()
                 assert [each["text"] for each in state["epochs"]] == [
                     "20",

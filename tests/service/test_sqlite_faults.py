@@ -291,7 +291,7 @@ def test_an_older_file_is_read_only_after_its_collector_started(
     folder = tmp_path / "migrations"
     shutil.copytree(FOLDER, folder)
     (folder / f"{NEWEST + 1:04}_added.sql").write_text(STEPS)
-    with pytest.raises(FormatError, match="start the collector once"):
+    with pytest.raises(FormatError, match="Start the collector once"):
         SqliteStore(database, reading=True, migrations=folder)
 
 
@@ -299,9 +299,9 @@ def test_a_damaged_row_is_said_not_counted(database: Path) -> None:
     store = SqliteStore(database)
     with store._driver.writing() as transaction:
         transaction.run("UPDATE deltas SET body = ?1", b"\x01\x02\x03")
-    with pytest.raises(StoreError, match="restore a backup"):
+    with pytest.raises(StoreError, match="Restore a backup"):
         counts(store)
-    assert any("restore a backup" in line for line in store.check())
+    assert any("Restore a backup" in line for line in store.check())
     store.close()
 
 

@@ -277,7 +277,7 @@ def test_a_deleted_epoch_does_not_come_back_under_its_name(tmp_path: Path) -> No
             async def refused(epoch: str) -> None:
                 answer = await here.ask("PUT", f"{PATH}/epochs/{epoch}", json={})
                 assert (answer.status_code, problem(answer)) == (409, "wrong-state")
-                assert "choose another name" in answer.json()["detail"]
+                assert "Choose another name" in answer.json()["detail"]
                 sent = await here.send(batch_of(SURVEY, 1), epoch=epoch, id="12" * 16)
                 assert (sent.status_code, problem(sent)) == (404, "unknown-epoch")
 

@@ -107,7 +107,7 @@ def test_a_revoked_token_opens_nothing_at_once(tmp_path: Path) -> None:
             assert ann not in here.log.getvalue() and "token revoked" in here.log.getvalue()
             stays = await here.ask("DELETE", f"/v1/tokens/{id_of(ANALYST)}")
             assert (stays.status_code, problem(stays)) == (409, "token-stays")
-            assert "change it there" in stays.json()["detail"]
+            assert "Change it there" in stays.json()["detail"]
 
     asyncio.run(run())
 
@@ -119,7 +119,7 @@ def test_the_last_token_of_an_admin_stays(tmp_path: Path) -> None:
     for token in (one, two, ann):
         store.add_access_token(token)
     assert store.delete_access_token(one.digest, other_admins=0)
-    with pytest.raises(ArgumentError, match="make another one first"):
+    with pytest.raises(ArgumentError, match="Make another one first"):
         store.delete_access_token(two.digest, other_admins=0)
     assert store.delete_access_token(ann.digest, other_admins=0)
     assert store.delete_access_token(two.digest, other_admins=1)

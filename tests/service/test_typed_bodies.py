@@ -17,7 +17,7 @@ from lapwing.service.typed_bodies import Body, read_body, read_query
     ("kind", "document", "sentence"),
     [
         (NewUploadTokens, {}, "the body must have the key count"),
-        (NewUploadTokens, {"cout": 1}, "unknown key 'cout' (did you mean count?); known: count"),
+        (NewUploadTokens, {"cout": 1}, "unknown key 'cout' (did you mean count?). Known: count"),
         (NewUploadTokens, {"count": 0}, "count must be a whole number from 1 to 100,000, got 0"),
         (
             NewUploadTokens,

@@ -63,7 +63,7 @@ def test_a_seed_is_no_source_of_random_words(name: str, rng: Any) -> None:
 @each("what", [[1.0], np.ones(3), TALLY, None], ids=lambda x: type(x).__name__)
 @each("name", list(RANDOM))
 def test_what_is_tallied_are_reports(name: str, what: Any) -> None:
-    with pytest.raises(ArgumentError, match=r"^tally needs Reports, got .*randomize values"):
+    with pytest.raises(ArgumentError, match=r"^tally needs Reports, got .*Randomize values"):
         RANDOM[name].tally(what)
 
 

@@ -87,7 +87,7 @@ def test_who_counts_refuses_a_log_and_other_bins() -> None:
         survey.decode(log())
     with pytest.raises(ArgumentError, match="only a square wave can be decoded at other bins"):
         survey.decode(counts(), bins=4)
-    with pytest.raises(ArgumentError, match="a log of reports has no other bins"):
+    with pytest.raises(ArgumentError, match="stored reports have no other bins"):
         channel_for(LinearHashing(LABELS, EPSILON), log(), bins=4)
     with pytest.raises(UnsupportedChannelError, match="needs the log of linear hashing"):
         survey.decode(counts(), decoder=ExhaustiveScan())

@@ -32,7 +32,7 @@ def test_a_person_has_one_budget():
     asked = [Participation(AGE, 2), Participation(PAGE, 9)]
     ledger = person_ledger(asked, budget(3))
     assert ledger.spent.epsilon == 1 + Participation(PAGE, 9).cost.epsilon <= 3
-    with pytest.raises(BudgetError, match="nothing was spent"):
+    with pytest.raises(BudgetError, match="Nothing was spent"):
         person_ledger([*asked, Participation(Survey("more", AGE.randomizer), 2)], budget(3))
 
 

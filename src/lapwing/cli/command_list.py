@@ -1,4 +1,4 @@
-"""The commands by name; each is imported when it is run, with all that it needs.
+"""The commands by name. Each is imported when it is run, with all that it needs.
 
 So the list of them, their version and the help cost no import of numbers and matrices.
 """
@@ -159,7 +159,7 @@ class _Parts(_Listed):
     """A command that is a group of commands."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return one of its commands; None where there is none of that name."""
+        """Return one of its commands. None where there is none of that name."""
         if cmd_name not in self.list_commands(ctx):
             return None
         name = str(self.name)
@@ -172,7 +172,7 @@ class CommandList(_Listed):
     groups = GROUPS
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command as typer reads it; None where there is none of that name."""
+        """Return a command as typer reads it. None where there is none of that name."""
         if cmd_name in PARTS:
             group = _Parts(name=cmd_name, help=COMMANDS[cmd_name], rich_markup_mode=None)
             group.groups = {"Commands": PARTS[cmd_name]}

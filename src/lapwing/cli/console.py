@@ -37,7 +37,7 @@ _PIPED_WIDTH = 200
 
 
 class ClosedPipeError(Exception):
-    """Whoever read stdout has gone, as `head` does; not an error of ours."""
+    """The reader of stdout has gone, as `head` does. Not an error of ours."""
 
 
 def printable(text: str) -> str:
@@ -52,7 +52,7 @@ def printable(text: str) -> str:
 
 
 def is_terminal(stream: IO[str] | None) -> bool:
-    """Return whether a person is at a stream; None: it was closed before the program began."""
+    """Return whether a person is at a stream. None: it was closed before the program began."""
     return stream is not None and stream.isatty()
 
 
@@ -79,7 +79,7 @@ def results_alone() -> Iterator[None]:
 
 
 def write_stdout(text: str) -> None:
-    """Print on stdout at once; ClosedPipeError when nobody reads it any more."""
+    """Print on stdout at once. ClosedPipeError when nobody reads it any more."""
     stream = _RESULTS.get() or sys.stdout
     try:
         stream.write(text)
@@ -104,21 +104,21 @@ class Output:
     as_json : bool
         One JSON document instead of tables.
     quiet : bool
-        No tables and no progress bar; JSON, warnings and errors stay.
+        No tables and no progress bar. JSON, warnings and errors stay.
     yes : bool
         Go on where a terminal would be asked.
 
     Attributes
     ----------
     warnings : list of str
-        What was warned of so far; part of the JSON document.
+        What was warned of so far. Part of the JSON document.
     """
 
     as_json: bool = option(
         "Print one JSON document instead of tables, for errors too.", flags="--json", default=False
     )
     quiet: bool = option(
-        "No tables and no progress bar; warnings and errors stay.",
+        "No tables and no progress bar. Warnings and errors stay.",
         flags="--quiet -q",
         default=False,
     )
@@ -151,14 +151,14 @@ class Output:
         write_stdout("\n\n".join(parts) + "\n")
 
     def warn(self, message: str) -> None:
-        """Print a warning as one line on stderr; each only once."""
+        """Print a warning as one line on stderr. Each only once."""
         if message in self.warnings:
             return
         self.warnings.append(message)
         complain(f"warning: {message}")
 
     def examine(self, rows: RowCounts, domain: Any, *, ask: bool = True) -> None:
-        """Say on stderr how many rows have no value in the range; ask where it is most of them.
+        """Say on stderr how many rows have no value in the range. Ask where it is most of them.
 
         These are exact counts of raw data, so they stand in no JSON document, and without a
         terminal, where stderr may be a log, they are written only when a warning is due. There the
@@ -202,14 +202,14 @@ class Output:
 
     @contextmanager
     def progress(self, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-        """Yield a function that is told of every step; draws a bar only on a terminal.
+        """Yield a function that is told of every step. Draws a bar only on a terminal.
 
         Parameters
         ----------
         what : str
             Shown before the bar.
         total : int or None
-            Steps in all; None when unknown.
+            Steps in all. None when unknown.
         """
         if self.quiet or not is_terminal(sys.stderr):
             yield lambda steps: None
@@ -229,7 +229,7 @@ class Output:
 
 
 def _ask_to_go_on() -> None:
-    """Ask on a terminal whether to go on; DomainError where the answer is not yes."""
+    """Ask on a terminal whether to go on. DomainError where the answer is not yes."""
     if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         return
     print(
@@ -237,7 +237,7 @@ def _ask_to_go_on() -> None:
     )
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise DomainError(
-            "stopped, because most rows have no value in the range; nothing was written or paid "
+            "stopped, because most rows have no value in the range. Nothing was written or paid "
             "(--yes goes on without asking)"
         )
 
@@ -255,7 +255,7 @@ def facts(rows: Mapping[str, str]) -> Table:
 
 
 def grid(title: str, headers: list[str], rows: list[list[str]]) -> Table:
-    """Return a table with a title; the first column is text, the others are numbers."""
+    """Return a table with a title. The first column is text, the others are numbers."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -289,12 +289,12 @@ def check_output(path: Path, *, inputs: Sequence[Path], force: bool) -> None:
     inputs : sequence of Path
         Files that the command reads: the output must be none of them.
     force : bool
-        Whether a file that is there may be replaced (--force); a read-only one never is.
+        Whether a file that is there may be replaced (--force). A read-only one never is.
 
     Raises
     ------
     ArgumentError
-        When it is an input, a folder, a device or a pipe; or a file that must stay.
+        When it is an input, a folder, a device or a pipe, or a file that must stay.
     OSError
         When its folder does not exist or may not be written to.
     """
@@ -311,7 +311,7 @@ def check_output(path: Path, *, inputs: Sequence[Path], force: bool) -> None:
         same = path.resolve() == other.resolve()
         if same or (path.exists() and other.exists() and path.samefile(other)):
             raise ArgumentError(
-                f"the output must not be one of the inputs, {path} is; choose another name"
+                f"the output must not be one of the inputs, {path} is. Choose another name"
             )
     folder = path.resolve().parent
     if not folder.is_dir():
@@ -330,12 +330,12 @@ def _check_replaced(path: Path, *, force: bool) -> None:
     writable = path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
     if not writable or not os.access(path, os.W_OK):
         raise ArgumentError(
-            f"the output {path} already exists and is read-only, so --force does not replace it; "
-            "choose another name"
+            f"the output {path} already exists and is read-only, so --force does not replace it. "
+            "Choose another name"
         )
     if not force:
         raise ArgumentError(
-            f"the output {path} already exists; choose another name, or replace it with --force"
+            f"the output {path} already exists. Choose another name, or replace it with --force"
         )
 
 
@@ -353,7 +353,7 @@ def _either(words: Sequence[str]) -> str:
 
 @contextmanager
 def writing(path: Path, *, mode: int = 0o644, absent: bool = False) -> Iterator[IO[bytes]]:
-    """Open the output; it takes its name when the block ends well, see `replacing`.
+    """Open the output. It takes its name when the block ends well, see `replacing`.
 
     Errors of the disk name the output, not the temporary file.
 
@@ -405,9 +405,9 @@ def check_distinct(paths: Sequence[Path], *, what: str, allow_equal: bool) -> No
     Parameters
     ----------
     paths : sequence of Path
-        Standard input may be one of them; it is not compared.
+        Standard input may be one of them. It is not compared.
     what : str
-        What would count twice: "reports", say.
+        The inputs that would count twice: "reports", say.
     allow_equal : bool
         Whether two files may hold the same: those of a few people can by chance.
 
@@ -419,7 +419,7 @@ def check_distinct(paths: Sequence[Path], *, what: str, allow_equal: bool) -> No
     sizes: dict[int, list[Path]] = {}
     for path in paths:
         if path.resolve() in seen:
-            raise ArgumentError(f"{input_name(path)} is named twice; its {what} would count twice")
+            raise ArgumentError(f"{input_name(path)} is named twice. Its {what} would count twice")
         seen.add(path.resolve())
         if path != STDIN and path.is_file():  # what is absent is told by whoever opens it
             sizes.setdefault(path.stat().st_size, []).append(path)
@@ -438,9 +438,9 @@ def _check_contents(paths: Sequence[Path], *, what: str) -> None:
             digest = hashlib.file_digest(stream, "sha256").digest()
         if digest in seen:
             raise ArgumentError(
-                f"{input_name(path)} is a copy of {input_name(seen[digest])}; its {what} would "
+                f"{input_name(path)} is a copy of {input_name(seen[digest])}. Its {what} would "
                 "count twice. "
-                "Leave it out; or, where they are of different people and equal by chance, say "
+                "Leave it out, or, where they are of different people and equal by chance, say "
                 "--allow-equal"
             )
         seen[digest] = path

@@ -85,7 +85,7 @@ class SharingCommand(TyperCommand):
                 both = f" or {one.secondary_opts[0]}" if one.secondary_opts else ""
                 raise ArgumentError(
                     f"{self.typed_as.get(name, name)}{both} must be typed once, got it "
-                    f"{order.count(one)} times; leave out all but one"
+                    f"{order.count(one)} times. Leave out all but one"
                 )
 
     def share_output(self) -> None:
@@ -195,9 +195,9 @@ def option(help: str, metavar: str | None = None, *, flags: str = "", default: A
     help : str
         What it is, for the person who types it.
     metavar : str, optional
-        What stands for its value in the help; a switch has none.
+        What stands for its value in the help. A switch has none.
     flags : str
-        Its flags, with spaces between. Default: the name of the field; where it may be true, false
+        Its flags, with spaces between. Default: the name of the field. Where it may be true, false
         or left open, its opposite too.
     default : Any
         ``dataclasses.MISSING`` for an option that must be given.
@@ -213,7 +213,7 @@ def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
     ----------
     command : callable
         A parameter that is declared as a dataclass stands for the fields of it, which are declared
-        as options are; the command is called with the dataclass.
+        as options are. The command is called with the dataclass.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def _parameters(group: Any) -> list[inspect.Parameter]:
 
 
 def _annotation(field: dataclasses.Field[Any], hint: Any) -> Any:
-    """Return the type of a field with its option, as typer reads it; one that is shared has it."""
+    """Return the type of a field with its option, as typer reads it. One that is shared has it."""
     if "flags" not in field.metadata:
         return hint
     said = dict(field.metadata)

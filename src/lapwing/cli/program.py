@@ -78,7 +78,7 @@ EXIT_CODES = (
     ExitCode(6, "an optional package is not installed", (MissingExtraError,)),
     ExitCode(
         7,
-        "the system: a file, database or cluster is absent, not allowed or does not fit; memory "
+        "the system: a file, database or cluster is absent, not allowed or does not fit. Memory "
         "ran out",
         (OSError, MemoryError, StoreError, EngineError),
     ),
@@ -89,7 +89,7 @@ EXIT_CODES = (
 
 
 def exit_code(error: BaseException) -> int:
-    """Return the code in which an error ends; 1 for those that nobody expects."""
+    """Return the code in which an error ends. 1 for those that nobody expects."""
     # MissingExtraError is an ImportError and OSError is no LapwingError, so no two rows overlap.
     for row in EXIT_CODES:
         if isinstance(error, row.errors):
@@ -114,7 +114,7 @@ _USES = {
 def _moved(name: str, use: str) -> str:
     words = use.split()
     new = " ".join(words[: 3 if words[1] == "collector" else 2])
-    return f"lapwing {name} is now {new}; use: {use}"
+    return f"lapwing {name} is now {new}. Use: {use}"
 
 
 MOVED_COMMANDS = MappingProxyType({name: _moved(name, use) for name, use in _USES.items()})
@@ -173,7 +173,7 @@ _EVERYWHERE = {
 
 
 def moved_option(command: str, option: str) -> str | None:
-    """Return what is said to somebody who types the old name of an option; None of another one.
+    """Return what is said to somebody who types the old name of an option. None of another one.
 
     Parameters
     ----------
@@ -185,13 +185,13 @@ def moved_option(command: str, option: str) -> str | None:
     Examples
     --------
     >>> moved_option("release", "--neighbours")
-    'lapwing release has no --neighbours; use --neighbors'
+    'lapwing release has no --neighbours. Use --neighbors'
     """
     if option in _OF_A_DOMAIN and command in ("recommend", "release", "count"):
         low = "--low and --high" if option == "--bounds" else option
-        return f"{option} belongs to a domain; use {_DOMAIN.format(low)}"
+        return f"{option} belongs to a domain. Use {_DOMAIN.format(low)}"
     use = _EVERYWHERE.get(option)
-    return None if use is None else f"lapwing {command} has no {option}; use {use}"
+    return None if use is None else f"lapwing {command} has no {option}. Use {use}"
 
 
 # What typer raises on wrong usage. Its class has moved between versions (click, then typer's own
@@ -232,7 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        Without the program's name; default: what the process was given.
+        Without the program's name. Default: what the process was given.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
@@ -248,14 +248,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ClosedPipeError:
         return CLOSED_PIPE
     except KeyboardInterrupt as error:
-        return _fail(error, "stopped by Ctrl-C; no file was written or changed", given)
+        return _fail(error, "stopped by Ctrl-C. No file was written or changed", given)
     except Exception as error:
         return _fail(error, _sentence(error), given)
     return code
 
 
 def _load_plugins() -> None:
-    """Make classes of other installed packages known; say on stderr which of them cannot be."""
+    """Make classes of other installed packages known. Say on stderr which of them cannot be."""
     from lapwing.plugins import load  # all classes, so only for a command
 
     # What they print while they are imported is no part of a command's JSON.
@@ -309,9 +309,9 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, LapwingError):
         return str(error)
     if isinstance(error, MemoryError):
-        return "there is not enough memory for this; use fewer bins, or a larger machine"
+        return "there is not enough memory for this. Use fewer bins, or a larger machine"
     if isinstance(error, FileNotFoundError) and error.filename:
-        return f"there is no file or folder {error.filename}; check the name"
+        return f"there is no file or folder {error.filename}. Check the name"
     if isinstance(error, OSError) and error.strerror:
         name = f"{error.filename}: " if error.filename else ""
         return f"{name}{error.strerror}"
@@ -326,7 +326,7 @@ def _sentence(error: Exception) -> str:
     others = sorted(modules & packages_of_others())
     whose = f"the plug-in {others[0]}" if others else f"lapwing {version('lapwing')}"
     return (
-        f"unexpected {type(error).__name__} in {where}; this is a defect of {whose}, please "
+        f"unexpected {type(error).__name__} in {where}. This is a defect of {whose}, please "
         "report it with the command that led to it"
     )
 
@@ -349,7 +349,7 @@ def _usage(error: Any) -> str:
         known = COMMANDS if context is None else context.command.list_commands(context)
         message = f"no such command: {word}{nearest(word, known)}"
         if word == "serve":
-            return "lapwing collector has no command serve; use: lapwing serve DATABASE"
+            return "lapwing collector has no command serve. Use: lapwing serve DATABASE"
     number = re.search(
         r"'(--[a-z-]+)'.*(?:valid (integer|number)|not a valid (integer|float))", message
     )

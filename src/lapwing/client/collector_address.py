@@ -50,7 +50,7 @@ Hashing randomizers, whose cost does not grow with them, take more.
 _LARGEST_ANSWER = 2**20
 
 _LARGEST_HEADERS = 2**16
-"""Bytes of an answer beside its body."""
+"""Bytes of an answer alongside its body."""
 
 _SHORTEST_REQUEST = 1.0
 """Seconds that the first request of a call has in any case."""
@@ -266,7 +266,7 @@ class CollectorAddress:
         if survey.fingerprint != fingerprint:
             raise MismatchError(
                 f"survey {fingerprint[:12]} was asked for, the collector sent "
-                f"{survey.fingerprint[:12]}; do not answer it"
+                f"{survey.fingerprint[:12]}. Do not answer it"
             )
         return survey
 
@@ -452,7 +452,7 @@ class Connection:
                 plain = read.get("content-encoding", "identity") == "identity"
                 return _Answer(answer.status, read, _read(answer, most) if plain else None)
         except TooLongError:
-            return f"{self._url} sent more than {most} bytes; it is no collector"
+            return f"{self._url} sent more than {most} bytes. It is no collector"
         except FAILURES as error:
             # Not what the error says: it may hold names of this machine.
             return f"{self._url} cannot be reached ({type(error).__name__})"
@@ -463,7 +463,7 @@ class Connection:
         if isinstance(answer, str):
             raise CollectorError(answer)
         if answer.content is None:
-            raise CollectorError(f"{self._url} sent an encoded answer; it is no collector")
+            raise CollectorError(f"{self._url} sent an encoded answer. It is no collector")
         if answer.status != 200:
             raise CollectorError(f"{self._url} says {_said(answer.status, answer.content)}")
         return answer.content
@@ -512,15 +512,15 @@ class Connection:
         if isinstance(answer, str):
             raise CollectorError(answer)
         if answer.content is None:
-            raise CollectorError(f"{self._url} sent an encoded answer; it is no collector")
+            raise CollectorError(f"{self._url} sent an encoded answer. It is no collector")
         content = answer.content
         problem = _problem(content)
         if answer.status in (200, 201, 204):
             return problem
         if answer.status == 401:
-            raise ArgumentError(f"{self._url} does not know this token; use the token of an admin")
+            raise ArgumentError(f"{self._url} does not know this token. Use the token of an admin")
         if answer.status == 403:
-            raise ArgumentError("this token may only read; use the token of an admin")
+            raise ArgumentError("this token may only read. Use the token of an admin")
         detail = problem.get("detail")
         if not isinstance(detail, str) or not detail.isprintable() or len(detail) > _LONGEST_DETAIL:
             said = _said(answer.status, content)
@@ -561,7 +561,7 @@ def check_size(survey: Survey) -> None:
 
 
 _TOO_MANY = (
-    f"a device takes surveys of at most {MOST_SYMBOLS} symbols, this one has more; use fewer bins, "
+    f"a device takes surveys of at most {MOST_SYMBOLS} symbols, this one has more. Use fewer bins, "
     "or a hashing randomizer"
 )
 
@@ -578,7 +578,7 @@ def _is_here(host: str) -> bool:
 
 
 def _read(answer: httpcore.Response, most: int) -> bytes:
-    """Return the body of an answer; TooLongError when it is longer than allowed."""
+    """Return the body of an answer. TooLongError when it is longer than allowed."""
     from lapwing.client.limited_sockets import TooLongError
 
     content = bytearray()
@@ -694,7 +694,7 @@ class _Call:
     reasons: dict[str, None] = field(default_factory=dict)
 
     def attempt(self, batches: list[str]) -> tuple[list[_Failure], list[str]]:
-        """Send each batch once; return those that failed, and those that were left untried.
+        """Send each batch once. Return those that failed, and those that were left untried.
 
         They are, after a failure that any other batch would meet now, too.
         """

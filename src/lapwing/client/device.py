@@ -391,14 +391,14 @@ class Device:
         cost = survey.lifetime_guarantee or survey.guarantee
         if rounds * cost.epsilon > self.epsilon_cap or cost.delta > 0:
             raise PrivacyError(
-                f"this device answers surveys of at most epsilon {float(self.epsilon_cap):g}; "
-                f"{survey.name!r} costs {cost}; it was not answered"
+                f"this device answers surveys of at most epsilon {float(self.epsilon_cap):g}. "
+                f"{survey.name!r} costs {cost}. It was not answered"
             )
 
     def _drawn(
         self, connection: sqlite3.Connection, survey: Survey, value: Any
     ) -> tuple[Reports, Guarantee | None]:
-        """Return a report and what it costs now, and store what must be remembered of it."""
+        """Return a report and what it costs now, and store what must be memoized of it."""
         if survey.answers == "fresh":
             return survey.randomize([value]), survey.guarantee
         (secret,) = connection.execute("SELECT secret FROM person").fetchone()
@@ -407,7 +407,7 @@ class Device:
         if isinstance(survey.randomizer, Rappor):
             return self._round(connection, secret, survey, survey.randomizer, value)
         raise ArgumentError(
-            f"a device cannot keep the permanent rounds of {survey.randomizer.name}; it was not "
+            f"a device cannot keep the permanent rounds of {survey.randomizer.name}. It was not "
             "answered"
         )
 
@@ -443,7 +443,7 @@ class Device:
         if earlier > 1:
             raise PrivacyError(
                 f"this device answered {survey.name!r} about a value that changed, with an earlier "
-                "version of lapwing; no epsilon covers those reports, so it is not answered again"
+                "version of lapwing. No epsilon covers those reports, so it is not answered again"
             )
         if row is None or row["round"] is None:
             self._check_cap(survey, rounds=1 + earlier)
@@ -460,7 +460,7 @@ class Device:
         return reports, rappor.charge(1, after=before)
 
     def _tag(self, secret: bytes, survey: Survey, value: Any) -> bytes | None:
-        """Return what a later value is compared with; None where any is taken."""
+        """Return what a later value is compared with. None where any is taken."""
         return None if self.on_change == "keep" else _value_hash(secret, survey, value)
 
     def _check_unchanged(
@@ -472,13 +472,13 @@ class Device:
         if tag is None:
             raise PrivacyError(
                 f"the first answer to {survey.name!r} was given with on_change='keep', so a change "
-                "cannot be noticed; it was not answered. To answer, open the device with "
+                "cannot be noticed. It was not answered. To answer, open the device with "
                 "on_change='keep': it sends its first answer again, whatever the value is now"
             )
         if not hmac.compare_digest(tag, _value_hash(secret, survey, value)):
             raise PrivacyError(
-                f"the answer to {survey.name!r} is not the first one, and on_change is 'refuse'; "
-                "it was not answered"
+                f"the answer to {survey.name!r} is not the first one, and on_change is 'refuse'. "
+                "It was not answered"
             )
 
 

@@ -1,7 +1,7 @@
-"""The one file of a device: what was paid, what waits to be sent, what is remembered.
+"""The one file of a device: what was paid, what waits to be sent, what is memoized.
 
 An SQLite database for its owner alone (mode 0600). Every change is one transaction that is on the
-disk when it ends; another process or thread waits for it. No connection is kept between two of
+disk when it ends. Another process or thread waits for it. No connection is kept between two of
 them, so threads, forked children and other processes may share the file as they like.
 
 SQLite leaves old bytes in places that no row names: in the free space of a page that it divided,
@@ -89,8 +89,8 @@ CREATE TABLE permanent_round (
 """
 """RAPPOR's round of each survey, by a keyed hash of its fingerprint.
 
-`tag` is a keyed hash of the value, of devices that refuse another one; else NULL. `earlier` is how
-many rounds of a file of version 1 are not kept; after those `round` may be NULL.
+`tag` is a keyed hash of the value, of devices that refuse another one, else NULL. `earlier` is how
+many rounds of a file of version 1 are not kept. After those `round` may be NULL.
 """
 
 _REPORT_KEY = """
@@ -99,7 +99,7 @@ CREATE TABLE report_key (
     key    BLOB NOT NULL CHECK (length(key) = 32)
 )
 """
-"""What the bodies of batches are encrypted with; zeros where a batch is settled."""
+"""What the bodies of batches are encrypted with. Zeros where a batch is settled."""
 
 _NOTICE = """
 CREATE TABLE IF NOT EXISTS notice (
@@ -209,12 +209,12 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
         raise FormatError(
-            f"{path.name} must be the file of a device, it is foreign or damaged; restore it, "
+            f"{path.name} must be the file of a device, it is foreign or damaged. Restore it, "
             "because a new one would forget what was spent"
         )
     if version not in (1, 2, -2, _UNCLEAN, VERSION):
         raise FormatError(
-            f"device files of version {VERSION} can be read, {path.name} says {version}; update "
+            f"device files of version {VERSION} can be read, {path.name} says {version}. Update "
             "lapwing"
         )
     assert isinstance(version, int)
@@ -235,7 +235,7 @@ def _wipe_journal(connection: sqlite3.Connection, path: Path) -> None:
         pass
     except OSError as error:
         raise DeviceError(
-            f"the journal of {path.name} cannot be overwritten: {error.strerror}; it may hold the "
+            f"the journal of {path.name} cannot be overwritten: {error.strerror}. It may hold the "
             "key of a report that was sent"
         ) from None
     finally:
@@ -324,7 +324,7 @@ def _migrate_tables(connection: sqlite3.Connection) -> None:
 def _old_round(
     connection: sqlite3.Connection, secret: bytes, survey: str, symbol: int
 ) -> bytes | None:
-    """Return a permanent round of version 1; None where the file has no document of the survey."""
+    """Return a permanent round of version 1. None where the file has no document of the survey."""
     row = connection.execute(
         "SELECT document FROM survey WHERE fingerprint = ?", (survey,)
     ).fetchone()
@@ -343,7 +343,7 @@ def _making(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise DeviceError(
-            f"the device's file {path.name} cannot be made: {error.strerror}; it needs a folder "
+            f"the device's file {path.name} cannot be made: {error.strerror}. It needs a folder "
             "that exists and can be written"
         ) from None
 
@@ -355,7 +355,7 @@ def _told(path: Path) -> Iterator[None]:
         yield
     except sqlite3.OperationalError as error:
         advice = (
-            "it is in use by another process; nothing was changed, try again"
+            "it is in use by another process. Nothing was changed, try again"
             if "locked" in str(error)
             else f"{error}; nothing was changed. Restore it if it is gone: a new one would forget "
             "what was spent"
@@ -363,6 +363,6 @@ def _told(path: Path) -> Iterator[None]:
         raise DeviceError(f"the device's file {path.name} cannot be used: {advice}") from None
     except sqlite3.DatabaseError as error:
         raise FormatError(
-            f"{path.name} must be the file of a device, it is foreign or damaged ({error}); "
-            "restore it, because a new one would forget what was spent"
+            f"{path.name} must be the file of a device, it is foreign or damaged ({error}). "
+            "Restore it, because a new one would forget what was spent"
         ) from None

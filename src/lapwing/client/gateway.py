@@ -24,8 +24,8 @@ MOST_TOGETHER = 8192
 class Gateway:
     """Gateway: the outbox of a site that holds reports of many people, and sends them once.
 
-    The reports come in named batch groups (piles). They were randomized where the people are, and
-    paid for there, so a gateway has no ledger. A pile is stored in one transaction, cut into
+    The reports come in named batch groups. They were randomized where the people are, and
+    paid for there, so a gateway has no ledger. A batch group is stored in one transaction, cut into
     batches whose identifiers never change. So a crash at any time neither loses nor doubles a
     report. Use :meth:`open`.
 
@@ -78,7 +78,7 @@ class Gateway:
         with file.transaction() as connection:
             if connection.execute("SELECT count(*) FROM person").fetchone()[0]:
                 raise FormatError(
-                    f"{file.path.name} belongs to a device, which holds one person's answers; a "
+                    f"{file.path.name} belongs to a device, which holds one person's answers. A "
                     f"gateway "
                     "needs a file of its own"
                 )
@@ -103,7 +103,7 @@ class Gateway:
         pile: str,
         segment: str | None = None,
     ) -> list[OutgoingBatch]:
-        """Store a named batch group (pile) of reports. Nothing changes when it is stored already.
+        """Store a named batch group group) of reports. Nothing changes when it is stored already.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class Gateway:
         Returns
         -------
         list of OutgoingBatch
-            Batches of the pile, in order.
+            Batches of the batch group, in order.
 
         Raises
         ------
@@ -136,9 +136,9 @@ class Gateway:
         """
         check_epoch_name(epoch)
         if not isinstance(pile, str) or not 1 <= len(pile) <= 200 or not pile.isprintable():
-            raise ArgumentError("the name of a pile must be 1 to 200 printable characters")
+            raise ArgumentError("the name of a batch group must be 1 to 200 printable characters")
         if not isinstance(reports, Reports) or not len(reports):
-            raise ArgumentError("a pile must be Reports, and hold at least one")
+            raise ArgumentError("a batch group must be Reports, and hold at least one")
         survey.tally(reports)  # what a collector would refuse, before it is stored
         number = segment_number(survey, segment)
         made = [
@@ -166,7 +166,7 @@ class Gateway:
         )
         if not same:
             raise MismatchError(
-                f"the pile {pile!r} of this epoch was stored with other reports; give these "
+                f"the batch group {pile!r} of this epoch was stored with other reports. Give these "
                 "another name, if they are of other people"
             )
         return [batch for batch, _ in found]
@@ -204,7 +204,7 @@ def send_reports(
     segment: str | None = None,
     patience: Patience | None = None,
 ) -> SendResult:
-    """Store a named batch group (pile) of reports in a gateway, and send all that waits there.
+    """Store a named batch group group) of reports in a gateway, and send all that waits there.
 
     Call it again, with the same reports and name, until nothing waits. No report is counted twice.
 

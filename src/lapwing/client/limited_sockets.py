@@ -30,14 +30,14 @@ class Limit:
         self._deadline, self._bytes = time.monotonic() + seconds, most
 
     def left(self) -> float:
-        """Return the seconds that are left; TimeoutError when there are none."""
+        """Return the seconds that are left. TimeoutError when there are none."""
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
         return left
 
     def count(self, received: int) -> None:
-        """Take bytes off; TooLongError when there were too many."""
+        """Take bytes off. TooLongError when there were too many."""
         self._bytes -= received
         if self._bytes < 0:
             raise TooLongError
@@ -142,7 +142,7 @@ def connection_pool(limit: Limit, *, secure: bool) -> httpcore.ConnectionPool:
 
 
 def collector_url(scheme: bytes, host: bytes, port: int | None, target: bytes) -> httpcore.URL:
-    """Return an address as it is, without reading a text once more."""
+    """Return an address as it is, without reading a string once more."""
     return httpcore.URL(scheme=scheme, host=host, port=port, target=target)
 
 

@@ -110,7 +110,7 @@ class OutgoingBatch:
     epoch : str
         Name of the epoch.
     position : int
-        Position among the batches of one pile of reports, from 0.
+        Position among the batches of one batch group of reports, from 0.
     reports : int
         Number of reports.
     state : {"waiting", "stored", "refused"}
@@ -180,7 +180,7 @@ def insert(
         their key is overwritten, and nothing that follows from them is kept. The random identifier
         names the batch.
     pile : str
-        Name of the pile that it is a part of. Default: empty, for a device's own answers.
+        Name of the batch group that it is a part of. Default: empty, for a device's own answers.
     collector : str, optional
         Address of the only collector that gets it. Default: any.
     token : str, optional
@@ -198,7 +198,7 @@ def insert(
 def of_pile(
     connection: sqlite3.Connection, survey: str, epoch: str, pile: str = ""
 ) -> list[tuple[OutgoingBatch, bytes | None]]:
-    """Return the batches of a pile in order, each with its bytes while it waits."""
+    """Return the batches of a batch group in order, each with its bytes while it waits."""
     rows = connection.execute(
         f"SELECT {_COLUMNS}, key, body FROM batch WHERE survey = ? AND epoch = ? AND pile = ?"
         " ORDER BY part",

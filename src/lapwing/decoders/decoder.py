@@ -178,7 +178,7 @@ _DRAWS_OF_PAIRS = 200
 
 
 def required(part: object, kind: type[Part], refusal: str) -> Part:
-    """Return a part of a channel that a decoder cannot do without: its operator or its law.
+    """Return a part of a channel that a decoder needs: its operator or its distribution.
 
     Raises
     ------

@@ -106,7 +106,7 @@ def _unit_errors(fingerprint: str, size: int) -> dict[int, float]:
 
 
 def _unit_error(channel: Channel, steps: int) -> float:
-    """Return the relative error with one report; of a release with one person and unit noise."""
+    """Return the relative error with one report. Of a release with one person and unit noise."""
     size = channel.domain.size
     shares = flat_shares(channel.domain)
     places = step_numbers(channel.domain, steps)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from lapwing.errors import ArgumentError
 
 Vector = NDArray[np.float64]
-"""Numbers; of one dimension where nothing else is said."""
+"""Numbers. Of one dimension where nothing else is said."""
 
 Matrix = NDArray[np.float64]
 """Numbers in rows and columns."""
@@ -31,7 +31,7 @@ Values = ArrayLike | Sequence[object]
 
 
 def as_numbers(given: ArrayLike, *, name: str) -> Vector:
-    """Return what should be numbers as float64; ArgumentError where it is not."""
+    """Return what should be numbers as float64. ArgumentError where it is not."""
     try:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):

@@ -1,7 +1,7 @@
 """Arithmetic in the fields of 2^k elements, by tables of logarithms.
 
 An element is a number of k bits, the coefficients of a polynomial over the integers modulo 2. A
-sum is an exclusive or; a product is that of the polynomials, modulo a fixed one.
+sum is an exclusive or. A product is that of the polynomials, modulo a fixed one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MODULI = (
 
 
 class BinaryField:
-    """The field of 2^bits elements; :func:`binary_field` keeps those that were made.
+    """The field of 2^bits elements. :func:`binary_field` keeps those that were made.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ class BinaryField:
     size : int
         Elements.
     powers : numpy.ndarray
-        int64 [4 size + 1]: power i of the generator 2, for i = 0..2 size - 4; then zeros.
+        int64 [4 size + 1]: power i of the generator 2, for i = 0..2 size - 4. Then zeros.
     logarithms : numpy.ndarray
-        int64 [size]: i with ``powers[i] == x``; of 0 one so large that all its sums lie among the
+        int64 [size]: i with ``powers[i] == x``. Of 0 one so large that all its sums lie among the
         zeros of `powers`.
 
     Notes

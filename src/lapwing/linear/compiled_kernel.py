@@ -19,18 +19,18 @@ from lapwing.errors import LapwingWarning
 def _say_that_nothing_is_kept() -> None:
     warnings.warn(
         "no folder is writable for the compiled loops, so each process compiles them again for "
-        "some seconds; name a writable one in the variable NUMBA_CACHE_DIR",
+        "some seconds. Name a writable one in the variable NUMBA_CACHE_DIR",
         LapwingWarning,
         stacklevel=2,
     )
 
 
 def compiled(*, inline: Literal["never", "always"] = "never") -> Callable[[Any], Any]:
-    """Return a decorator that compiles a loop at its first call; other threads run beside it.
+    """Return a decorator that compiles a loop at its first call. Other threads run alongside it.
 
-    What was compiled is kept beside the file, or in the user's own cache. An installation that is
-    read-only, of a user without a home, as in a container, has neither: then it is compiled anew
-    in every process, which a warning says once.
+    Compiled code is kept alongside the file, or in the user's own cache. An installation that
+    is read-only, of a user without a home, as in a container, has neither: then it is compiled
+    again in every process, which a warning says once.
 
     Parameters
     ----------

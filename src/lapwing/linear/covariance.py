@@ -16,8 +16,8 @@ from lapwing.linear.operators.operator import as_operator
 class Covariance:
     """``diag(diagonal) + factor diag(signs) factor'``.
 
-    The laws of counts have this shape (a multinomial is ``diag(g) - g g'``), and keeping it
-    makes exact standard errors of an invertible channel O(size) instead of O(size^2).
+    The distributions of counts have this shape (a multinomial is ``diag(g) - g g'``), and keeping
+    it makes exact standard errors of an invertible channel O(size) instead of O(size^2).
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Covariance:
     factor : numpy.ndarray
         float64 [size, rank].
     signs : numpy.ndarray
-        float64 [rank]; weights of the columns, of either sign.
+        float64 [rank]. Weights of the columns, of either sign.
     """
 
     diagonal: NDArray[np.float64]
@@ -101,6 +101,6 @@ class Covariance:
 def as_stored(columns: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return columns as a file gives them back, so that a loaded band is the same band.
 
-    Files hold them as float32, one after the other; sums over them depend on that order.
+    Files hold them as float32, one after the other. Sums over them depend on that order.
     """
     return np.asfortranarray(columns.astype(np.float32).astype(np.float64))

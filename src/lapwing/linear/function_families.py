@@ -29,15 +29,15 @@ def check_functions(functions: Sequence[Sequence[float]]) -> None:
         # A comparison with what is no number is false.
         if not all(abs(value) <= VALUE_LIMIT for value in function):
             raise ArgumentError(
-                f"the values of functions must be finite and at most {VALUE_LIMIT:g} in size; "
-                f"those of function {number} are not"
+                f"the values of functions must be finite and at most {VALUE_LIMIT:g} in size. "
+                f"Those of function {number} are not"
             )
 
 
 def legendre(count: int, points: Vector) -> Vector:
     """Return the orthonormal Legendre polynomials of degree 0..count-1: float64 [count, points].
 
-    By the three-term recurrence, which is exact to about 1e-15 at any degree; sums of powers lose
+    By the three-term recurrence, which is exact to about 1e-15 at any degree. Sums of powers lose
     all digits beyond degree 40.
     """
     plain = _plain_legendre(count, points)
@@ -85,7 +85,7 @@ def moment_matrix(count: int) -> Vector:
 def chebyshev(count: int, points: Vector) -> Vector:
     """Return the Chebyshev polynomials of degree 0..count-1: float64 [count, points].
 
-    Not orthonormal for equal weights; they span the same space as Legendre's.
+    Not orthonormal for equal weights. They span the same space as Legendre's.
     """
     angle = np.arccos(np.clip(points, -1, 1))
     values: Vector = np.cos(np.outer(np.arange(count), angle))
@@ -127,7 +127,7 @@ def nested_splines(count: int, points: Vector, *, degree: int) -> Vector:
     widths are those of _SPLINE_LEVELS, as far as all functions of a width fit into `count` and
     none is narrower than a point. The 109 of degree 0 and 1 reproduce the figures of Tao et al.
     2026, who do not say how their 109 are made. A few splines of one width leave most of the
-    domain empty; a few of these never do.
+    domain empty. A few of these never do.
     """
     levels: list[tuple[int, int]] = []
     for higher, size in _SPLINE_LEVELS:

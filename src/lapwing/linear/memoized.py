@@ -21,7 +21,7 @@ class Memoized(Generic[Arguments, Result]):
     by Python code, as strategies of one size and fractions are, threads tear its list. We have
     seen it return the result of another key, and crash the interpreter (CPython 3.11; the cause is
     its issue 94879). Here every look at the table is made alone. The function itself is called
-    outside the lock, so that it may call itself and other threads need not wait; they may then
+    outside the lock, so that it may call itself and other threads need not wait. They may then
     compute one result twice, and all of them get the one that was kept first.
 
     Parameters
@@ -29,7 +29,7 @@ class Memoized(Generic[Arguments, Result]):
     function : callable
         Pure, with hashable arguments.
     most : int
-        Results to keep, at least 1; the one that was not asked for longest goes first.
+        Results to keep, at least 1. The one that was not asked for longest goes first.
     """
 
     def __init__(self, function: Callable[Arguments, Result], most: int) -> None:
@@ -92,7 +92,7 @@ else:
 
         That of Python 3.11 computes under one lock for all instances, so threads wait for each
         other, and a child that is forked meanwhile waits for ever: the thread that holds the lock
-        is not there. Here, as since Python 3.12, two threads may compute one value twice; both
+        is not there. Here, as since Python 3.12, two threads may compute one value twice. Both
         get the one that was kept first.
         """
 

@@ -32,7 +32,7 @@ NOTHING = 1e-7
 """Variance up to which a week has no part of its own: of a density 1 high, .0003."""
 
 _ROUNDING = 1e-10
-"""Singular values, beside the largest, that are rounding."""
+"""Singular values, alongside the largest, that are rounding."""
 
 
 def left_inverse(columns: Matrix) -> Matrix:
@@ -75,7 +75,7 @@ class Filtered:
         float64 [weeks, state]: the score of a week at its mean.
     passed : numpy.ndarray
         float64 [weeks, state, state]: ``(I + A P)^-1``, by which the score of later weeks reaches
-        the state before this one; the unit where nobody reported.
+        the state before this one. The unit where nobody reported.
     expected : numpy.ndarray
         float64 [weeks, state, state]: the variance of the residual.
     evidence : float
@@ -98,12 +98,12 @@ def filtered(looks: Sequence[PseudoMeasurement | None], first: Matrix, steps: Ma
     Parameters
     ----------
     looks : sequence of PseudoMeasurement or None
-        One for each week; None where nobody reported.
+        One for each week. None where nobody reported.
     first : numpy.ndarray
         float64 [state, state]: prior covariance of the first week, whose mean is zero.
     steps : numpy.ndarray
         float64 [weeks, state]: variances of the step into each week, which come true also where
-        nobody reported; those of the first week are not used.
+        nobody reported. Those of the first week are not used.
 
     Notes
     -----
@@ -237,7 +237,7 @@ class Smoothed:
 
 
 def smoothed(forward: Filtered) -> Smoothed:
-    """Run the Kalman smoother: the state of every week given all; O(weeks * state^3)."""
+    """Run the Kalman smoother: the state of every week given all. O(weeks * state^3)."""
     mean, score = np.zeros((2, *forward.mean.shape))
     covariance, precision = np.zeros((2, *forward.covariance.shape))
     later = np.zeros(forward.mean.shape[1])

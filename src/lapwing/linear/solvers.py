@@ -21,7 +21,7 @@ class Solution:
     point : numpy.ndarray
         float64 [size].
     objective : float
-        Its value there; larger or smaller is better as the method says.
+        Its value there. Larger or smaller is better as the method says.
     iterations : int
         Evaluations of the map.
     converged : bool
@@ -71,7 +71,7 @@ def projected_gradient(
     operator : LinearOperator
         Shape [rows, size].
     target, weights : numpy.ndarray
-        float64 [rows]; weights are not negative.
+        float64 [rows]. Weights are not negative.
     project : callable
         Nearest point of the set.
     start : numpy.ndarray
@@ -81,7 +81,7 @@ def projected_gradient(
     limit : int
         Most gradient steps.
     lipschitz : float, optional
-        At least the largest eigenvalue of ``operator' diag(weights) operator``, where it is known;
+        At least the largest eigenvalue of ``operator' diag(weights) operator``, where it is known,
         else it costs fifty steps to find.
 
     Notes
@@ -140,7 +140,7 @@ def accelerated_fixed_point(
     improve : callable
         The map, for example one step of expectation maximization for a penalized likelihood.
     objective : callable
-        Its value at a point; the map must not lower it.
+        Its value at a point. The map must not lower it.
     feasible : callable
         Brings an extrapolated point back into the set on which the map works.
     start : numpy.ndarray
@@ -148,7 +148,7 @@ def accelerated_fixed_point(
     tolerance : float
         Stop when a round raises the objective by less than this.
     limit : int
-        Most evaluations of the map; a round takes three.
+        Most evaluations of the map. A round takes three.
 
     Notes
     -----

@@ -35,7 +35,7 @@ def whole(entries: Vector, *, unit: int) -> Whole:
     if not (np.abs(scaled) < LARGEST_ENTRY).all():
         raise ArgumentError(
             f"the answers of one row must be finite numbers below {LARGEST_ENTRY / unit:g} in "
-            "size, and these functions give others; use fewer functions, or another basis or shape"
+            "size, and these functions give others. Use fewer functions, or another basis or shape"
         )
     found: Whole = scaled.astype(np.int64)
     found.flags.writeable = False
@@ -77,7 +77,7 @@ def most_moved(matrix: Whole, *, replaced: bool) -> tuple[int, int]:
 
 
 def ranges(matrix: Whole) -> tuple[int, ...]:
-    """Return how far a replaced row moves each answer by itself, exactly."""
+    """Return how far a replaced row moves each answer on its own, exactly."""
     return tuple(int(row.max()) - int(row.min()) for row in matrix)
 
 

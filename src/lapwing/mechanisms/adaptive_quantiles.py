@@ -92,7 +92,7 @@ class AdaptiveQuantiles(Mechanism):
     noise : {"normal", "laplace"}, optional
         Kind of the noise. "laplace" is the basic composition of the paper, whose noise grows with
         the steps. "normal" is Gaussian noise, which grows with their root and is less from 8 steps
-        on. Default: the kind with less variance under the promise.
+        on. Default: the kind with less variance under the privacy guarantee.
     guarded : bool
         True (default): a gap of one symbol is not split. False: as published, which bisects inside
         an atom without end.
@@ -180,14 +180,14 @@ class AdaptiveQuantiles(Mechanism):
         Returns
         -------
         noise : Noise
-            Least noise that keeps the promise.
+            Least noise that keeps the privacy guarantee.
         sensitivity : Sensitivity
             L1 sensitivity and squared L2 sensitivity of all answers together.
 
         Raises
         ------
         PrivacyError
-            When the promise keeps the number of rows secret, or no noise keeps it.
+            When the privacy guarantee keeps the number of rows secret, or no noise keeps it.
         """
         if not promise.shows_people:
             raise PrivacyError(
@@ -223,7 +223,7 @@ class AdaptiveQuantiles(Mechanism):
     def _draw(
         self, summary: ExactCounts, promise: Promise, source: RandomSource, identifier: str | None
     ) -> Release:
-        """Return the release; it has fewer answers where all gaps are symbols."""
+        """Return the release. It has fewer answers where all gaps are symbols."""
         self.check(summary.domain)
         noise, sensitivity = self.noise_of(promise)
         people = max(1, summary.people)
@@ -238,7 +238,7 @@ class AdaptiveQuantiles(Mechanism):
         return Release(self, summary.domain, np.array(answers, dtype=np.int64), [part])
 
     def verify(self, release: Release) -> None:
-        """Raise PrivacyError unless the noise of a release keeps its promise.
+        """Raise PrivacyError unless the noise of a release keeps its privacy guarantee.
 
         Parameters
         ----------

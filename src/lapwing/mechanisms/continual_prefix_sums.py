@@ -56,9 +56,9 @@ class RunningPrefixSums(Mechanism):
     -----
     **Privacy.** A person is in one round. Their row changes the answers of that round and of all
     later ones, with the weights of its column. So the squared sensitivity is that of prefix sums
-    times the sum of squared weights, exactly. All rounds together keep the promise, and stopping
-    early is free. The curator keeps the exact counts of earlier rounds, which are as secret as the
-    data.
+    times the sum of squared weights, exactly. All rounds together keep the privacy guarantee, and
+    stopping early is free. The curator keeps the exact counts of earlier rounds, which are as
+    secret as the data.
 
     Each round may be drawn once, because the noise of repeated draws averages out. So
     :meth:`following` needs the ledger that paid for all rounds. The ledger marks a round before its
@@ -177,7 +177,7 @@ class RunningPrefixSums(Mechanism):
     def _draw(
         self, summary: ExactCounts, promise: Promise, source: RandomSource, identifier: str | None
     ) -> Release:
-        """Return the release of the first round; pay for all of them, see :meth:`following`."""
+        """Return the release of the first round. Pay for all of them, see :meth:`following`."""
         self._check([summary])
         noise, sensitivity = self._noise(summary.domain.size, promise)
         return self._answered([summary], promise, noise, sensitivity, None, source, identifier)
@@ -281,7 +281,7 @@ class RunningPrefixSums(Mechanism):
         return Release(self, domain, answers, [*before.parts, part])
 
     def verify(self, release: Release) -> None:
-        """Raise PrivacyError unless the noise of a release keeps its promise.
+        """Raise PrivacyError unless the noise of a release keeps its privacy guarantee.
 
         Parameters
         ----------

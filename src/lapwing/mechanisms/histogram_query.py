@@ -133,7 +133,7 @@ class HistogramQuery(LinearMechanism):
         if self.bins > inside:
             raise ArgumentError(
                 f"bins must be at most the {inside} symbols of the domain, got "
-                f"{self.bins}; use fewer, or a domain with more bins"
+                f"{self.bins}. Use fewer, or a domain with more bins"
             )
 
     def strategy_for(self, domain: Domain, neighbors: Neighbors) -> CellStrategy:

@@ -80,14 +80,14 @@ class InteractiveSite:
         """Refuse copies, which would answer twice with the same noise."""
         raise PrivacyError(
             "a site that answers a coordinator cannot be copied or pickled: a copy would use the "
-            "same noise again; pay for another one"
+            "same noise again. Pay for another one"
         )
 
     def _check_process(self) -> None:
         if (os.getpid(), _life[0]) != self._process:
             raise PrivacyError(
                 "a site answers in the process that made it: a forked one would use the same "
-                "noise again; pay for another one"
+                "noise again. Pay for another one"
             )
 
 
@@ -97,13 +97,13 @@ def check_site(
     """Raise ArgumentError unless a site is made of its mechanism, ExactCounts and a Promise."""
     if not isinstance(mechanism, kind):
         raise ArgumentError(
-            f"this site answers for {kind.name}, got {kind_of(mechanism)}; pass "
+            f"this site answers for {kind.name}, got {kind_of(mechanism)}. Pass "
             f"{kind.__name__}(...), the same at all sites"
         )
     if not isinstance(summary, ExactCounts) or not isinstance(promise, Promise):
         raise ArgumentError(
             "a site answers for the counts of ExactCounts under a Promise, got a "
-            f"{type(summary).__name__} and {kind_of(promise)}; pass "
+            f"{type(summary).__name__} and {kind_of(promise)}. Pass "
             "ExactCounts.of_values(values, domain)"
         )
     check_unit(mechanism, promise, summary)
@@ -132,7 +132,7 @@ def pay_site(
 def exhausted(what: str, count: int) -> BudgetError:
     """Return the error of a site that has given all that was paid for."""
     return BudgetError(
-        f"this site has given the {count} {what} that were paid for; nothing was drawn"
+        f"this site has given the {count} {what} that were paid for. Nothing was drawn"
     )
 
 
@@ -154,7 +154,7 @@ def check_sites(sites: Sequence[Site], kind: type[Mechanism]) -> tuple[Domain, i
     if any(site.mechanism != first.mechanism or site.domain != first.domain for site in sites):
         raise MismatchError("all sites must have the same mechanism and the same domain")
     if len({site.release_part.identifier for site in sites}) < len(sites):
-        raise MismatchError("a site is named twice, so its people would count twice; name it once")
+        raise MismatchError("a site is named twice, so its people would count twice. Name it once")
     return first.domain, max(1, sum(site.release_part.people or 0 for site in sites))
 
 
@@ -327,7 +327,7 @@ def quantiles_of_sites(sites: Sequence[QuantileAnswers]) -> Release:
     Notes
     -----
     **Accuracy.** The noise of an answer is the sum of the noise of all sites. With S sites of one
-    promise, the variance is S times that of a trusted curator.
+    privacy guarantee, the variance is S times that of a trusted curator.
 
     The setting is the decentralized one of [1]_, section VI-B.
 

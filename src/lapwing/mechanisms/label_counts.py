@@ -16,7 +16,7 @@ from lapwing.privacy.integer_noise import Sensitivity
 from lapwing.protocol.domains.domain import Domain
 
 MOST_SYMBOLS = 2**20
-"""A release is a list of numbers that people send and read; noise takes a microsecond each."""
+"""A release is a list of numbers that people send and read. Noise takes a microsecond each."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class LabelCounts(LinearMechanism):
     Parameters
     ----------
     noise : {"normal", "laplace"}, optional
-        Kind of the noise. Default: the kind with less variance under the promise.
+        Kind of the noise. Default: the kind with less variance under the privacy guarantee.
 
     Raises
     ------
@@ -129,7 +129,7 @@ class LabelCounts(LinearMechanism):
         if domain.size > MOST_SYMBOLS:
             raise ArgumentError(
                 f"label counts are released for at most {MOST_SYMBOLS} symbols, got "
-                f"{domain.size}; declare those that matter, and an other label for the rest"
+                f"{domain.size}. Declare those that matter, and an other label for the rest"
             )
 
     def strategy_for(self, domain: Domain, neighbors: Neighbors) -> CountStrategy:

@@ -102,7 +102,7 @@ class UnitStrategy:
 
 @dataclass(frozen=True)
 class SegmentedStrategy:
-    """The same questions about each segment of a table, each segment by itself.
+    """The same questions about each segment of a table, each segment on its own.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def part_of(
 def least_noise(
     strategy: Strategy, promise: Promise, *, kind: Kind | None = None
 ) -> tuple[Noise, Sensitivity]:
-    """Return the least noise with which answers keep a promise, and what it hides.
+    """Return the least noise with which answers keep a privacy guarantee, and what it hides.
 
     Everything that a release can be refused for is refused here, so whoever asks for the loss
     before paying has asked for it all.
@@ -184,14 +184,14 @@ def least_noise(
 
 
 def check_part(release_part: ReleasePart, loss: PrivacyLoss) -> None:
-    """Raise PrivacyError unless a part has the loss of its noise and keeps its promise."""
+    """Raise PrivacyError unless a component has the stated loss and privacy guarantee."""
     if release_part.loss != loss:
         raise PrivacyError(
-            "the stated privacy loss does not match the noise scale; do not use this release"
+            "the stated privacy loss does not match the noise scale. Do not use this release"
         )
     if not release_part.promise.allows(release_part.loss):
         raise PrivacyError(
-            "the noise is less than the privacy guarantee needs; do not use this release"
+            "the noise is less than the privacy guarantee needs. Do not use this release"
         )
 
 
@@ -247,7 +247,7 @@ class LinearMechanism(Mechanism):
         Returns
         -------
         noise : Noise
-            Noise distribution: the least scale that keeps the promise.
+            Noise distribution: the least scale that keeps the privacy guarantee.
         sensitivity : Sensitivity
             Largest L1 norm and squared L2 norm by which the answers of two neighbors differ.
 
@@ -256,12 +256,12 @@ class LinearMechanism(Mechanism):
         ArgumentError
             When the matrix has numbers that are too large for exact answers.
         PrivacyError, MissingExtraError
-            When no noise keeps the promise, or its sampler is not installed.
+            When no noise keeps the privacy guarantee, or its sampler is not installed.
         """
         return least_noise(strategy, promise, kind=self.noise)
 
     def _strategy(self, domain: Domain, promise: Promise) -> Strategy:
-        """Return what is asked under a promise."""
+        """Return what is asked under a privacy guarantee."""
         if promise.unit is None:
             return self.strategy_for(domain, promise.neighbors)
         # A unit may come with more or fewer rows, so their number has to be asked, too.
@@ -297,7 +297,7 @@ class LinearMechanism(Mechanism):
     def _draw(
         self, summary: ExactCounts, promise: Promise, source: RandomSource, identifier: str | None
     ) -> Release:
-        """Return the answers of the strategy with the least noise that keeps the promise."""
+        """Return the answers of the strategy with the least noise that the guarantee allows."""
         # All noise is drawn before the counts are looked at: the time it takes tells nothing of
         # them.
         strategy = self._strategy(summary.domain, promise)
@@ -309,7 +309,7 @@ class LinearMechanism(Mechanism):
         return Release(self, summary.domain, strategy.answers(summary.counts) + drawn, [part])
 
     def verify(self, release: Release) -> None:
-        """Raise PrivacyError unless every part has the loss of its noise and keeps its promise.
+        """Raise PrivacyError unless every component has the stated loss and privacy guarantee.
 
         A document is not trusted. The sensitivity is computed again, exactly.
 
@@ -321,7 +321,8 @@ class LinearMechanism(Mechanism):
         Raises
         ------
         PrivacyError
-            When a stated loss does not match the noise, or the noise is too small for the promise.
+            When a stated loss does not match the noise, or the noise is too small for the privacy
+            guarantee.
         """
         for part in release.parts:
             strategy = self._strategy(release.domain, part.promise)

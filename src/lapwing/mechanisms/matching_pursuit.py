@@ -249,7 +249,7 @@ MOST_SYMBOLS = 1024
 MOST_ATOMS = 1000
 
 SELECTION_SHARE = Fraction(35, 100)
-"""Part of the budget that choosing gets; the weights get the rest."""
+"""Part of the budget that choosing gets. The weights get the rest."""
 
 
 @dataclass(frozen=True)
@@ -357,7 +357,7 @@ class MatchingPursuit(Mechanism):
         functions = named + sum(not isinstance(entry, str) for entry in entries)
         if functions > MOST_ATOMS:
             raise ArgumentError(
-                f"a dictionary must have at most {MOST_ATOMS} functions, got {functions}; use "
+                f"a dictionary must have at most {MOST_ATOMS} functions, got {functions}. Use "
                 "smaller atoms"
             )
         check_whole_field(self, "terms", low=1, high=min(64, functions))
@@ -392,7 +392,7 @@ class MatchingPursuit(Mechanism):
         held = domain.left.size
         if not 2 <= held <= MOST_SYMBOLS:
             raise ArgumentError(
-                f"matching pursuit is for 2 to {MOST_SYMBOLS} symbols, got {held}; use fewer bins"
+                f"matching pursuit is for 2 to {MOST_SYMBOLS} symbols, got {held}. Use fewer bins"
             )
         for part in self.dictionary:
             if isinstance(part, tuple) and len(part) != held:
@@ -442,7 +442,7 @@ class MatchingPursuit(Mechanism):
         """
         if not isinstance(self.dictionary, str) and any(map(callable, self.dictionary)):
             raise ArgumentError(
-                "a function that is given as a callable has no JSON form; use mechanism.on(domain)"
+                "a function that is given as a callable has no JSON form. Use mechanism.on(domain)"
             )
         return super().to_document()
 
@@ -482,7 +482,7 @@ class MatchingPursuit(Mechanism):
         ArgumentError
             When fewer functions than terms are different on the domain.
         PrivacyError
-            When the promise keeps the number of rows secret, or no noise keeps it.
+            When the privacy guarantee keeps the number of rows secret, or no noise keeps it.
         """
         if not promise.shows_people:
             raise PrivacyError(
@@ -493,7 +493,7 @@ class MatchingPursuit(Mechanism):
         if held < self.terms:
             raise ArgumentError(
                 f"only {held} of these functions are different on {domain.left.size} symbols, too "
-                f"few for {self.terms} terms; use fewer terms, or more bins"
+                f"few for {self.terms} terms. Use fewer terms, or more bins"
             )
         facts = _sensitivities(self.on(domain), domain.left.size)
         if self.form == "published":
@@ -537,7 +537,7 @@ class MatchingPursuit(Mechanism):
             warnings.warn(
                 f"{self.terms} functions of this dictionary cannot draw a plain curve: without any "
                 f"noise, they are up to {worst:.2f} (KS) off a uniform or a normal distribution, "
-                f"and a straight line is {STRAIGHT_LINE:.2f} off; use more terms, or another "
+                f"and a straight line is {STRAIGHT_LINE:.2f} off. Use more terms, or another "
                 "dictionary",
                 LapwingWarning,
                 stacklevel=3,
@@ -586,7 +586,7 @@ class MatchingPursuit(Mechanism):
         )
 
     def verify(self, release: Release) -> None:
-        """Raise PrivacyError unless the noise of a release keeps its promise.
+        """Raise PrivacyError unless the noise of a release keeps its privacy guarantee.
 
         Parameters
         ----------
@@ -598,14 +598,15 @@ class MatchingPursuit(Mechanism):
         FormatError
             When the release does not name the functions that were chosen.
         PrivacyError
-            When a stated loss does not match the noise, or the noise is too small for the promise.
+            When a stated loss does not match the noise, or the noise is too small for the privacy
+            guarantee.
         """
         self._chosen(release)
         for part in release.parts:
             plan = self.plan(release.domain, part.promise)
             if part.noise != plan.record:
                 raise PrivacyError(
-                    "the noise does not match the privacy guarantee; do not use this release"
+                    "the noise does not match the privacy guarantee. Do not use this release"
                 )
             check_part(part, plan.loss)
 
@@ -747,7 +748,7 @@ def _published(terms: int, facts: _DictionarySensitivity, promise: Promise) -> P
 
 def _pure_epsilon(promise: Promise) -> Fraction:
     if promise.mu is not None:
-        raise PrivacyError("matching pursuit has no Gaussian guarantee; give epsilon or rho")
+        raise PrivacyError("matching pursuit has no Gaussian guarantee. Give epsilon or rho")
     if promise.epsilon is not None:
         return promise.epsilon
     assert promise.rho is not None
@@ -776,11 +777,11 @@ def _up(number: float | Fraction) -> Fraction:
 
 @memoized(most=64)
 def _largest_rho(promise: Promise) -> Fraction:
-    """Return the largest rho, to nine digits, that keeps the promise."""
+    """Return the largest rho, to nine digits, that keeps the privacy guarantee."""
     if promise.rho is not None:
         return promise.rho
     if promise.epsilon is None:
-        raise PrivacyError("matching pursuit has no Gaussian guarantee; give epsilon or rho")
+        raise PrivacyError("matching pursuit has no Gaussian guarantee. Give epsilon or rho")
     low, high = Fraction(0), promise.epsilon**2 / 2 + promise.epsilon
     for _ in range(40):
         middle = (low + high) / 2
@@ -788,7 +789,7 @@ def _largest_rho(promise: Promise) -> Fraction:
         low, high = (middle, high) if within else (low, middle)
     if not low:
         raise PrivacyError(
-            "this epsilon and delta are too small for matching pursuit; give a larger epsilon, "
+            "this epsilon and delta are too small for matching pursuit. Give a larger epsilon, "
             "or use prefix sums"
         )
     return low

@@ -53,7 +53,7 @@ MOST_SYMBOLS = 4096
 MOST_FUNCTIONS = 64
 
 _PAIR_POINTS = 97
-"""Chebyshev points whose differences shape the noise; the sensitivity is that of all symbols."""
+"""Chebyshev points whose differences shape the noise. The sensitivity is that of all symbols."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ class PolynomialProjection(LinearMechanism):
     monotone : bool
         True (default): decoding makes the CDF nondecreasing by isotonic regression.
     noise : {"normal", "laplace"}, optional
-        Kind of the noise. Default: the kind with less variance under the promise.
+        Kind of the noise. Default: the kind with less variance under the privacy guarantee.
 
     Raises
     ------
@@ -149,8 +149,8 @@ class PolynomialProjection(LinearMechanism):
       functions and 1200 times at 12.
     * "algorithm-1": the same moments with the noise of the paper's algorithm 1. It is calibrated to
       the bound of lemma 6, which is up to 17 % above the sensitivity, so the loss is below the
-      promise. The noise is 15 times larger at 6 functions and 1387 times at 12. Lemma 6 is about
-      replaced rows, so only "replace-one" can be promised.
+      privacy guarantee. The noise is 15 times larger at 6 functions and 1387 times at 12. Lemma 6
+      is about replaced rows, so only "replace-one" can be promised.
 
     The method is that of [1]_, section IV, algorithm 1. It differs in three points: coefficients by
     recurrence instead of moments, shaped noise, and exact sensitivities. Each can be had as
@@ -200,7 +200,7 @@ class PolynomialProjection(LinearMechanism):
         if self.shape not in SHAPES:
             raise ArgumentError(f"shape must be one of {', '.join(SHAPES)}, got {self.shape!r}")
         if self.shape in POWERS and self.basis != "legendre":
-            raise ArgumentError("raw moments are those of the Legendre basis; use another shape")
+            raise ArgumentError("raw moments are those of the Legendre basis. Use another shape")
         check_noise(self.noise)
         if not 0 <= self.degree <= 5:
             raise ArgumentError(f"the degree of splines must be from 0 to 5, got {self.degree}")
@@ -271,14 +271,16 @@ class PolynomialProjection(LinearMechanism):
         Returns
         -------
         noise : Noise
-            Least noise that keeps the promise. With shape "algorithm-1", the noise of the paper.
+            Least noise that keeps the privacy guarantee. With shape "algorithm-1", the noise of the
+            paper.
         sensitivity : Sensitivity
             Largest L1 norm and squared L2 norm by which the answers of two neighbors differ.
 
         Raises
         ------
         PrivacyError
-            When no noise keeps the promise, or "algorithm-1" is asked without public row numbers.
+            When no noise keeps the privacy guarantee, or "algorithm-1" is asked without public row
+            numbers.
         """
         least, sensitivity = super().noise_for(strategy, promise)
         if self.shape != "algorithm-1":
@@ -368,7 +370,7 @@ def _in_units_of_noise(mechanism: PolynomialProjection, steps: Vector) -> tuple[
         seen = np.hstack([steps, np.zeros((steps.shape[0], 1))])
     raise ArgumentError(
         f"{mechanism.functions} of these functions are too nearly dependent on the "
-        f"{steps.shape[1]} symbols to shape their noise; use fewer functions, more bins, or the "
+        f"{steps.shape[1]} symbols to shape their noise. Use fewer functions, more bins, or the "
         "shape 'equal'"
     )
 

@@ -219,8 +219,8 @@ class PrefixSums(LinearMechanism):
     Parameters
     ----------
     noise : {"normal", "laplace", "discrete-normal"}, optional
-        Kind of the noise. Default: Gaussian ("normal") where the promise has a delta, mu or rho,
-        else Laplace. "discrete-normal" is discrete Gaussian noise, drawn by OpenDP.
+        Kind of the noise. Default: Gaussian ("normal") where the privacy guarantee has a delta, mu
+        or rho, else Laplace. "discrete-normal" is discrete Gaussian noise, drawn by OpenDP.
     smooth : int
         Percent of the squared sensitivity, in 0..80. Default: 0. It is spent on the coefficients of
         the CDF in 24 polynomials, which help most for smooth data. The prefix sums have the rest.
@@ -306,19 +306,19 @@ class PrefixSums(LinearMechanism):
             if domain.size > MOST_CELLS:
                 raise ArgumentError(
                     f"prefix sums are released for at most {MOST_CELLS} cells of a table by "
-                    f"segment, got {domain.size}; use fewer bins or segments"
+                    f"segment, got {domain.size}. Use fewer bins or segments"
                 )
             domain = domain.domain
         check_ordered(domain, name=self.name)
         if not 2 <= domain.size <= MOST_SYMBOLS:
             raise ArgumentError(
-                f"prefix sums are released for 2 to {MOST_SYMBOLS} symbols, got {domain.size}; use "
+                f"prefix sums are released for 2 to {MOST_SYMBOLS} symbols, got {domain.size}. Use "
                 "fewer bins, or a sum tree"
             )
         low, high = SMOOTH_RANGE
         if self.smooth and not low <= domain.left.size <= high:
             raise ArgumentError(
-                f"smooth rows need {low} to {high} symbols, got {domain.left.size}; use smooth=0"
+                f"smooth rows need {low} to {high} symbols, got {domain.left.size}. Use smooth=0"
             )
 
     def strategy_for(

@@ -37,7 +37,7 @@ _NEAR = 8
 """An end this many times closer to zero than the other one becomes zero."""
 
 SCALES = Integers(-STEPS, STEPS).for_curator()
-"""A step for every power of two in size, the negative ones below zero; and the missing."""
+"""A step for every power of two in size, the negative ones below zero, and the missing."""
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,7 @@ def private_bounds(
     """
     counted = isinstance(values, ExactCounts)
     if counted and (unit is not None or most is not None):
-        raise ArgumentError("exact counts know their unit; leave unit and most out")
+        raise ArgumentError("exact counts know their unit. Leave unit and most out")
     whose = values.unit if isinstance(values, ExactCounts) else unit_named(unit, most)
     promise = Promise(neighbors, epsilon=epsilon, delta=delta, unit=whose)
     check_confidence(confidence)
@@ -261,7 +261,7 @@ def private_bounds(
         summary = count_steps(values, unit=unit, most=most, rng=rng, rows=rows)
         warn_of_rows(rows, SCALES, stacklevel=4)
     if summary.domain != SCALES:
-        raise MismatchError("the exact counts must be of steps; make them with count_steps")
+        raise MismatchError("the exact counts must be of steps. Make them with count_steps")
     if ledger is None:
         return _bounds(query.release(summary, promise, rng=rng), confidence)
     file = Ledger.open(ledger)

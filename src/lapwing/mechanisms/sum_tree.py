@@ -142,7 +142,7 @@ class SumTree(LinearMechanism):
         "counts" (default): the counts of all nodes. "haar": differences of halves of a binary tree,
         whatever `branching` says.
     noise : {"normal", "laplace"}, optional
-        Kind of the noise. Default: the kind with less variance under the promise.
+        Kind of the noise. Default: the kind with less variance under the privacy guarantee.
 
     Raises
     ------
@@ -216,7 +216,7 @@ class SumTree(LinearMechanism):
         check_ordered(domain, name=self.name)
         if not 2 <= domain.size <= 2048:
             raise ArgumentError(
-                f"a sum tree is decoded at 2 to 2048 symbols, got {domain.size}; use fewer "
+                f"a sum tree is decoded at 2 to 2048 symbols, got {domain.size}. Use fewer "
                 f"bins, or "
                 "prefix sums"
             )

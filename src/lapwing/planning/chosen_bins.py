@@ -30,7 +30,7 @@ _USUAL = (
     *(_MINUTE * n for n in (1, 2, 5, 10, 15, 20, 30)),
     *(_HOUR * n for n in (1, 2, 3, 4, 6, 12)),
 )
-"""Widths of times that people use, in seconds; beside them whole days."""
+"""Widths of times that people use, in seconds. Beside them whole days."""
 
 
 def recommended_bins(epsilon: ExactNumber) -> int:
@@ -120,7 +120,7 @@ def _range(domain: Interval) -> Fraction:
 
 
 def _of_round_width(domain: Interval, wanted: int) -> int | None:
-    """Return the bins of the round width that is nearest to what is wanted; None without one."""
+    """Return the bins of the round width that is nearest to what is wanted. None without one."""
     span = _range(domain)
     if domain.unit == "number":
         return _nearest((span / width for width in _decimal_widths(span / wanted)), wanted)
@@ -146,13 +146,13 @@ def _divisors(span: Fraction, wanted: int) -> Iterable[Fraction]:
 
 
 def _nearest(bins: Iterable[Fraction | int], wanted: int) -> int | None:
-    """Return the whole number within a factor of two that is nearest in ratio; the finer of two."""
+    """Return the whole number within a factor of two that is nearest in ratio. The finer of two."""
     whole = [int(n) for n in bins if n % 1 == 0 and wanted <= 2 * n and n <= 2 * wanted]
     return min(whole, key=lambda n: (Fraction(max(n, wanted), min(n, wanted)), -n), default=None)
 
 
 def _decades(domain: Interval) -> int:
-    """Return how many factors of ten an interval spans exactly; 0 when it is no whole number."""
+    """Return how many factors of ten an interval spans exactly. 0 when it is no whole number."""
     low, high = (Fraction(Decimal(repr(end))) for end in (domain.low, domain.high))
     decades = round(math.log10(domain.high) - math.log10(domain.low))
     return decades if low * Fraction(10) ** decades == high else 0

@@ -28,13 +28,13 @@ NUMERIC_LIMIT = 4096
 than a second."""
 
 COUNTED_LIMIT = 1024
-"""The same for randomizers that treat all symbols alike; beyond, the prior wins nothing."""
+"""The same for randomizers that treat all symbols alike. Beyond, the prior wins nothing."""
 
 SCAN_LIMIT = 2**34
 """Most values that are scanned without being asked to: about a minute and a half."""
 
 FEW = 24
-"""Labels from which the mixture prior is recommended: fewer tell it little about their law."""
+"""Labels from which the mixture prior is recommended. Fewer determine it poorly."""
 
 
 def recommended_decoder(randomizer: Randomizer, *, size: int | None = None) -> Decoder:
@@ -76,7 +76,7 @@ def recommended_decoder(randomizer: Randomizer, *, size: int | None = None) -> D
 
 
 def _decoder_of_pairs(randomizer: Randomizer) -> Decoder:
-    """Return the log-density prior where reports see each axis by itself, else least squares.
+    """Return the log-density prior where reports see each axis on its own, else least squares.
 
     Those of boxes and of single cells do so. Reports that are stored one by one are counted for
     each cell first.
@@ -104,7 +104,7 @@ def named_decoder(randomizer: Randomizer) -> Any:
         return TreeConsistency(method="admm")
     if name not in DECODERS:
         raise ArgumentError(
-            f"{randomizer.name} is decoded by {name!r}, which is not registered; "
+            f"{randomizer.name} is decoded by {name!r}, which is not registered. "
             f"{_remedy(randomizer)}, or pass decoder="
         )
     return DECODERS.resolve(name)
@@ -115,12 +115,12 @@ def _remedy(randomizer: Randomizer) -> str:
     offered = entry_points(group="lapwing.decoders", name=randomizer.decoder)
     for entry in offered:
         if entry.dist is not None:
-            return f"the package {entry.dist.name} offers it: call lapwing.plugins.load()"
+            return f"The package {entry.dist.name} offers it: call lapwing.plugins.load()"
     module = type(randomizer).__module__.partition(".")[0]
     package = next(iter(packages_distributions().get(module, [])), None)
     if package is None:
-        return "register its class with lapwing.plugins.register"
-    return f"install all of the package {package}, which has the randomizer"
+        return "Register its class with lapwing.plugins.register"
+    return f"Install all of the package {package}, which has the randomizer"
 
 
 def default_decoder(

@@ -169,7 +169,7 @@ def expected_error(
         return recommend(
             domain, epsilon=epsilon, users=people, like=like, repeats=repeats
         ).expected_error
-    _refuse(randomizer=randomizer, like=like, where="reports; leave neighbors out")
+    _refuse(randomizer=randomizer, like=like, where="reports. Leave neighbors out")
     if unit is not None and most is None:
         raise ArgumentError("unit needs most: how many rows of one unit count")
     if by is not None and segments is None:
@@ -228,7 +228,7 @@ def _of_reports(
         if domain.size > LABEL_LIMIT:
             raise ArgumentError(
                 f"the errors of a given randomizer are simulated on at most {LABEL_LIMIT} labels, "
-                f"got {domain.size}; leave the randomizer out"
+                f"got {domain.size}. Leave the randomizer out"
             )
         laws: Mapping[str, Vector] = populations(domain.size)
         if like is not None:
@@ -282,7 +282,7 @@ def _of_labels(
 def _of_numbers(
     domain: Domain, people: int, promise: Promise, mechanism: Mechanism, repeats: int
 ) -> ExpectedError:
-    """Return the errors of a released distribution function; of a table, in one segment."""
+    """Return the errors of a released distribution function. Of a table, in one segment."""
     values = domain.domain if isinstance(domain, Segmented) else domain
     held = values.left.size
     even = np.full(held, 1 / held)
@@ -316,7 +316,7 @@ def _mean_largest(curves: Vector) -> float:
 def _trial(
     mechanism: Mechanism, domain: Domain, promise: Promise, counts: NDArray[np.int64], *, seed: int
 ) -> Release:
-    """Return a release of made-up people, with noise of the seed; of a table, its first segment."""
+    """Return a release of made-up people, with noise of the seed. Of a table, its first segment."""
     whole = np.append(counts, np.zeros(domain.size - counts.size, dtype=np.int64))
     made = mechanism.release(ExactCounts(domain, whole, promise.unit), promise, rng=seeded(seed))
     if isinstance(domain, Segmented):
@@ -329,7 +329,7 @@ def _noise(
 ) -> tuple[Vector | None, Vector | None, NDArray[np.int64] | None]:
     """Return deviations and draws of a curve's noise in shares, and the symbols they are at.
 
-    Nothing for adaptive mechanisms; no symbols for projections.
+    Nothing for adaptive mechanisms. No symbols for projections.
     """
 
     def drawn_for(answers: int) -> Vector:

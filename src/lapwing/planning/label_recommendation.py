@@ -365,7 +365,7 @@ def categorical_choice(
     if size > LABEL_LIMIT and distance != "detectable_share":
         raise ArgumentError(
             f"for {size} labels only the smallest detectable share is predicted, and distances "
-            f"only up to {LABEL_LIMIT} labels; leave the distance out"
+            f"only up to {LABEL_LIMIT} labels. Leave the distance out"
         )
     _check_limit(report_bytes, name="report_bytes", least=1)
     _check_limit(server_seconds, name="server_seconds", least=0)
@@ -387,7 +387,7 @@ def categorical_choice(
     if not short:
         least = min(option.report_bytes for option in every)
         raise ArgumentError(
-            f"no randomizer of {size} labels has reports of {report_bytes} bytes; the shortest has "
+            f"no randomizer of {size} labels has reports of {report_bytes} bytes. The shortest has "
             f"{least}"
         )
     people = USER_LIMIT if users is None else int(users)
@@ -404,7 +404,7 @@ def categorical_choice(
         least_time = min(option.server_seconds(people) for option in short)
         raise ArgumentError(
             f"no randomizer of {size} labels is tallied and decoded in {server_seconds:g} CPU "
-            f"seconds for {people} people; the fastest takes about {least_time:.2g}"
+            f"seconds for {people} people. The fastest takes about {least_time:.2g}"
         )
     chosen = _cheapest(fast, people)
     if users is None and error is not None and fast != short:
@@ -427,7 +427,7 @@ def _needed(error_of: Callable[[int], float], target: float) -> int:
     """Return the fewest people, to about 1 %, whose error is at most the target."""
     if error_of(USER_LIMIT) > target:
         raise ArgumentError(
-            f"no number of people up to {USER_LIMIT} reaches an error of {target:g}; the least "
+            f"no number of people up to {USER_LIMIT} reaches an error of {target:g}. The least "
             f"that is predicted here is {error_of(USER_LIMIT):.2g}"
         )
     low, high = 1, USER_LIMIT

@@ -71,7 +71,7 @@ def reference_pairs(shape: tuple[int, int]) -> dict[str, Pair]:
 
 
 def _mixed(shape: tuple[int, int], repeat: int, *, ridge: bool, tied: bool) -> Matrix:
-    """Return a mixture of three normal clusters; independent where they are not tied."""
+    """Return a mixture of three normal clusters. Independent where they are not tied."""
     rng = np.random.default_rng([repeat, ridge, tied, 17])
     first, second = ((np.arange(size) + 0.5) / size for size in shape)
     table = np.zeros(shape)
@@ -369,7 +369,7 @@ def _people(
                 break
     if needed == math.inf:
         raise ArgumentError(
-            f"no number of people up to {USER_LIMIT} reaches an error of {error:g}; choose a "
+            f"no number of people up to {USER_LIMIT} reaches an error of {error:g}. Choose a "
             "larger one, or a larger epsilon"
         )
     return int(needed)

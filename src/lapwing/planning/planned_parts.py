@@ -187,11 +187,11 @@ WIDTHS = (0.8, 1.0, 1.25)
 """Factors of the widths of all waves."""
 
 GAIN = 0.03
-"""What must be gained of both errors to leave the ladder: less is in doubt."""
+"""What must be gained of both errors to leave the default mixture: less is in doubt."""
 
 
 def tables(epsilon: ExactNumber) -> Iterator[tuple[Wave, ...]]:
-    """Yield the tables that are compared, the ladder first."""
+    """Yield the tables that are compared, the default mixture first."""
     yield default_mixture(float(epsilon))
     for subsets, narrow, widths in product(SUBSETS, NARROW, WIDTHS):
         if (subsets, narrow, widths) != (1.0, 1.0, 1.0):
@@ -339,14 +339,14 @@ def next_randomizer(
     domain = randomizer.domain
     if not domain.ordered or not LEAST <= domain.inside_size <= SYMBOL_LIMIT:
         raise DomainError(
-            f"the next epoch is planned for numbers with {LEAST} to {SYMBOL_LIMIT} bins; ask the "
+            f"the next epoch is planned for numbers with {LEAST} to {SYMBOL_LIMIT} bins. Ask the "
             "same survey again, and add up the tallies"
         )
     if not isinstance(answer, Distribution):
         raise ArgumentError(f"the answer must be a decoded Distribution, got {kind_of(answer)}")
     if answer.domain.to_document() != domain.to_document():
         raise MismatchError(
-            "the answer must be on the domain of the survey; decode its tally at its own bins"
+            "the answer must be on the domain of the survey. Decode its tally at its own bins"
         )
     if answer.guarantee is None or answer.guarantee.model != "local" or answer.reports < 1:
         raise ArgumentError(

@@ -32,8 +32,8 @@ ALARM = 1e-4
 """At most this p-value sounds the alarm. It is a bound: honest tallies reach it more rarely."""
 
 SIMULATIONS = 49
-"""Honest tallies simulated at the fit. Their mean and spread give the p-value by a gamma law, the
-shape of a chi-square; the spread is known to 10 %."""
+"""Honest tallies simulated at the fit. Their mean and spread give the p-value by a gamma
+distribution, the shape of a chi-square. The spread is known to 10 %."""
 
 SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 """Shares of copied reports that are tried, to say which would have been seen."""
@@ -169,7 +169,7 @@ def check_poisoning(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> P
     """
     if tally.kind != "counts" or not simulated_exactly(randomizer):
         raise UnsupportedChannelError(
-            "the alarm needs counts of codes, bits or sets; reports of hashed values have no "
+            "the alarm needs counts of codes, bits or sets. Reports of hashed values have no "
             "joint distribution that can be simulated, so fabricated ones are not detected"
         )
     channel = channel_for(randomizer, tally)
@@ -264,7 +264,7 @@ def _distances(
 
 
 def _tail(found: float, honest: tuple[float, float]) -> float:
-    """Return the probability of such a distance, by the gamma law of this mean and deviation."""
+    """Return the probability of such a distance under a gamma distribution."""
     from scipy.special import gammaincc
 
     mean, deviation = honest

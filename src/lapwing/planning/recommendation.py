@@ -338,10 +338,10 @@ def recommend(
     if isinstance(domain, Product) and any(axis.ordered for axis in domain.domains):
         if kind != "typical" or distance not in (None, DISTANCE):
             raise ArgumentError(
-                f"what is predicted for pairs is the {DISTANCE} error; leave kind and distance out"
+                f"what is predicted for pairs is the {DISTANCE} error. Leave kind and distance out"
             )
         if report_bytes is not None or server_seconds is not None:
-            raise ArgumentError("report_bytes and server_seconds are for labels; leave them out")
+            raise ArgumentError("report_bytes and server_seconds are for labels. Leave them out")
         return recommend_pairs(
             domain,
             epsilon,
@@ -354,7 +354,7 @@ def recommend(
         )
     if not domain.ordered:
         if refine or kind != "typical":
-            raise ArgumentError("labels have no reference columns; leave kind and refine out")
+            raise ArgumentError("labels have no reference columns. Leave kind and refine out")
         laws = None if like is None else columns_of(domain, like)["like"](0)
         choice = categorical_choice(
             domain,
@@ -380,7 +380,7 @@ def recommend(
             choice.reason,
         )
     if report_bytes is not None or server_seconds is not None:
-        raise ArgumentError("report_bytes and server_seconds are for labels; leave them out")
+        raise ArgumentError("report_bytes and server_seconds are for labels. Leave them out")
     chosen = _numerical(
         _Plan(domain, epsilon, _checked_distance(distance), kind),
         users=users,
@@ -487,7 +487,7 @@ class _Plan:
         if needed[best] == math.inf:
             least = min(self.aim(pair, USER_LIMIT) for pair in self.pairs)
             raise ArgumentError(
-                f"no number of people up to {USER_LIMIT} reaches an error of {error:g}; the least "
+                f"no number of people up to {USER_LIMIT} reaches an error of {error:g}. The least "
                 f"that is predicted here is {least:.2g}"
             )
         return best, int(needed[best])
@@ -509,7 +509,7 @@ def _numerical(
     if not 2 <= plan.symbols <= NUMERIC_LIMIT:
         raise DomainError(
             f"a recommendation needs a numerical domain of 2 to {NUMERIC_LIMIT} bins, got "
-            f"{plan.symbols}; declare other bins"
+            f"{plan.symbols}. Declare other bins"
         )
     if users is not None:
         pair, people = plan.best(users), int(users)
@@ -560,7 +560,7 @@ def _refined(
     """Return the people for which the simulated error is the target, and the errors there.
 
     The error falls about as the root of the people, so every step multiplies them by the square
-    of what is missing; after three the rest is noise of the simulation.
+    of what is missing. After three the rest is noise of the simulation.
     """
     for _ in range(3):
         found = expected[distance].of(kind)
@@ -570,7 +570,7 @@ def _refined(
         if people > USER_LIMIT:
             raise ArgumentError(
                 f"no number of people up to {USER_LIMIT} reaches an error of {error:g} on this "
-                f"column; {people} would be needed, if the error went on falling"
+                f"column. {people} would be needed, if the error went on falling"
             )
         expected = simulated(people)
     return people, expected

@@ -122,7 +122,7 @@ class Registry(Mapping[str, type[Any]]):
                 return given()
             except TypeError:
                 raise ArgumentError(
-                    f"the {self.kind} {given.name} has parameters without defaults; pass "
+                    f"the {self.kind} {given.name} has parameters without defaults. Pass "
                     f"{given.__name__}(...)"
                 ) from None
         if isinstance(given, type) or not all(hasattr(given, name) for name in self.offers()):
@@ -141,14 +141,14 @@ class Registry(Mapping[str, type[Any]]):
         name = made.name
         if name in self._homes:
             raise ArgumentError(
-                f"{name!r} is the name of a {self.kind} of lapwing; give {place_of(made)} "
+                f"{name!r} is the name of a {self.kind} of lapwing. Give {place_of(made)} "
                 f"another name"
             )
         known = self._registered.setdefault(name, made)
         # A cell of a notebook that runs again defines its class again.
         if place_of(known) != place_of(made):
             raise ArgumentError(
-                f"{name!r} is already the name of {place_of(known)}; give {place_of(made)} "
+                f"{name!r} is already the name of {place_of(known)}. Give {place_of(made)} "
                 f"another name"
             )
         self._registered[name] = made

@@ -1,4 +1,4 @@
-"""Which mechanism goes with a promise, and which decoder with its releases, by default.
+"""Which mechanism goes with a privacy guarantee, and which decoder with its releases, by default.
 
 Apart from the defaults of randomizers: who decodes tallies does not wait for the curator's
 mechanisms to be read.
@@ -37,7 +37,7 @@ BINS_OF_A_SEGMENT = 64
 _FEW_CELLS = 96
 
 _SMOOTH, _SMOOTH_IN_NOISE, _MUCH_NOISE = 40, 50, 16.0
-"""Percent for smooth rows; and where a sum has so many people of noise. See below."""
+"""Percent for smooth rows, and where a sum has so many people of noise. See below."""
 
 
 def release_bins(promise: Promise, *, by_segment: bool = False) -> int:
@@ -52,8 +52,8 @@ def release_bins(promise: Promise, *, by_segment: bool = False) -> int:
 
     Notes
     -----
-    The same as :func:`recommended_bins`, by the epsilon that states the promise. The number of
-    people may be secret, so it has no part in the choice.
+    The same as :func:`recommended_bins`, by the epsilon that states the privacy guarantee. The
+    number of people may be secret, so it has no part in the choice.
 
     **Accuracy.** Mean W1, as a share of the range, of 10,000 people and three made-up columns. A
     dash stands where nothing was recorded. No other numbers of people or epsilons were measured.
@@ -121,8 +121,8 @@ def recommended_mechanism(domain: Domain, promise: Promise) -> Mechanism:
     0.004 %               0.97              1.05
     ===================== ================= ========
 
-    It follows from the promise alone. The number of people would change it little, and sites of
-    different sizes must ask the same for their releases to add up.
+    It follows from the privacy guarantee alone. The number of people would change it little, and
+    sites of different sizes must ask the same for their releases to add up.
     """
     if isinstance(domain, Segmented):
         return _by_segment(domain, promise)

@@ -104,7 +104,7 @@ def _everybody(
     if people.sum() > CROWD_LIMIT:
         raise ArgumentError(
             f"this randomizer is simulated by randomizing everybody, at most {CROWD_LIMIT} "
-            f"people, got {people.sum()}; scale the counts down"
+            f"people, got {people.sum()}. Scale the counts down"
         )
     symbols = np.repeat(np.arange(people.size), people)
     source = seeded(int(generator.integers(2**64, dtype=np.uint64)))

@@ -13,7 +13,7 @@ from lapwing.errors import ArgumentError, LapwingError, PrivacyError, kind_of
 from lapwing.linear.memoized import memoized
 
 ExactNumber = int | float | str | Decimal | Fraction
-"""What an epsilon may be written as; a float means its shortest decimal form, not its bits."""
+"""What an epsilon may be written as. A float means its shortest decimal form, not its bits."""
 
 MAXIMUM_EPSILON = 24
 """Above this, 64-bit thresholds cannot express ``e^epsilon`` well (the loss grows past 1e-6)."""
@@ -32,7 +32,7 @@ _QUOTIENT = re.compile(r"[0-9]{1,32}/[1-9][0-9]{0,31}")
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
 
 _LONGEST_TEXT = 80
-"""Characters of an epsilon; the digits of a longer one are a denial of service."""
+"""Characters of an epsilon. The digits of a longer one are a denial of service."""
 
 
 def exact_epsilon(epsilon: Any) -> Fraction:
@@ -60,7 +60,7 @@ def exact_epsilon(epsilon: Any) -> Fraction:
     True
     """
     if isinstance(epsilon, bool) or not isinstance(epsilon, str | Real | Decimal):
-        raise PrivacyError(f"{RANGE}, got {kind_of(epsilon)}; pass for example epsilon=1")
+        raise PrivacyError(f"{RANGE}, got {kind_of(epsilon)}. Pass for example epsilon=1")
     exact = _exact(epsilon)
     if not 0 < exact <= MAXIMUM_EPSILON:
         raise PrivacyError(f"{RANGE}, got {shown_number(exact)}")
@@ -83,7 +83,7 @@ def _exact(number: Any, wanted: str = RANGE) -> Fraction:
         why = "; there is no privacy without a finite epsilon" if wanted == RANGE else ""
         raise PrivacyError(f"{wanted}, got {text}{why}")
     if not _DECIMAL.fullmatch(text):
-        raise PrivacyError(f"{wanted}, got {text[:40]!r}; pass for example epsilon=1")
+        raise PrivacyError(f"{wanted}, got {text[:40]!r}. Pass for example epsilon=1")
     decimal = Decimal(text)
     # An exponent of a million digits would make the fraction itself a denial of service.
     if decimal != 0 and not -30 <= decimal.adjusted() <= 30:

@@ -25,7 +25,7 @@ _LARGEST_EPSILON = 1000
 """Beyond it, delta is bounded by that at it: exponentials of millions have millions of digits."""
 
 _LEAST_MU_SQUARED = Fraction(1, 10**300)
-"""Where an epsilon is searched in floating point; a smaller one is rounded up to it."""
+"""Where an epsilon is searched in floating point. A smaller one is rounded up to it."""
 
 _LARGEST_ARGUMENT = 64
 """Standard deviations beyond which tails are not computed: below 1e-890."""

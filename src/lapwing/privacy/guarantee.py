@@ -35,7 +35,7 @@ Callee = TypeVar("Callee", bound=Callable[..., Any])
 
 
 NEIGHBORS_NEEDED = (
-    "pass 'replace-one' (the number of people is public) or 'add-or-remove-one'; there is no "
+    "Pass 'replace-one' (the number of people is public) or 'add-or-remove-one'. There is no "
     "default, because an epsilon means nothing without it"
 )
 
@@ -49,9 +49,9 @@ def american(callee: Callee) -> Callee:
     @functools.wraps(function)
     def checked(*arguments: Any, **named: Any) -> Any:
         if "neighbours" in named:
-            raise ArgumentError(f"{callee.__name__} has no argument neighbours=; use neighbors=")
+            raise ArgumentError(f"{callee.__name__} has no argument neighbours=. Use neighbors=")
         if needed and "neighbors" not in named:
-            raise PrivacyError(f"{callee.__name__} needs neighbors=; {NEIGHBORS_NEEDED}")
+            raise PrivacyError(f"{callee.__name__} needs neighbors=. {NEIGHBORS_NEEDED}")
         return function(*arguments, **named)
 
     if not isinstance(callee, type):
@@ -61,7 +61,7 @@ def american(callee: Callee) -> Callee:
 
 
 MOST_ROWS = 2**20
-"""Rows of one unit that a release may count; far fewer already cost more noise than they tell."""
+"""Rows of one unit that a release may count. Far fewer already cost more noise than they tell."""
 
 _LONGEST_NAME = 100
 
@@ -99,7 +99,7 @@ class PrivacyUnit:
         whole = isinstance(self.name, str) and 0 < len(self.name) <= _LONGEST_NAME
         if not whole or not self.name.isprintable():
             raise ArgumentError(
-                f"the name of a unit must be 1 to {_LONGEST_NAME} printable characters; rename the "
+                f"the name of a unit must be 1 to {_LONGEST_NAME} printable characters. Rename the "
                 "column"
             )
         check_whole_field(self, "most", low=1, high=MOST_ROWS)
@@ -227,7 +227,7 @@ class Guarantee:
         if self.neighbors not in ("replace-one", "add-or-remove-one"):
             raise PrivacyError(
                 "neighbors must be 'replace-one' or 'add-or-remove-one', "
-                f"got {self.neighbors!r}; an epsilon means nothing without it"
+                f"got {self.neighbors!r}. An epsilon means nothing without it"
             )
         if self.model not in ("local", "central", "shuffle"):
             raise PrivacyError(f"model must be 'local', 'central' or 'shuffle', got {self.model!r}")
@@ -244,7 +244,7 @@ class Guarantee:
             raise PrivacyError("unit must be a PrivacyUnit, and is for the central model")
 
     def __str__(self) -> str:
-        """Return the promise in one line."""
+        """Return the privacy guarantee in one line."""
         kind = "pure" if self.delta == 0 else f"delta = {float(self.delta):g}"
         promise = (
             f"epsilon = {float(self.epsilon):g}, {kind}, neighbors {self.neighbors}"
@@ -382,6 +382,6 @@ class Certificate:
         if not self.holds:
             raise PrivacyError(
                 f"the worst likelihood ratio must be at most e^{epsilon_text(self.epsilon)}, got "
-                f"about {float(self.ratio):.6g}; these thresholds must not be used"
+                f"about {float(self.ratio):.6g}. These thresholds must not be used"
             )
         return self

@@ -1,4 +1,4 @@
-"""Noise on whole numbers: how much a promise needs, and drawing it exactly."""
+"""Noise on whole numbers: how much a privacy guarantee needs, and drawing it exactly."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ LARGEST_SCALE = 2**52
 SMALLEST_SCALE = Fraction(1, 2**16)
 
 _PLENTY = 512
-"""Words that a draw practically never exceeds; with fewer left, the supply is extended first."""
+"""Words that a draw practically never exceeds. With fewer left, the supply is extended first."""
 
 
 def normal_fraction(scale: Fraction) -> tuple[int, int]:
@@ -210,7 +210,7 @@ def normal_fraction(scale: Fraction) -> tuple[int, int]:
     while numerator % 2 == 0 and numerator >= 2**32:
         numerator, shift = numerator // 2, shift - 1
     if numerator >= 2**32:
-        raise ArgumentError("a noise scale must have at most 32 significant bits; use scale_up")
+        raise ArgumentError("a noise scale must have at most 32 significant bits. Use scale_up")
     return numerator, shift
 
 
@@ -321,7 +321,7 @@ def _bernoulli(k: int, x: list[int], words: Iterator[int]) -> bool:
 
 
 def _less(first: list[int], second: list[int], words: Iterator[int]) -> bool:
-    """Return whether a lazy uniform number is below another; digits are drawn while they tie."""
+    """Return whether a lazy uniform number is below another. Digits are drawn while they tie."""
     place = 0
     while True:
         for number in (first, second):
@@ -410,14 +410,14 @@ class Noise:
                 normal_fraction(self.scale)
         except ArgumentError as error:
             raise PrivacyError(
-                f"{error}; such noise cannot be drawn, so give a larger epsilon (or mu, or "
+                f"{error}. Such noise cannot be drawn, so give a larger epsilon (or mu, or "
                 "rho), or ask for fewer numbers"
             ) from None
         if self.kind == "discrete-normal" and self.scale < LEAST_DISCRETE_SCALE:
             raise PrivacyError(
                 f"discrete Gaussian noise must have a scale of at least {LEAST_DISCRETE_SCALE} "
                 f"whole "
-                f"numbers to be accounted, got {float(self.scale):.4g}; use prefix sums, or "
+                f"numbers to be accounted, got {float(self.scale):.4g}. Use prefix sums, or "
                 "another noise"
             )
 
@@ -500,7 +500,7 @@ class Noise:
 
 
 def calibrated(promise: Promise, sensitivity: Sensitivity, *, kind: Kind | None = None) -> Noise:
-    """Return the least noise with which answers of a sensitivity keep a promise.
+    """Return the least noise with which answers of a sensitivity keep a privacy guarantee.
 
     Parameters
     ----------
@@ -510,7 +510,7 @@ def calibrated(promise: Promise, sensitivity: Sensitivity, *, kind: Kind | None 
         Largest L1 norm and squared L2 norm by which the answers of two neighbors differ.
     kind : {"normal", "laplace", "discrete-normal"}, optional
         Kind of the noise. Default: of the first two, the one of less variance among those that keep
-        the promise.
+        the privacy guarantee.
 
     Returns
     -------
@@ -533,7 +533,7 @@ def calibrated(promise: Promise, sensitivity: Sensitivity, *, kind: Kind | None 
     if not ways:
         raise PrivacyError(
             "Gaussian noise needs a delta above 0 (or mu or rho), and Laplace noise an epsilon (or "
-            "rho); change the parameters or the noise"
+            "rho). Change the parameters or the noise"
         )
     found, refusals = [], []
     for way in ways:
@@ -579,7 +579,7 @@ def _normal(promise: Promise, sensitivity: Sensitivity) -> Noise:
 def _discrete_normal(promise: Promise, sensitivity: Sensitivity) -> Noise:
     if promise.epsilon is None or promise.delta <= 4 * SMOOTHING:
         raise PrivacyError(
-            "discrete Gaussian noise is accounted in epsilon and delta; give both, or take the "
+            "discrete Gaussian noise is accounted in epsilon and delta. Give both, or take the "
             "default noise"
         )
     smooth = noise_scale(

@@ -120,11 +120,11 @@ class Ledger:
         if self.budget.lifetime is not None:
             raise ArgumentError(
                 "a budget has no lifetime, because it limits all payments "
-                "together; leave lifetime out"
+                "together. Leave lifetime out"
             )
         if self.budget.unit is not None:
             raise ArgumentError(
-                "a budget has no unit, because each payment names its own; leave unit out"
+                "a budget has no unit, because each payment names its own. Leave unit out"
             )
         for entry in self.entries:
             self._check_relation(entry)
@@ -136,7 +136,7 @@ class Ledger:
         if ours != theirs:
             raise MismatchError(
                 f"every entry of a ledger must have its budget's relation and model "
-                f"({ours[0]}, {ours[1]}); {entry.name!r} has ({theirs[0]}, {theirs[1]})"
+                f"({ours[0]}, {ours[1]}). {entry.name!r} has ({theirs[0]}, {theirs[1]})"
             )
 
     def _epsilon_at(self, losses: Sequence[PrivacyLoss], delta: Fraction) -> Fraction:
@@ -145,7 +145,7 @@ class Ledger:
         return sum(losses, start=PrivacyLoss()).epsilon_at(delta)
 
     def _excess(self, losses: Sequence[PrivacyLoss]) -> str | None:
-        """Return what losses add up to, where that is beyond the budget; None where it is not."""
+        """Return what losses add up to, where that is beyond the budget. None where it is not."""
         total = sum(losses, start=PrivacyLoss())
         if total.within(self.budget.epsilon, self.budget.delta):
             return None
@@ -164,7 +164,7 @@ class Ledger:
             return
         raise BudgetError(
             f"the budget is epsilon {float(self.budget.epsilon):g}, delta "
-            f"{float(self.budget.delta):g}; with {name} the total would be {shown}; nothing was "
+            f"{float(self.budget.delta):g}. With {name} the total would be {shown}. Nothing was "
             "spent"
         )
 
@@ -391,14 +391,14 @@ class Ledger:
         found = [entry for entry in self.entries if entry.release == release]
         if len(found) != 1 or found[0].loss != loss or found[0].rounds == 1:
             raise BudgetError(
-                "this ledger did not pay for rounds of this release; name the one that did"
+                "this ledger did not pay for rounds of this release. Name the one that did"
             )
         if found[0].drawn_rounds != after:
             raise BudgetError(
                 f"{found[0].drawn_rounds} round(s) of this release were drawn and {after} are "
-                "given; no "
+                "given. No "
                 "round may be drawn a second time, because the noise of two averages out. Go on "
-                "from the last release; if it was lost, the rounds end here"
+                "from the last release. If it was lost, the rounds end here"
             )
         if found[0].drawn_rounds == found[0].rounds:
             raise BudgetError(f"all {found[0].rounds} rounds that were paid for have been drawn")
@@ -434,7 +434,7 @@ class Ledger:
             return ledger
         if isinstance(ledger, Ledger):
             raise ArgumentError(
-                "a Ledger is a snapshot and cannot pay; pass the path of its file, or "
+                "a Ledger is a snapshot and cannot pay. Pass the path of its file, or "
                 "Ledger.open(path)"
             )
         return LedgerFile(Path(ledger), wait)
@@ -481,8 +481,8 @@ class Ledger:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
         except FileExistsError as error:
-            advice = "a file of this name exists, and what it says was spent is never forgotten; "
-            advice += "read it as it is, or choose another name"
+            advice = "a file of this name exists, and what it says was spent is never forgotten. "
+            advice += "Read it as it is, or choose another name"
             raise FileExistsError(error.errno, advice, str(path)) from None
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(self.to_json().encode())
@@ -558,7 +558,7 @@ class Ledger:
         version = document.get("version") if known else None
         if type(version) is not int or version not in (1, VERSION):
             raise FormatError(
-                f"this must be a lapwing-ledger document of version 1 or {VERSION}; it is not"
+                f"this must be a lapwing-ledger document of version 1 or {VERSION}. It is not"
             )
         tight = version == VERSION and document.get("composition") == "numerical"
         keys = {"format", "version", "budget", "entries"} | ({"composition"} if tight else set())
@@ -705,7 +705,7 @@ class LedgerFile:
             )
             if not file.write(ledger.to_json().encode()):
                 raise BudgetError(
-                    f"the ledger {self.path.name} was replaced while it was read; nothing was "
+                    f"the ledger {self.path.name} was replaced while it was read. Nothing was "
                     "spent, try again"
                 )
             try:
@@ -743,7 +743,7 @@ class LedgerFile:
             ledger = _ledger(file.content, file.path).next_round(release, after=after, loss=loss)
             if not file.write(ledger.to_json().encode()):
                 raise BudgetError(
-                    f"the ledger {self.path.name} was replaced while it was read; nothing was "
+                    f"the ledger {self.path.name} was replaced while it was read. Nothing was "
                     "drawn, try again"
                 )
             return ledger
@@ -770,11 +770,11 @@ class LedgerFile:
             raise BudgetError(
                 f"the ledger {self.path.name} was replaced while a payment was under way, and "
                 f"what is there now cannot take it: {error}. The payment {entry.name!r} is in no "
-                "ledger; do not publish its output, and restore the ledger that paid"
+                "ledger. Do not publish its output, and restore the ledger that paid"
             ) from error
         if not kept:
             raise BudgetError(
-                f"the ledger {self.path.name} keeps being replaced; the payment {entry.name!r} is "
+                f"the ledger {self.path.name} keeps being replaced. The payment {entry.name!r} is "
                 "in no ledger, do not publish its output"
             )
 

@@ -68,7 +68,7 @@ class LockedFile:
 
 
 class _ReplacedError(Exception):
-    """The file is not the one that was read; nothing was written."""
+    """The file is not the one that was read. Nothing was written."""
 
 
 def acquire(path: Path, wait: float) -> LockedFile:
@@ -87,7 +87,7 @@ def acquire(path: Path, wait: float) -> LockedFile:
             while not _lock(descriptor):
                 if time.monotonic() >= deadline:
                     raise BudgetError(
-                        f"the ledger {path.name} is in use by another process; nothing was "
+                        f"the ledger {path.name} is in use by another process. Nothing was "
                         "spent, try again when it has ended"
                     )
                 time.sleep(_PAUSE)
@@ -99,14 +99,14 @@ def acquire(path: Path, wait: float) -> LockedFile:
             os.close(descriptor)
             raise
         os.close(descriptor)
-    raise BudgetError(f"the ledger {path.name} keeps being replaced; nothing was spent")
+    raise BudgetError(f"the ledger {path.name} keeps being replaced. Nothing was spent")
 
 
 def _check_links(path: Path, descriptor: int) -> None:
     if os.fstat(descriptor).st_nlink > 1:
         raise BudgetError(
             f"the ledger {path.name} has several hard links, and each would get a budget of its "
-            "own; nothing was written to it, and its reserved payments stay reserved; remove the "
+            "own. Nothing was written to it, and its reserved payments stay reserved. Remove the "
             "other names (or put a copy in its place) first"
         )
 
@@ -118,11 +118,11 @@ def _read(descriptor: int) -> bytes:
 
 
 def _lock(descriptor: int) -> bool:
-    """Lock an open file without waiting; False when another has it."""
+    """Lock an open file without waiting. False when another has it."""
     locked = lock_file(descriptor)
     if locked is None:  # Windows, where an open file cannot be replaced, for one
         raise BudgetError(
-            "a ledger file needs the file locks of a POSIX system; nothing was spent, keep the "
+            "a ledger file needs the file locks of a POSIX system. Nothing was spent, keep the "
             "ledger on one"
         )
     return locked

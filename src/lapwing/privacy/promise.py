@@ -26,7 +26,7 @@ from lapwing.privacy.guarantee import (
 from lapwing.privacy.privacy_loss import PrivacyLoss
 
 STATED_DELTA = Fraction(1, 10**6)
-"""The delta at which an epsilon is stated for a promise that is made in mu or rho."""
+"""The delta at which an epsilon is stated for a privacy guarantee that is made in mu or rho."""
 
 _FINE = 2**40
 """Parts of mu and rho are whole multiples of 1 / _FINE, rounded down."""
@@ -105,7 +105,7 @@ class Promise:
         """Make the numbers exact and check them."""
         if self.neighbors not in ("replace-one", "add-or-remove-one"):
             raise PrivacyError(
-                f"neighbors must be one of two words, got {self.neighbors!r}; {NEIGHBORS_NEEDED}"
+                f"neighbors must be one of two words, got {self.neighbors!r}. {NEIGHBORS_NEEDED}"
             )
         given = [name for name in ("epsilon", "mu", "rho") if getattr(self, name) is not None]
         if len(given) != 1:
@@ -120,7 +120,7 @@ class Promise:
             raise PrivacyError(str(error).replace("epsilon", name)) from None
         object.__setattr__(self, "delta", exact_delta(self.delta))
         if self.delta and self.epsilon is None:
-            raise PrivacyError("delta belongs to epsilon; with mu or rho, leave it out")
+            raise PrivacyError("delta belongs to epsilon. With mu or rho, leave it out")
         if not isinstance(self.unit, PrivacyUnit | None):
             raise PrivacyError("unit must be a PrivacyUnit, or left out")
 
@@ -133,7 +133,7 @@ class Promise:
     def pure(self) -> bool:
         """Whether it is pure: epsilon with delta 0.
 
-        Only noise with exponential tails keeps a pure promise.
+        Only noise with exponential tails keeps a pure guarantee.
         """
         return self.epsilon is not None and self.delta == 0
 
@@ -157,7 +157,7 @@ class Promise:
         return Guarantee(epsilon, delta, self.neighbors, "central", unit=self.unit)
 
     def allows(self, loss: PrivacyLoss) -> bool:
-        """Return whether a loss is proved to keep the promise.
+        """Return whether a loss is proved to keep the privacy guarantee.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class Promise:
         return loss.delta == 0 and loss.rho + (loss.mu_squared + loss.epsilon**2) / 2 <= self.rho
 
     def split(self, releases: int, mechanism: Any, domain: Any) -> Promise:
-        """Return the privacy parameters of each of several releases under this promise.
+        """Return the privacy parameters of each of several releases under this privacy guarantee.
 
         For mechanisms that release again over all people after each round, such as
         :class:`AdaptiveQuantiles` and :class:`MatchingPursuit`. There the people of the first round
@@ -208,9 +208,10 @@ class Promise:
 
         Notes
         -----
-        **Privacy.** The loss of one release under the whole promise is divided into equal parts.
-        Epsilons add, squares of mu add, and rho adds (:class:`PrivacyLoss`), also when each release
-        is chosen after the earlier ones. The sum is computed and compared with the promise.
+        **Privacy.** The loss of one release under the whole privacy guarantee is divided into equal
+        parts. Epsilons add, squares of mu add, and rho adds (:class:`PrivacyLoss`), also when each
+        release is chosen after the earlier ones. The sum is computed and compared with the privacy
+        guarantee.
 
         Examples
         --------
@@ -228,7 +229,7 @@ class Promise:
         part = self._part_of(loss, releases)
         if not part:
             raise PrivacyError(
-                "each release would get too small a privacy parameter; give a larger "
+                "each release would get too small a privacy parameter. Give a larger "
                 "total, or make fewer releases"
             )
         each = Promise(self.neighbors, unit=self.unit, **{kind: part})
@@ -236,12 +237,12 @@ class Promise:
         if not self.allows(sum([one] * (releases - 1), one)):
             raise PrivacyError(
                 f"releases of {mechanism.name} under a part of these privacy parameters do not "
-                f"compose to the whole; give each release an epsilon"
+                f"compose to the whole. Give each release an epsilon"
             )
         return each
 
     def _part_of(self, loss: PrivacyLoss, releases: int) -> Fraction:
-        """Return an equal part of a loss, rounded down; of mu where squares add."""
+        """Return an equal part of a loss, rounded down. Of mu where squares add."""
         if loss.rho:
             return Fraction(math.floor(loss.rho / releases * _FINE), _FINE)
         if loss.mu_squared:
@@ -268,7 +269,7 @@ class Promise:
 
     @classmethod
     def from_document(cls, document: Any) -> Promise:
-        """Return the promise that :meth:`to_document` wrote.
+        """Return the privacy guarantee that :meth:`to_document` wrote.
 
         Parameters
         ----------
@@ -283,7 +284,7 @@ class Promise:
         Raises
         ------
         FormatError
-            When it is not a promise.
+            When it is not a privacy guarantee.
         """
         keys = {"neighbors", "epsilon", "delta", "mu", "rho"}
         of_unit = isinstance(document, dict) and "unit" in document

@@ -32,7 +32,7 @@ from lapwing.privacy.guarantee import Guarantee
 
 MARGIN = 1e-9
 """Relative error allowed for every tail probability. The tests compare them with exact fractions
-and find less than a hundredth of it; the bound is raised by the whole of it."""
+and find less than a hundredth of it. The bound is raised by the whole of it."""
 
 MOST_USERS = 10**9
 """More people are counted as so many: the bound only falls with their number."""
@@ -41,7 +41,7 @@ _NODES = 1024
 """Most numbers of clones at which the conditional bound is computed."""
 
 _TAIL = 1e-4
-"""Part of delta that may be lost at either end of the numbers of clones; it is added back."""
+"""Part of delta that may be lost at either end of the numbers of clones. It is added back."""
 
 
 class Shuffled(Protocol):
@@ -332,7 +332,7 @@ class _Clones:
 
     @classmethod
     def of(cls, others: int, clone: float, *, tail: float) -> _Clones:
-        """Return the law of C, binomial(others, clone), in at most so many nodes.
+        """Return the distribution of C, binomial(others, clone), in at most so many nodes.
 
         The range is Bernstein's: a binomial is further than x from its mean with probability at
         most ``2 exp(-x^2 / (2 (variance + x / 3)))``. Numbers between two nodes count as the lower

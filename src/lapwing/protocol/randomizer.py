@@ -84,7 +84,7 @@ class Randomizer(ABC, Generic[Collected]):
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields for pickling; what derives from them is computed again."""
+        """Return the fields for pickling. Derived fields are computed again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     # What a subclass says.
@@ -138,7 +138,7 @@ class Randomizer(ABC, Generic[Collected]):
 
     @property
     def _sizes(self) -> dict[str, Any]:
-        """What clients need beside the fields and the thresholds. JSON values only."""
+        """What clients need alongside the fields and the thresholds. JSON values only."""
         return {}
 
     # What follows from it.
@@ -154,7 +154,7 @@ class Randomizer(ABC, Generic[Collected]):
 
     @property
     def _derived(self) -> dict[str, Any]:
-        """What a survey document states beside the fields. JSON values only."""
+        """What a survey document states alongside the fields. JSON values only."""
         return {
             "thresholds": hexadecimal(self._thresholds),
             **self._sizes,
@@ -243,7 +243,7 @@ class Randomizer(ABC, Generic[Collected]):
         return cast(Collected, tally)
 
     def _count(self, data: NDArray[np.uint8]) -> list[tuple[NDArray[np.int64], int]]:
-        """Return counts and reports of each block, none of a log; ReportError as of `tally`."""
+        """Return counts and reports of each block, none of a log. ReportError as of `tally`."""
         return [(self._layout.count(data), len(data))]
 
 
@@ -311,7 +311,7 @@ def channel_for(
         channel_at = getattr(randomizer, "_channel_at", None)
         if channel_at is None or log:
             raise ArgumentError(
-                "a log of reports has no other bins to be decoded at"
+                "stored reports have no other bins to be decoded at"
                 if log
                 else f"only a square wave can be decoded at other bins, not {randomizer.name}"
             )
@@ -320,7 +320,7 @@ def channel_for(
     if not log:
         return randomizer.channel
     if randomizer.collects != "log":
-        raise MismatchError(f"the tally is a log of reports, and {randomizer.name} counts them")
+        raise MismatchError(f"the tally holds stored reports, and {randomizer.name} counts them")
     log_channel: ObservedChannel = randomizer.log_channel  # type: ignore[attr-defined]
     return log_channel
 
@@ -345,7 +345,7 @@ def randomizer_document(randomizer: Any) -> dict[str, Any]:
 
 
 def derived_values(randomizer: Any) -> dict[str, Any]:
-    """Return what a survey document states beside the fields, to be compared when it is read.
+    """Return what a survey document states alongside the fields, to be compared when it is read.
 
     A class that does not inherit from :class:`Randomizer` vouches for its thresholds by its
     fingerprint.
@@ -376,7 +376,7 @@ def check_domain(domain: Domain, who: str, most: int) -> None:
     """
     if not 2 <= domain.size <= most:
         raise DomainError(
-            f"{who} needs a domain of 2 to {most} symbols, got {domain.size}; use fewer bins, or a "
+            f"{who} needs a domain of 2 to {most} symbols, got {domain.size}. Use fewer bins, or a "
             "hashing randomizer"
         )
 
@@ -414,8 +414,8 @@ def refuse_reports(
     if invalid.any():
         position = start + int(np.argmax(invalid))
         raise ReportError(
-            f"every report must {requirement}, the one at position {position} {failure}; "
-            "the batch was not counted",
+            f"every report must {requirement}, the one at position {position} {failure}. "
+            "The batch was not counted",
             position=position,
         )
 
@@ -461,13 +461,13 @@ def check_batch(reports: Reports, *, width: int, fingerprint: str) -> NDArray[np
     """
     if not isinstance(reports, Reports):
         raise ArgumentError(
-            f"tally needs Reports, got {kind_of(reports)}; randomize values first, where they "
+            f"tally needs Reports, got {kind_of(reports)}. Randomize values first, where they "
             f"are: tally(randomize(values))"
         )
     if reports.fingerprint != fingerprint:
         raise MismatchError(
             f"these reports were made by randomizer {reports.fingerprint[:12]}, this one is "
-            f"{fingerprint[:12]}; tally them with the survey that asked for them"
+            f"{fingerprint[:12]}. Tally them with the survey that asked for them"
         )
     if reports.width != width:
         raise ReportError(f"every report must have {width} bytes, these have {reports.width}")

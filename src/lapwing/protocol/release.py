@@ -141,7 +141,7 @@ class Mechanism(ABC):
         if not isinstance(summary, ExactCounts) or not isinstance(promise, Promise):
             raise ArgumentError(
                 "a mechanism releases the counts of ExactCounts under a Promise, got a "
-                f"{type(summary).__name__} and {kind_of(promise)}; pass "
+                f"{type(summary).__name__} and {kind_of(promise)}. Pass "
                 "ExactCounts.of_values(values, domain), or use lapwing.release(values, domain, ...)"
             )
         check_unit(self, promise, summary)
@@ -235,14 +235,14 @@ def check_unit(mechanism: Mechanism, promise: Promise, *counted: ExactCounts) ->
     """
     if promise.unit is not None and not getattr(mechanism, "hides_units", False):
         raise PrivacyError(
-            f"{mechanism.name} needs a public number of rows, and with a unit it is secret; use a "
+            f"{mechanism.name} needs a public number of rows, and with a unit it is secret. Use a "
             "linear mechanism such as prefix-sums, or label-counts for labels"
         )
     for summary in counted:
         if summary.unit != promise.unit:
             raise PrivacyError(
                 f"the exact counts are of {summary.unit or 'single rows'}, the promise is to "
-                f"{promise.unit or 'single rows'}; pass Promise(..., unit=counts.unit)"
+                f"{promise.unit or 'single rows'}. Pass Promise(..., unit=counts.unit)"
             )
 
 
@@ -382,7 +382,7 @@ class Release(Summed, Stored):
             )
         if len({part.identifier for part in self.parts}) < len(self.parts):
             raise MismatchError(
-                "every part of a release must have an identifier of its own; the same part twice "
+                "every part of a release must have an identifier of its own. The same part twice "
                 "would count its people twice"
             )
 
@@ -460,25 +460,25 @@ class Release(Summed, Stored):
             return NotImplemented
         if self.fingerprint != other.fingerprint:
             raise MismatchError(
-                "releases can be added only when their mechanism and domain are equal; these are "
+                "releases can be added only when their mechanism and domain are equal. These are "
                 f"{self.mechanism.name} on {self.domain.size} symbols and {other.mechanism.name} "
                 f"on {other.domain.size} symbols"
             )
         if not self.mechanism.linear:
             raise MismatchError(
                 f"releases of {self.mechanism.name} cannot be added, only those of a linear "
-                "mechanism such as prefix-sums; publish each on its own"
+                "mechanism such as prefix-sums. Publish each on its own"
             )
         known = {part.identifier for part in self.parts}
         if known & {part.identifier for part in other.parts}:
-            raise MismatchError("the same release is in both; it would count its people twice")
+            raise MismatchError("the same release is in both. It would count its people twice")
         if self.answers.size != other.answers.size:
             raise MismatchError("releases can be added only when they hold equally many answers")
         # Beyond 64 bits NumPy wraps without a word.
         answers = self.answers.astype(np.float64) + other.answers
         if np.abs(answers).max(initial=0.0) >= LARGEST_SUM:
             raise MismatchError(
-                "the answers of these releases are too large to be added; decode them one by one"
+                "the answers of these releases are too large to be added. Decode them one by one"
             )
         return Release(
             self.mechanism, self.domain, self.answers + other.answers, [*self.parts, *other.parts]
@@ -571,5 +571,5 @@ def _document(domain: Domain) -> dict[str, Any]:
 
 @memoized(most=8)
 def _fingerprint(mechanism: Mechanism, domain: Domain) -> str:
-    """Return that of the releases of a mechanism; own functions take long to be written down."""
+    """Return that of the releases of a mechanism. Own functions take long to be written down."""
     return fingerprint([mechanism.to_document(), _document(domain)])

@@ -226,7 +226,7 @@ class Mixture(Randomizer[Collected]):
                 position = int(members[np.argmax(padded)])
                 raise ReportError(
                     f"every report must be padded with zeros, the one at position {position} is "
-                    "not; the batch was not counted",
+                    "not. The batch was not counted",
                     position=position,
                 )
             try:
@@ -234,8 +234,8 @@ class Mixture(Randomizer[Collected]):
             except ReportError as error:
                 position = int(members[error.position or 0])
                 raise ReportError(
-                    f"the report at position {position} cannot come from its group {number}; "
-                    "the batch was not counted",
+                    f"the report at position {position} cannot come from its group {number}. "
+                    "The batch was not counted",
                     position=position,
                 ) from None
         return blocks

@@ -15,7 +15,7 @@ _GROUP = 15
 """Rows that a carry-save adder takes at once: their count fits four bits."""
 
 _PLANES = 16
-"""Bits of the vertical counters; they are flushed before they can overflow."""
+"""Bits of the vertical counters. They are flushed before they can overflow."""
 
 
 @compiled(inline="always")

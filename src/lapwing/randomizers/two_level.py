@@ -133,8 +133,8 @@ def check_near(randomizer: Any) -> None:
     threshold = randomizer._threshold
     if threshold * randomizer._far <= (WORD - threshold) * randomizer._near:
         raise PrivacyError(
-            "epsilon is too small to be expressed by 64-bit thresholds on this domain; "
-            "reports would carry no information"
+            "epsilon is too small to be expressed by 64-bit thresholds on this domain. "
+            "Reports would carry no information"
         )
 
 
@@ -167,13 +167,13 @@ class TwoLevel(Randomizer[CountTally]):
         if self._near < 1 or self._outputs - self._near < 1:
             raise DomainError(
                 f"high-probability output sets must leave some output out: got {self._near} of "
-                f"{self._outputs}; "
-                "choose a smaller width"
+                f"{self._outputs}. "
+                "Choose a smaller width"
             )
         if self._outputs > LARGEST_TABLE:
             raise DomainError(
-                f"at most {LARGEST_TABLE} outputs can be counted, got {self._outputs}; "
-                "use fewer bins, or a hashing randomizer"
+                f"at most {LARGEST_TABLE} outputs can be counted, got {self._outputs}. "
+                "Use fewer bins, or a hashing randomizer"
             )
         check_near(self)
 

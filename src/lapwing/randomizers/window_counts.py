@@ -1,8 +1,8 @@
 """Many people, each uniform in a window: how often every point is hit, without drawing people.
 
 A window is cut into dyadic nodes, and people choose a node by its size. The counts of a node are
-split over its two halves by fair binomials, level by level. The joint law is exactly that of
-drawing every person, the time O(points log points) for any number of people.
+split over its two halves by fair binomials, level by level. The joint distribution is exactly that
+of drawing every person, the time O(points log points) for any number of people.
 """
 
 from __future__ import annotations

@@ -20,10 +20,10 @@ LIST_LIMIT = 20
 """Labels in a list for people, those of the largest shares: as many as fit on a screen."""
 
 ROW_LIMIT = 2000
-"""Labels in a document, those of the largest shares; `to_dict` has all."""
+"""Labels in a document, those of the largest shares. `to_dict` has all."""
 
 RANGE_LIMIT = 4096
-"""Symbols up to which errors of ranges are bounded; beyond, it takes seconds."""
+"""Symbols up to which errors of ranges are bounded. Beyond, it takes seconds."""
 
 
 class AskedRange(NamedTuple):
@@ -45,7 +45,7 @@ class AnswerRequest:
     probabilities : sequence of float
         Of the quantiles.
     ranges : sequence of (str or None, str or None) or of AskedRange
-        The ends of each, as typed in the unit of the values; an end that is None or empty is open.
+        The ends of each, as typed in the unit of the values. An end that is None or empty is open.
         Unless it is said otherwise, the end belongs to a range that belongs to the bins.
     labels : sequence of object
         Labels or values whose shares are asked.
@@ -78,7 +78,7 @@ class BandDocument(TypedDict):
 
 
 class ShareRow(TypedDict):
-    """A share with its interval; None where there is none, or for the `reason` that is given."""
+    """A share with its interval. None where there is none, or for the `reason` that is given."""
 
     share: float | None
     low: float | None
@@ -87,7 +87,7 @@ class ShareRow(TypedDict):
 
 
 class IntervalRow(TypedDict):
-    """An interval, and whether it holds together with those of all other rows; None without one."""
+    """An interval, and whether it holds together with those of all other rows. None without one."""
 
     low: float | None
     high: float | None
@@ -95,7 +95,7 @@ class IntervalRow(TypedDict):
 
 
 class LabelShareRow(IntervalRow):
-    """The share of a label or of a listed value; the label is None for the missing symbol."""
+    """The share of a label or of a listed value. The label is None for the missing symbol."""
 
     label: str | int | float | None
     share: float
@@ -132,15 +132,15 @@ class QuestionRow(IntervalRow, BinEnds):
 
 
 class CutBin(BinEnds):
-    """An end of a range, and the nearest edges of bins around it; None where there is none."""
+    """An end of a range, and the nearest edges of bins around it. None where there is none."""
 
     end: str
 
 
 class NumberRow(TypedDict):
-    """A number in the unit of the domain with its interval; texts for dates and times.
+    """A number in the unit of the domain with its interval. Texts for dates and times.
 
-    What lies outside the range is None. The end of the range that it is beyond is `above`,
+    Anything outside the range is None. The end of the range that it is beyond is `above`,
     `at_least`, `at_most` or `below` for the number, and `high_above` and so on for the ends of its
     interval. `reason` says why a circle has no clear middle, whose mean is None. An interval on a
     circle whose lower end is after the upper one goes round the end of the circle.
@@ -227,11 +227,11 @@ class GapRow(IntervalRow):
 
 
 class CurveDocument(TypedDict):
-    """Columns of one length, a row for each bin; `low`, `high` are pointwise, two others not.
+    """Columns of one length, a row for each bin. `low`, `high` are pointwise, two others not.
 
     `start` has what lies below the first bin: the heights at which the curves begin, zero without.
     `steps` has the steps of a density: `left`, `right`, `share`, and `low` and `high`, which hold
-    at all of them at once; it is absent of a difference.
+    at all of them at once. It is absent of a difference.
     """
 
     columns: dict[str, list[Any]]
@@ -263,7 +263,7 @@ class ResultDocument(TypedDict):
 
 
 class NumbersAnswer(ResultDocument):
-    """What a distribution of numbers says; all but `missing` is of those with a value.
+    """What a distribution of numbers says. All but `missing` is of those with a value.
 
     On a circle there are the mean resultant length R and the shares of the four quarters, and
     quantiles only from a start. On a line these are None.

@@ -68,7 +68,7 @@ MISSING = "(missing)"
 """The label of those whose value is missing."""
 
 ATOM_LIMIT = 12
-"""Atoms in a table, those of the largest shares; a document has all."""
+"""Atoms in a table, those of the largest shares. A document has all."""
 
 ABOUT: dict[Target, str] = {
     "empirical": "the people who reported",
@@ -79,7 +79,7 @@ ABOUT: dict[Target, str] = {
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of texts; the first column is a name.
+    """A table of strings. The first column is a name.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def label_text(label: Any) -> str:
 
 
 def bin_text(row: BinEnds | QuarterRow, write: NumberWriter, unit: Unit) -> str:
-    """Return the ends of a bin; one of them is None where the bin is open.
+    """Return the ends of a bin. One of them is None where the bin is open.
 
     Examples
     --------
@@ -322,7 +322,7 @@ def _number_facts(answer: NumbersAnswer, *, detail: bool) -> dict[str, str]:
 
 
 def outside_of(answer: NumbersAnswer, write: NumberWriter) -> dict[str, ShareRow]:
-    """Return the shares below and above the range by what they are; empty where none are counted.
+    """Return the shares below and above the range by what they are. Empty where none are counted.
 
     Parameters
     ----------
@@ -423,7 +423,7 @@ def tables_of(answer: Answer, name: str, *, detail: bool = False) -> list[TextTa
     ----------
     answer : dict
     name : str
-        Of the survey or the file; of a difference of both.
+        Of the survey or the file. Of a difference of both.
     detail : bool
         Whether they have all labels and atoms of the answer, not only the largest.
     """
@@ -547,7 +547,7 @@ def _atom_table(answer: NumbersAnswer, *, detail: bool) -> TextTable:
 
 
 def atom_place(atom: AtomRow, write: NumberWriter, unit: Unit) -> str:
-    """Return where an atom is; at an end of clipped values it counts what lies beyond."""
+    """Return where an atom is. At an end of clipped values it counts what lies beyond."""
     left, right, open_end = atom["left"], atom["right"], atom.get("open")
     if open_end is not None:
         edge = left if open_end in ("above", "at_least") else right
@@ -594,7 +594,7 @@ def _difference_table(answer: DifferenceAnswer, title: str, *, detail: bool) -> 
 
 
 def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
-    """Return the weeks with what fits on a screen; the CSV and JSON have all columns."""
+    """Return the weeks with what fits on a screen. The CSV and JSON have all columns."""
     weeks, unit = [week for week, _ in _with_joined_gaps(answer)], answer["unit"]
     write, interval = number_writer(unit), interval_name(None, answer["level"])
     columns: dict[str, list[str]] = {
@@ -631,7 +631,7 @@ def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
 
 
 def _with_joined_gaps(answer: SeriesAnswer) -> list[tuple[dict[str, Any], str | None]]:
-    """Return the weeks, each with why it is a gap; those that follow each other are one."""
+    """Return the weeks, each with why it is a gap. Those that follow each other are one."""
     joined: list[tuple[dict[str, Any], str | None]] = []
     first, last = "", None
     for week in answer["weeks"]:
@@ -662,7 +662,7 @@ def _week_row(week: Mapping[str, Any], name: str, interval: str) -> dict[str, An
 
 
 def csv_rows(answer: Answer) -> list[dict[str, Any]]:
-    """Return the rows of the main table of an answer; None is an empty cell."""
+    """Return the rows of the main table of an answer. None is an empty cell."""
     match answer["kind"]:
         case "numbers" if answer["quantiles"] or answer["quarters"] is None:
             kind = answer["band"] and answer["band"]["kind"]

@@ -1,14 +1,14 @@
 """What a result says: one document per kind, from which every output is made.
 
 ``summary()``, the terminal, CSV files, ``--json``, the collector's answers and its pages all render
-these documents; :mod:`lapwing.results.rounding` is the only place where a number becomes text.
+these documents. :mod:`lapwing.results.rounding` is the only place where a number becomes text.
 Numbers are not rounded here. A rule about answers is written once:
 
 ===============================  =====================================================
 rule                             function
 ===============================  =====================================================
 a quantile                       :func:`quantile_row`
-a share of a range               :func:`range_row`; inside bins and at their edges
+a share of a range               :func:`range_row`. Inside bins and at their edges
                                  :func:`lapwing.results.intervals.probability_ends`
 a share of a label or value      :func:`share_row`
 rows of a table of labels        :func:`largest_rows`: simultaneous, by
@@ -110,7 +110,7 @@ def result_answer(result: Any, request: AnswerRequest) -> ResultAnswer:
     ordered = result.domain.ordered
     heavy = result._kind == "heavy-hitters"
     if request.ranges and (heavy or not ordered):
-        raise ArgumentError("a range is for numbers; for labels ask for the share of one")
+        raise ArgumentError("a range is for numbers. For labels ask for the share of one")
     if heavy:
         return _heavy_hitters(result, request)
     return _numbers(result, request) if ordered else _labels(result, request)
@@ -170,10 +170,10 @@ def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
 
 
 def mean_row(result: Any, *, level: float) -> NumberRow:
-    """Return the mean of those with a value; its interval is for all places inside the bins.
+    """Return the mean of those with a value. Its interval is for all places inside the bins.
 
-    It is that of values limited to the range (:func:`limits_of`). On a circle it is a direction;
-    without a clear middle there is none.
+    It is that of values limited to the range (:func:`limits_of`). On a circle it is a direction.
+    Without a clear middle there is none.
     """
     numbers = result._in_numbers()
     if not result._has_middle(level, "empirical"):
@@ -182,7 +182,7 @@ def mean_row(result: Any, *, level: float) -> NumberRow:
 
 
 def _deviation_row(result: Any, level: float) -> NumberRow:
-    """Return the standard deviation; its interval has the roots of that of the variance.
+    """Return the standard deviation. Its interval has the roots of that of the variance.
 
     On a circle it falls as the mean resultant length rises, and is infinite where that is zero.
     """
@@ -201,7 +201,7 @@ def _deviation_row(result: Any, level: float) -> NumberRow:
 
 
 def _length_row(result: Any, level: float) -> NumberRow:
-    """Return the mean resultant length R of a circle; its interval reaches to it."""
+    """Return the mean resultant length R of a circle. Its interval reaches to it."""
     length = result.cumulative.resultant_length
     direction = result._direction(level, "empirical")
     low, high = (None, None) if direction is None else reaching(direction.length, length)
@@ -209,7 +209,7 @@ def _length_row(result: Any, level: float) -> NumberRow:
 
 
 def quarter_rows(result: Any, *, level: float) -> list[QuarterRow]:
-    """Return the shares of the four quarters of a circle; each holds the end that its bins hold."""
+    """Return the shares of the four quarters of a circle. Each holds the end that its bins hold."""
     domain, rows = result.domain, []
     circle = Circle.of_domain(domain)
     for left, right in [] if circle is None else circle.quarters():
@@ -227,7 +227,7 @@ def quarter_rows(result: Any, *, level: float) -> list[QuarterRow]:
 
 
 def start_of(request: AnswerRequest, domain: Domain) -> float | None:
-    """Return from where quantiles are counted; ArgumentError where a line is given a start."""
+    """Return from where quantiles are counted. ArgumentError where a line is given a start."""
     if request.start is None:
         return None
     return circle_from(domain, number_of(request.start, domain, name="start"))[1]
@@ -238,14 +238,14 @@ def _finite(number: float) -> float | None:
 
 
 def limits_of(domain: Domain) -> list[float] | None:
-    """Return the range to which a mean limits values outside; None where nobody can be outside."""
+    """Return the range to which a mean limits values outside. None where nobody can be outside."""
     if domain.open_ended or domain.outside_indices:
         return [float(domain.left[0]), float(domain.right[-1])]
     return None
 
 
 def outside_rows(result: Any, *, level: float) -> OutsideRow | None:
-    """Return the shares below and above the range; None where the domain does not count them."""
+    """Return the shares below and above the range. None where the domain does not count them."""
     if not result.domain.outside_indices:
         return None
     law, mass = answering(result._present_uncertainty, "empirical"), result.cumulative.mass
@@ -366,7 +366,7 @@ def _mean_shift(difference: Any, level: float) -> ShiftRow:
 
 
 def _quantile_shifts(difference: Any, request: AnswerRequest) -> list[QuantileShiftRow]:
-    """Return the shifts of the quantiles that are asked; on a circle only from a start."""
+    """Return the shifts of the quantiles that are asked. On a circle only from a start."""
     start = start_of(request, difference.first.domain)
     if start is None and difference.first.domain.circular:
         return []
@@ -469,7 +469,7 @@ def range_row(result: Any, asked: AskedRange, *, level: float) -> QuestionRow:
     ----------
     result : Distribution
     asked : AskedRange
-        Its ends as typed in the unit of the values; a date is a whole day.
+        Its ends as typed in the unit of the values. A date is a whole day.
     level : float
     """
     domain, closed = result.domain, asked.closed or result.domain.closed
@@ -517,7 +517,7 @@ def _cut_bins(asked: AskedRange, spans: Sequence[Span], domain: Domain) -> list[
 
 
 def _bin_ends(domain: Domain, symbol: int) -> BinEnds:
-    """Return the ends of a symbol; one that holds values outside the range has one."""
+    """Return the ends of a symbol. One that holds values outside the range has one."""
     starts, stops = symbol_places(domain)
     ends = float(starts.points[symbol]), float(stops.points[symbol])
     left, right = (None if math.isinf(end) else end for end in ends)
@@ -534,7 +534,7 @@ def range_end(text: str, domain: Domain, *, name: str) -> Any:
 
 
 def number_of(text: str, domain: Domain, *, name: str) -> float:
-    """Return a number, date or time as it was typed; errors name it, not its value."""
+    """Return a number, date or time as it was typed. Errors name it, not its value."""
     if domain.unit != "number":
         return to_number(text, unit=domain.unit, name=name)
     try:
@@ -592,7 +592,7 @@ def _symbol_share(
 
 
 def missing_row(result: Any, *, level: float) -> ShareRow | None:
-    """Return the share of all people whose value is missing; None where these do not count."""
+    """Return the share of all people whose value is missing. None where these do not count."""
     if result.domain.missing_index is None:
         return None
     if missing_unseen(result):
@@ -730,7 +730,7 @@ def _plain_cell(name: str, cell: Any, week: Any, domain: Domain) -> Any:
 
 
 def _shift(shift: float, ends: tuple[float, float] | None) -> ShiftRow:
-    """Return a shift; not known where a quantile of one of the two is outside the range."""
+    """Return a shift. Not known where a quantile of one of the two is outside the range."""
     if not math.isfinite(shift):
         return {"shift": None, "low": None, "high": None}
     low, high = (None, None) if ends is None else (e if math.isfinite(e) else None for e in ends)

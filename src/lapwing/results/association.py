@@ -34,7 +34,7 @@ def pearson(table: Matrix, first: Vector, second: Vector) -> float:
     one, other = first - rows @ first, second - columns @ second
     spread = float((rows @ one**2) * (columns @ other**2))
     if spread <= 0:
-        raise ArgumentError("a correlation needs two attributes that vary; one has a single value")
+        raise ArgumentError("a correlation needs two attributes that vary. One has a single value")
     return float(np.clip(one @ held @ other / np.sqrt(spread), -1.0, 1.0))
 
 

@@ -2,7 +2,7 @@
 
 A declared atom is a symbol of its own, and the CDF steps there. A found one is a bin that holds
 significantly more than twice what the bins around it suggest. Where inside the bin the value is,
-no report says; so the CDF stays linear in the bin, and only lists and pictures mark it.
+no report says. So the CDF stays linear in the bin, and only lists and pictures mark it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TIMES = 2.0
 the next is coarser than its bins, and no reports tell it from a spike."""
 
 SYMBOL_LIMIT = 2**20
-"""More than these are not searched, to keep memory small; so many bins hold few people each."""
+"""More than these are not searched, to keep memory small. So many bins hold few people each."""
 
 _PASSES = 3
 """Neighbors that turned out to be atoms themselves are left out in the next pass."""
@@ -56,12 +56,12 @@ class Atom:
         around it suggest, by the estimate that its interval is about, because a smoothed one
         spreads over the neighbors what a bin holds alone.
     low, high : float or None
-        95 % interval of the share; None without an error law. The interval of a detected one
-        reaches from what stands out for certain to the whole bin, because nobody knows what else
-        is in its bin. The lower end allows its bin twice what the bins around it suggest. It also
-        allows for the luck that helps to find what just stands out.
+        95 % interval of the share. None without an error distribution. The interval of a detected
+        one reaches from what stands out for certain to the whole bin, because nobody knows what
+        else is in its bin. The lower end allows its bin twice what the bins around it suggest. It
+        also allows for the luck that helps to find what just stands out.
     declared : bool
-        By the domain; otherwise found.
+        By the domain. Otherwise found.
     """
 
     left: float
@@ -111,7 +111,7 @@ def find_atoms(
     atom whose share is below that of its bin's other people is not found, nor one that the reports
     cannot tell from its neighbors. Measured: see the tests.
 
-    **Cost.** O(symbols * rank of the error law).
+    **Cost.** O(symbols * rank of the error distribution).
     """
     if not 0 < false_alarms < 1:
         raise ArgumentError(f"the rate of false alarms must be in (0, 1), got {false_alarms}")
@@ -160,7 +160,7 @@ class Excess:
         Given that it was found, an estimate is normal, but above `least`. The lower end is the
         share at which so large an estimate has a probability of ``(1 - level) / 2`` then: it
         covers as often as it says among those found (Lee et al. 2016). The upper end is the usual
-        one; having been found moves it only down.
+        one. Having been found moves it only down.
         """
         from scipy.special import log_ndtr  # slow to import
 
@@ -294,7 +294,7 @@ def atoms_of(
 
 
 def atoms_at(result: Any, level: float) -> tuple[Atom, ...]:
-    """Return the atoms of a distribution, with intervals of a level; empty for categories."""
+    """Return the atoms of a distribution, with intervals of a level. Empty for categories."""
     domain = result.domain
     if not domain.ordered:
         return ()
@@ -339,7 +339,7 @@ def _around(left: Vector, right: Vector, found: NDArray[np.int64], *, circular: 
 
 
 def _widths(left: Vector, right: Vector) -> Vector:
-    """Return the widths of the symbols; whole numbers count as bins of width one."""
+    """Return the widths of the symbols. Whole numbers count as bins of width one."""
     width = right - left
     return width if width.any() else np.ones_like(width)
 

@@ -49,7 +49,7 @@ class Circle:
 
     @classmethod
     def of_domain(cls, domain: Domain) -> Circle | None:
-        """Return the circle on which the values of a domain lie; None for a line and labels."""
+        """Return the circle on which the values of a domain lie. None for a line and labels."""
         if not (domain.ordered and domain.circular):
             return None
         low = float(domain.left[0])
@@ -92,7 +92,7 @@ class Circle:
         return list(pairwise(edges))
 
     def arc(self, low: float, high: float) -> tuple[float, float]:
-        """Return the ends of an arc; the whole circle, where it reaches round, from end to end.
+        """Return the ends of an arc. The whole circle, where it reaches round, from end to end.
 
         Where the lower end is after the upper one, the arc goes round the end of the circle.
         """
@@ -120,7 +120,7 @@ def circle_from(domain: Domain, start: Any) -> tuple[Circle, float]:
     """
     circle = Circle.of_domain(domain)
     if circle is None:
-        raise ArgumentError("start= is for a circle, and this is a line; leave it out")
+        raise ArgumentError("start= is for a circle, and this is a line. Leave it out")
     point = to_points(start, unit=domain.unit, name="start")
     if point.ndim or not math.isfinite(float(point)):
         raise ArgumentError("start must be one point of the circle")
@@ -144,6 +144,6 @@ def symbols_before(left: Vector, right: Vector, start: float) -> int:
 def refuse_on_circle(what: str) -> ArgumentError:
     """Return the error of what a circle does not have."""
     return ArgumentError(
-        f"a circle has no {what}, because it depends on where the circle is cut; ask mean(), std() "
+        f"a circle has no {what}, because it depends on where the circle is cut. Ask mean(), std() "
         "or the share of a range"
     )

@@ -53,7 +53,7 @@ class Comparable(Protocol):
 
     @property
     def _present_uncertainty(self) -> Uncertainty | None:
-        """The error law among those whose value is present."""
+        """The error distribution among those whose value is present."""
         ...
 
     def share(self, label: Any, *, among: Among = "all") -> float:

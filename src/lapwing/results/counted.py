@@ -15,7 +15,7 @@ Promise = Guarantee | Mapping[str, Any] | None
 
 
 def unit_of(guarantee: Promise) -> PrivacyUnit | None:
-    """Return the unit of a guarantee; None where a row is what it protects."""
+    """Return the unit of a guarantee. None where a row is what it protects."""
     if guarantee is None or isinstance(guarantee, Guarantee):
         return None if guarantee is None else guarantee.unit
     written = guarantee.get("unit")
@@ -23,7 +23,7 @@ def unit_of(guarantee: Promise) -> PrivacyUnit | None:
 
 
 def unit_document(guarantee: Promise) -> dict[str, Any] | None:
-    """Return the unit of a guarantee as JSON values; None where a row is what it protects."""
+    """Return the unit of a guarantee as JSON values. None where a row is what it protects."""
     unit = unit_of(guarantee)
     return None if unit is None else unit.to_document()
 
@@ -53,7 +53,7 @@ ALL_NOISE = "hardly any values: all numbers are noise"
 """What is said of a release whose noise is about as large as all that it counts."""
 
 _WIDEST = 0.8
-"""Mean width of the 95 % intervals of shares from which they say nothing; at most 1."""
+"""Mean width of the 95 % intervals of shares from which they say nothing. At most 1."""
 
 
 def all_noise(result: Any) -> bool:

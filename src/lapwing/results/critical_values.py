@@ -14,7 +14,7 @@ from lapwing.linear.arrays import Vector
 from lapwing.results.band import check_level
 
 _PARTS = np.linspace(0.0, 1.0, 129)
-"""Parts of the variance for which critical values are solved; others are interpolated."""
+"""Parts of the variance for which critical values are solved. Others are interpolated."""
 
 _LEAST_PART = 1e-4
 """A part of the variance that no tail shows."""

@@ -357,7 +357,7 @@ class Cumulative:
 
     @cached_property
     def _resultant(self) -> complex:
-        """The mean of exp(i angle); mass in a bin is spread evenly."""
+        """The mean of exp(i angle). Mass in a bin is spread evenly."""
         circle = self._require_circle("the mean resultant length")
         left, right = circle.angles(self.left), circle.angles(self.right)
         along = np.sinc((right - left) / (2 * math.pi))

@@ -203,7 +203,7 @@ class Difference(DifferenceIntervals, TabularResult, Stored):
 
     @property
     def _shared(self) -> Any:
-        """What reports of one person in both have in common; None where it is nothing."""
+        """What reports of one person in both have in common. None where it is nothing."""
         one, two = self.first.provenance, self.second.provenance
         same = self.people == "same" and one.get("survey") == two.get("survey")
         return one.get("answers") if same and "survey" in one else None
@@ -451,7 +451,7 @@ class Difference(DifferenceIntervals, TabularResult, Stored):
         )
 
     def _title(self, names: tuple[str, str] | None, limits: Limits | None = None) -> str:
-        """Return who is behind the two, and the promise to somebody in both or in one.
+        """Return who is behind the two, and the privacy guarantee to somebody in both or in one.
 
         Of limits, also which shares are beyond them.
         """

@@ -58,7 +58,7 @@ class DifferenceIntervals:
             ...
 
     def _mean_shift(self, level: float) -> float:
-        """Return the shift of the mean; NaN where at this level one side has no clear middle."""
+        """Return the shift of the mean. NaN where at this level one side has no clear middle."""
         shift = self.first.cumulative.mean - self.second.cumulative.mean
         circle = self.first.cumulative.circle
         if circle is None or math.isnan(shift):
@@ -67,7 +67,7 @@ class DifferenceIntervals:
         return circle.shorter(shift) if clear else math.nan
 
     def _directions(self, level: float) -> list[MeanDirection]:
-        """Return the mean directions on a circle; none without error laws."""
+        """Return the mean directions on a circle. None without error distributions."""
         domain = self.first.domain
         return [mean_direction(law, domain, level) for law in self._error_laws() or ()]
 
@@ -360,7 +360,7 @@ class DifferenceIntervals:
         return None if band is None else band.reaching(self.first.mass - self.second.mass)
 
     def _error_laws(self, kind: Kind = "simultaneous") -> tuple[Uncertainty, Uncertainty] | None:
-        """Return the error laws of the two about the target. None when one of them has none.
+        """Return the error distributions of the two, or None when one of them has none.
 
         The default kind is that from which single numbers are answered
         (:func:`lapwing.results.intervals.answering`).
@@ -371,7 +371,7 @@ class DifferenceIntervals:
         return one.about(kind, self.target), two.about(kind, self.target)
 
     def _error_law(self, kind: Kind) -> Uncertainty | None:
-        """Return the error law of the difference: independent errors add."""
+        """Return the error distribution of the difference: independent errors add."""
         if self.joint is not None:
             return self._joint_law(self.joint[kind])
         both = self._error_laws(kind)
@@ -391,7 +391,7 @@ class DifferenceIntervals:
         )
 
     def _joint_law(self, law: Uncertainty) -> Uncertainty:
-        """Return the error law of two weeks about the target: each week's people are a sample."""
+        """Return the error distribution of two weeks: each week's people are a sample."""
         if self.target == "empirical":
             return law
         for each in (self.first, self.second):
@@ -402,7 +402,7 @@ class DifferenceIntervals:
 
 
 def _laplace_of(one: Uncertainty, two: Uncertainty) -> float | None:
-    """Return the variance of one Laplace error with the kurtosis of the two; None without any."""
+    """Return the variance of one Laplace error with the kurtosis of the two. None without any."""
     if one.laplace is None and two.laplace is None:
         return None
     return math.hypot(one.laplace or 0.0, two.laplace or 0.0)

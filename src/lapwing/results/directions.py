@@ -34,7 +34,7 @@ _DIRECTIONS = 64
 """Directions in which the mean component is looked at, and parts of each refinement."""
 
 _REFINEMENTS = 2
-"""Each divides the width in which an end of the interval is known; a second of a day remains."""
+"""Each divides the width in which an end of the interval is known. A second of a day remains."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class MeanDirection:
     Parameters
     ----------
     angle : float
-        At the center of the error law.
+        At the center of the error distribution.
     before, after : float
         How far the interval reaches to either side, in 0..pi.
     inside_before, inside_after : float
@@ -66,7 +66,7 @@ class MeanDirection:
         return self.length[0] > 0
 
     def interval(self, circle: Circle, estimate: float) -> tuple[float, float]:
-        """Return the interval as places; it reaches to the estimate, also a place."""
+        """Return the interval as places. It reaches to the estimate, also a place."""
         turn = circle.length / (2 * math.pi)
         center = circle.low + self.angle * turn
         beside = circle.shorter(estimate - center)
@@ -75,7 +75,7 @@ class MeanDirection:
 
 
 def mean_direction(law: Uncertainty, domain: Domain, level: float) -> MeanDirection:
-    """Return the mean direction that an error law tells, with its interval.
+    """Return the mean direction that an error distribution tells, with its interval.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class _Components:
     half: Vector
 
     def ends(self, directions: Any, level: float | None) -> tuple[Vector, Vector]:
-        """Return the least and the largest component along directions, of a level; None: no noise.
+        """Return the least and the largest component along directions, of a level. None: no noise.
 
         Float64 [directions] each.
         """
@@ -184,7 +184,7 @@ def shift_interval(
 
     Notes
     -----
-    What the noise adds to each side adds in squares, what the insides of the bins add does not
+    Contributions of the noise add in squares, those of the insides of the bins do not
     (Zou and Donner, "Construction of confidence limits about effect measures", Statistics in
     Medicine 27, 2008).
     """

@@ -497,7 +497,7 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
 
     @property
     def _missing_share(self) -> float:
-        """Share of people whose value is missing; 0 when the domain declares no such symbol.
+        """Share of people whose value is missing. 0 when the domain declares no such symbol.
 
         ``share_interval(None)`` is its interval.
         """
@@ -584,7 +584,7 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
         return Difference(self, other, people=people or people_of(self, other), target=target)
 
     def _steps(self, *, level: float = 0.95, steps: int | None = None) -> Steps:
-        """Return the shares of so many steps, or of all bins; DomainError for categories."""
+        """Return the shares of so many steps, or of all bins. DomainError for categories."""
         curve = self.cumulative
         found, _ = found_bins(self.atoms, curve.left, curve.right)
         error_law = answering(self._present_uncertainty, "empirical")

@@ -62,7 +62,7 @@ class DistributionIntervals:
 
     @cached_property
     def _present_uncertainty(self) -> Uncertainty | None:
-        """The error law among those whose value is present; None without one to speak of."""
+        """The error distribution among those whose value is present, or None."""
         return present_uncertainty(self.uncertainty, self.domain)
 
     def confidence_band(
@@ -250,7 +250,7 @@ class DistributionIntervals:
         return to_interval(reaching(interval, self.cumulative.mean), self.domain)
 
     def _direction(self, level: float, target: Target) -> MeanDirection | None:
-        """Return the mean direction on a circle with its interval; None without an error law."""
+        """Return the mean direction on a circle with its interval, or None."""
         law = answering(self._present_uncertainty, target)
         if law is None or not (self.domain.ordered and self.domain.circular):
             return None
@@ -455,7 +455,7 @@ class DistributionIntervals:
         warnings.warn(
             f"{outside} % of the {counted_word(self.guarantee)} are outside the range {low} to "
             f"{high}, so means "
-            "and deviations are those of values limited to it; declare a wider range to include "
+            "and deviations are those of values limited to it. Declare a wider range to include "
             "theirs",
             LimitedWarning,
             stacklevel=3,
@@ -481,7 +481,7 @@ class DistributionIntervals:
         return (share, low, high) if min(least, share) > 0 else None
 
     def _share_ends(self, label: Any, target: Target, among: Among) -> Ends | None:
-        """Return the ends of a share; None without an error law.
+        """Return the ends of a share. None without an error distribution.
 
         Among those present it is a ratio of two numbers with errors, by the delta method
         (:meth:`Uncertainty.given_present`).

@@ -1,7 +1,7 @@
 """Intervals for what is asked of a distribution: ranges, shares, mean, variance, range errors.
 
-All rest on the error law that was computed when the tally was decoded, and all follow one rule:
-an interval holds whatever the values do *inside* their bins, because no report says anything
+All rest on the error distribution that was computed when the tally was decoded, and all follow one
+rule: an interval holds whatever the values do *inside* their bins, because no report says anything
 about that. So a range that ends inside a bin is bounded from below by the whole bins in it and
 from above by all bins that it touches, and a mean reaches from all values at the left ends of
 their bins to all values at the right ends. Where the ends of a range are edges, where symbols
@@ -117,7 +117,7 @@ def reaching(interval: tuple[float, float], estimate: float) -> tuple[float, flo
 
 
 def answering(uncertainty: Uncertainty | None, target: Target) -> Uncertainty | None:
-    """Return the error law from which single numbers are answered: that of the simultaneous band.
+    """Return the error distribution of single numbers: that of the simultaneous band.
 
     None without any.
 
@@ -125,14 +125,14 @@ def answering(uncertainty: Uncertainty | None, target: Target) -> Uncertainty | 
     single bin needs it: on a column of atoms (hours of work, 200 bins, a multiscale wave, 40
     simulated tallies) 95 % intervals of the shares of six atoms cover 70 to 98 % at epsilon 1 and
     85 to 98 % at 2 under the narrower prior, 88 to 98 % under the wider one, whose intervals are
-    at most 20 % wider. Sums over many bins hardly differ. An exact linear band has one error law
-    for all.
+    at most 20 % wider. Sums over many bins hardly differ. An exact linear band has one error
+    distribution for all.
     """
     return None if uncertainty is None else uncertainty.about("simultaneous", target)
 
 
 def functional(error_law: Uncertainty, weights: Vector) -> Reading:
-    """Return ``sum(weights * masses)`` at the center of the error law, with its error.
+    """Return ``sum(weights * masses)`` at the center of the error distribution, with its error.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ from lapwing.results.steps import Detail, Steps, shared_steps
 from lapwing.results.symbols import values_of
 
 BAR_LIMIT = 40
-"""How many bars can be read; of more values the largest are shown."""
+"""How many bars can be read. Of more values the largest are shown."""
 
 Role = Literal["estimate", "truth", "first", "second"]
 """What a line or a density stands for."""
@@ -68,7 +68,7 @@ def title_of(
 def not_shown(
     domain: Domain, curves: Sequence[Cumulative], limits: Limits | None = None
 ) -> str | None:
-    """Return which shares are beyond the ends of a picture; None where they round to zero.
+    """Return which shares are beyond the ends of a picture. None where they round to zero.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def limits_of(
     curves : sequence of Cumulative
         What is drawn on the axis: the quantiles are those of their mean.
     xlim : (low, high), optional
-        What was asked for; None for an end of the domain.
+        What was asked for. None for an end of the domain.
 
     Returns
     -------
@@ -222,7 +222,7 @@ class Axis:
 
     @classmethod
     def of_domain(cls, domain: Domain, limits: Limits | None = None) -> Axis:
-        """Return the axis of a domain, or a part of it; DomainError when it is not ordered."""
+        """Return the axis of a domain, or a part of it. DomainError when it is not ordered."""
         left, right = (_inside(domain, ends) for ends in (domain.left, domain.right))
         log = isinstance(domain, Interval) and domain.scale == "log"
         at_end = left[0] == right[0] or left[-1] == right[-1]
@@ -286,7 +286,7 @@ class Curves:
     label : str
         What the heights are.
     bands : tuple of Band or DifferenceBand
-        The last on top; :class:`Outline` is how they are filled.
+        The last on top. :class:`Outline` is how they are filled.
     stepped : bool
         Whether bands step where the lines do: for whole numbers and lone atoms.
     atoms : numpy.ndarray, optional
@@ -296,7 +296,7 @@ class Curves:
     outside : bool
         Whether the first and the last point of bands are those of values outside the range.
     title : str, optional
-        How many people are behind it, and their promise.
+        How many people are behind it, and their privacy guarantee.
     """
 
     size: ClassVar[tuple[float, float]] = (8, 3.5)
@@ -324,7 +324,7 @@ class Curves:
         truth: Cumulative | None,
         title: str | None,
     ) -> Curves:
-        """Return the picture of one CDF; `atom_bins`: the bins in which atoms were found."""
+        """Return the picture of one CDF. `atom_bins`: the bins in which atoms were found."""
         known = () if truth is None else (Line.of_cdf(truth, "truth"),)
         return cls(
             axis,
@@ -385,7 +385,7 @@ class Shape:
     Parameters
     ----------
     edges, heights : numpy.ndarray
-        float64 [bins + 1] and [bins]; both empty where no bin has a width.
+        float64 [bins + 1] and [bins]. Both empty where no bin has a width.
     points, shares : numpy.ndarray
         float64 [atoms] each: declared atoms, or whole numbers.
     atoms, excess : numpy.ndarray
@@ -396,7 +396,7 @@ class Shape:
     low, high : numpy.ndarray, optional
         float64 [bins], or [atoms] where there are no bins: their band.
     merged : int
-        Bins that are drawn as these steps; 0 where each is drawn.
+        Bins that are drawn as these steps. 0 where each is drawn.
     """
 
     edges: Vector
@@ -472,7 +472,7 @@ class Densities:
     shapes : tuple of Shape
         The estimate first.
     title : str, optional
-        How many people are behind it, and their promise.
+        How many people are behind it, and their privacy guarantee.
     level : float
         Of the bands, each of which holds at all steps at once.
     """
@@ -525,7 +525,7 @@ class Densities:
 
     @property
     def usual_length(self) -> float:
-        """What turns a density into the share of a step of median width; 1 without steps."""
+        """What turns a density into the share of a step of median width. 1 without steps."""
         edges = self.shapes[0].edges
         if edges.size < 2:
             return 1.0
@@ -539,7 +539,7 @@ class Bars:
     Parameters
     ----------
     values : list
-        Whose bars they are: labels, or numbers; None for those who have none.
+        Whose bars they are: labels, or numbers. None for those who have none.
     heights : numpy.ndarray
         float64 [bars].
     intervals : (numpy.ndarray, numpy.ndarray), optional
@@ -553,7 +553,7 @@ class Bars:
     label : str
         What the heights are.
     title : str, optional
-        How many people are behind them, their promise, and how many bars are left out.
+        How many people are behind them, their privacy guarantee, and how many bars are left out.
     signed : bool
         Whether heights may be negative, as those of a difference.
     """
@@ -620,7 +620,7 @@ def pictures_of(
     level : float
         Of the pointwise band of the CDF, and of the simultaneous one of the density.
     truth : Distribution or None
-        Drawn beside it.
+        Drawn alongside it.
     detail : {"resolved", "all"}
     xlim : (low, high) or None
         Ends of the axis, as :func:`limits_of` takes them.

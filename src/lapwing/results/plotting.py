@@ -1,4 +1,4 @@
-"""Pictures drawn by matplotlib; the only file that imports it, and only when drawing."""
+"""Pictures drawn by matplotlib. The only file that imports it, and only when drawing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _LINES: dict[str, dict[str, Any]] = {
 }
 
 _FEW = 12
-"""So many stems have marks on top; more would hide one another."""
+"""So many stems have marks on top. More would hide one another."""
 
 _SMALL = 0.01
 """Densities below it are written per 1,000 or more."""
@@ -65,7 +65,7 @@ def show(
     ax : matplotlib.axes.Axes, optional
         A new figure of pyplot without it: a notebook shows it, and so does ``pyplot.show()``.
     title, label : str, optional
-        Of the picture, above what it says about itself; and of the values.
+        Of the picture, above what it says about itself, and of the values.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def figure_of(*pictures: Picture, title: str | None = None, label: str | None = 
     ----------
     pictures : Curves, Densities or Bars
     title, label : str, optional
-        Of the picture, above what it says about itself; and of the values.
+        Of the picture, above what it says about itself, and of the values.
     """
     figure = new_figure(_size(pictures))
     _stack(figure, pictures, title=title, label=label)
@@ -117,7 +117,7 @@ def figure_of(*pictures: Picture, title: str | None = None, label: str | None = 
 
 
 def write_picture(figure: Any, stream: IO[bytes], *, kind: Literal["png", "svg", "pdf"]) -> None:
-    """Write a figure; the same figure gives the same bytes."""
+    """Write a figure. The same figure gives the same bytes."""
     import matplotlib
 
     # Without a date, and with identifiers that are hashes of what they name instead of random.
@@ -140,7 +140,7 @@ def shades(number: int, *, named: bool) -> list[Any]:
 
 
 def new_figure(size: tuple[float, float]) -> Any:
-    """Return an empty figure of matplotlib; MissingExtraError where that is not installed."""
+    """Return an empty figure of matplotlib. MissingExtraError where that is not installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -155,7 +155,7 @@ def _size(pictures: tuple[Picture, ...]) -> tuple[float, float]:
 def _stack(
     figure: Any, pictures: tuple[Picture, ...], *, title: str | None, label: str | None
 ) -> Any:
-    """Draw pictures one above the other; return the axes of the last."""
+    """Draw pictures one above the other. Return the axes of the last."""
     panels = figure.subplots(len(pictures), 1, sharex=True, squeeze=False)[:, 0]
     for picture, ax in zip(pictures, panels, strict=True):
         draw(picture, ax)
@@ -178,7 +178,7 @@ def _entitle(ax: Any, title: str | None, label: str | None) -> Any:
 
 
 def plain(text: str) -> str:
-    """Return a text that is no formula, whatever signs it has."""
+    """Return a string that is no formula, whatever signs it has."""
     return text.replace("$", r"\$")
 
 
@@ -266,7 +266,7 @@ _HOURS = (60, 300, 900, 1800, 3600, 2 * 3600, 3 * 3600)
 
 
 def _calendar_places(low: float, high: float, *, most: int) -> Vector | None:
-    """Return starts of years, months, days or hours as days since 1970; None beyond year 9999."""
+    """Return starts of years, months, days or hours as days since 1970. None beyond year 9999."""
     from matplotlib import dates
 
     locator: Any = dates.AutoDateLocator
@@ -370,7 +370,7 @@ def _stems(shape: Shape, axis: Axis) -> list[tuple[Vector, Vector, str]]:
 
 
 def _draw_shape(shape: Shape, ax: Any, axis: Axis, *, length: float, top: float, band: str) -> None:
-    """Draw one density as a filled shape, or as a line when it is the truth; then its stems."""
+    """Draw one density as a filled shape, or as a line when it is the truth. Then its stems."""
     truth = shape.role == "truth"
     if truth:
         ax.stairs(shape.heights, shape.edges, color=TRUTH, linewidth=1.1, label="truth", zorder=2.5)
@@ -444,7 +444,7 @@ def _draw_whole_numbers(picture: Densities, ax: Any) -> None:
 
 
 def _draw_bars(picture: Bars, ax: Any) -> None:
-    """Draw bars to the right, the largest on top: names stand beside them however long they are."""
+    """Draw bars to the right, the largest on top, with their names alongside."""
     places = np.arange(picture.heights.size)
     ax.barh(places, picture.heights, color=TINT, edgecolor=ESTIMATE, linewidth=0.6)
     if picture.signed:
@@ -471,7 +471,7 @@ def _draw_bars(picture: Bars, ax: Any) -> None:
 
 
 def _name_bars(ax: Any, values: list[Any]) -> None:
-    """Write the values beside their bars, small enough for the height that there is."""
+    """Write the values alongside their bars, small enough for the height that there is."""
     names = ["(missing)" if value is None else str(value) for value in values]
     shown = [plain(name if len(name) <= 30 else f"{name[:29]}…") for name in names]
     room = ax.get_window_extent().height / ax.figure.dpi * 72 / max(len(shown), 1)

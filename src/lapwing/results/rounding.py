@@ -11,7 +11,7 @@ digits, a parameter that somebody chose all of its own.
 
 A time has whole seconds, or whole minutes where its interval is wide. A date is a whole day. A
 length of time is in days, hours, minutes or seconds. From 10,000 on a number has a comma between
-its thousands; a count of people has it from 1,000 on.
+its thousands. A count of people has it from 1,000 on.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NONE = "-"
 Rounding = Literal["nearest", "down", "up"]
 
 Ends = tuple[float | None, float | None]
-"""The ends of an interval, by whose width a number is rounded; None where there is none."""
+"""The ends of an interval, by whose width a number is rounded. None where there is none."""
 
 _ROUNDING = {"nearest": ROUND_HALF_EVEN, "down": ROUND_FLOOR, "up": ROUND_CEILING}
 
@@ -57,7 +57,7 @@ class NumberWriter:
     Parameters
     ----------
     kind : str
-        "share"; "difference" or "gap" of shares, with its sign or without; "value"; "length" or
+        "share". "difference" or "gap" of shares, with its sign or without. "value". "length" or
         "shift" of values, without or with its direction.
     unit : {"number", "date", "datetime", "time-of-day"}
         Of the values.
@@ -239,7 +239,7 @@ def number_text(
     name: str = "value",
     none: str = NONE,
 ) -> str:
-    """Return a number of a row, with the digits of its interval; or where it is outside the range.
+    """Return a number of a row, with the digits of its interval, or where it is outside the range.
 
     Examples
     --------
@@ -261,7 +261,7 @@ def number_text(
 def interval_text(
     row: Mapping[str, Any], write: NumberWriter, unit: Unit = "number", *, none: str = NONE
 ) -> str:
-    """Return the interval of a row, its entries "low" and "high"; `none` where there is none.
+    """Return the interval of a row, its entries "low" and "high". `none` where there is none.
 
     Examples
     --------
@@ -402,7 +402,7 @@ def bound_text(number: Fraction, *, digits: int) -> str:
 
 
 def _ends_of(row: Mapping[str, Any]) -> Ends:
-    """Return the ends of the interval of a row; of an open one the edge that it is beyond."""
+    """Return the ends of the interval of a row. Of an open one the edge that it is beyond."""
     ends: list[float | None] = []
     for name in ("low", "high"):
         edges = (row.get(f"{name}_{word}") for word in OPEN_ENDS)
@@ -417,7 +417,7 @@ def _decimal(number: float) -> Decimal:
 
 
 def _width(ends: Ends) -> float | None:
-    """Return the width of an interval; None where there is none, or it is a single number.
+    """Return the width of an interval. None where there is none, or it is a single number.
 
     That of an interval which goes round the end of a circle is not its own, but as good.
     """
@@ -428,7 +428,7 @@ def _width(ends: Ends) -> float | None:
 
 
 def _step(low: float | None, high: float | None) -> Decimal | None:
-    """Return the power of ten that is a hundredth to a tenth of a width; None without one."""
+    """Return the power of ten that is a hundredth to a tenth of a width. None without one."""
     width = _width((low, high))
     return None if width is None else Decimal(1).scaleb(_decimal(width).adjusted() - 1)
 

@@ -46,10 +46,10 @@ from lapwing.results.walk_errors import LabelErrors, WalkErrors
 from lapwing.results.week_names import check_names
 
 VERSION = 2
-"""Of its stored form. Version 1 had the error law of each week alone, and not what two share."""
+"""Of its stored form. Version 1 lacked the errors that two weeks share."""
 
 CHECKSUM = "checksum"
-"""Of the weeks and their errors; the first files of version 2 had none."""
+"""Of the weeks and their errors. The first files of version 2 had none."""
 
 PROBABILITIES = (0.1, 0.25, 0.5, 0.75, 0.9)
 """The quantiles of a table of weeks."""
@@ -95,7 +95,7 @@ class SeriesWeek:
         }
 
     def without_errors(self) -> SeriesWeek:
-        """Return the week without its error law, which that of all weeks tells."""
+        """Return the week without its error distribution, which that of all weeks tells."""
         found = self.distribution
         return self if found is None else replace(self, distribution=_with_law(found, None))
 
@@ -639,7 +639,7 @@ class Series(Stored):
         return found
 
     def _with_errors(self, document: Any) -> Self:
-        """Return the series with the errors in a document; FormatError when they do not fit."""
+        """Return the series with the errors in a document. FormatError when they do not fit."""
         size, ordered = self.domain.size, self.domain.ordered
         kind: type[WalkErrors] | type[LabelErrors] = WalkErrors if ordered else LabelErrors
         errors = kind.from_document(document, size=size, weeks=len(self))

@@ -28,7 +28,7 @@ class Shift:
     ----------
     size : float
         The largest gap between the two CDFs (Kolmogorov and Smirnov), of labels between the two
-        shares; in 0..1.
+        shares. In 0..1.
     low, high : float
         Its interval of 95 %: whatever the band of the whole difference allows.
     more, fewer : tuple of int
@@ -46,7 +46,7 @@ class Shift:
 
     @classmethod
     def of(cls, law: Uncertainty, *, ordered: bool, level: float = 0.95) -> Shift:
-        """Return the shift that an error law of a difference tells."""
+        """Return the shift that an error distribution of a difference tells."""
         gaps = np.cumsum(law.center)[:-1] if ordered else law.center
         low, high = to_zero(*law.curves(level, "simultaneous", cumulative=ordered, least=-1.0))
         low, high = (low[:-1], high[:-1]) if ordered else (low, high)
@@ -98,7 +98,7 @@ class Shift:
 
     @classmethod
     def from_document(cls, document: Any) -> Self:
-        """Return the shift that :meth:`to_document` wrote; FormatError when it is none."""
+        """Return the shift that :meth:`to_document` wrote. FormatError when it is none."""
         require(document, {"size", "low", "high", "more", "fewer"}, name="a shift")
         numbers = [document[key] for key in ("size", "low", "high")]
         lists = [document[key] for key in ("more", "fewer")]
@@ -151,7 +151,7 @@ class SeriesChange:
 
     @classmethod
     def from_document(cls, document: Any) -> Self:
-        """Return the change that :meth:`to_document` wrote; FormatError when it is none."""
+        """Return the change that :meth:`to_document` wrote. FormatError when it is none."""
         require(document, {"week", "since", "kind", "evidence", "shift"}, name="a change")
         week, since, evidence = (document[key] for key in ("week", "since", "evidence"))
         whole = type(week) is int and type(since) is int and 0 <= since < week

@@ -1,7 +1,7 @@
-"""The part of an error law that is spread from a few hundred cells, and arrays in stored documents.
+"""Error distributions that are spread from a few hundred cells, and arrays in documents.
 
 A posterior of cells says of a symbol what it says of its cell, times the symbol's share of it. A
-file that held a row for each of 4096 symbols took 12 MB; with a row for each cell it takes 1.
+file that held a row for each of 4096 symbols took 12 MB. With a row for each cell it takes 1.
 Arrays are stored as base64 of little-endian floats.
 """
 
@@ -19,7 +19,7 @@ from lapwing.errors import FormatError
 from lapwing.linear.arrays import Matrix, Vector, Whole, short_repr
 
 SHORT = "<f4"
-"""The kind of floats of 32 bits; the others have 64."""
+"""The kind of floats of 32 bits. The others have 64."""
 
 _EXACT_LIMIT = 8
 """Columns up to which a file holds a factor in double precision."""
@@ -44,7 +44,7 @@ def decoded(
     rows: int | None = None,
     columns: int | None = None,
 ) -> Matrix:
-    """Return the array in a text, float64; FormatError when it is none of that size.
+    """Return the array in a string, float64. FormatError when it is none of that size.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def decoded(
     numbers : int, optional
         How many there must be.
     rows, columns : int, optional
-        For two dimensions; without rows, as many as there are.
+        For two dimensions. Without rows, as many as there are.
     """
     try:
         found = np.frombuffer(base64.b64decode(text, validate=True), dtype=kind)
@@ -108,7 +108,7 @@ class Spread:
 
     @classmethod
     def from_document(cls, document: Any, *, symbols: int) -> Spread:
-        """Return what :meth:`to_document` wrote; FormatError when damaged."""
+        """Return what :meth:`to_document` wrote. FormatError when damaged."""
         damaged = FormatError("the cells of this distribution's uncertainty are damaged")
         if not isinstance(document, dict):
             raise damaged

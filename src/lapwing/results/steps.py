@@ -46,7 +46,7 @@ def flat_shares(domain: Domain) -> Vector:
     """Return the shares of the symbols under a flat density: float64 [symbols with a place].
 
     Flat along the axis as it is drawn, so on a log scale in the logarithm. Atoms and what lies
-    outside the range have none; of whole numbers all have the same.
+    outside the range have none. Of whole numbers all have the same.
     """
     left, right = domain.left, domain.right
     lengths = right - left
@@ -92,7 +92,7 @@ def preferred_steps(bins: int, most: int) -> int:
 
 
 def shared_steps(results: Iterable[Any]) -> int | None:
-    """Return the number of steps that all results can be drawn with; None where none is known.
+    """Return the number of steps that all results can be drawn with. None where none is known.
 
     That of the result with the fewest, such as the one of the fewest people.
 
@@ -106,13 +106,13 @@ def shared_steps(results: Iterable[Any]) -> int | None:
 
 
 def grouped(law: Uncertainty, groups: NDArray[np.int64]) -> Uncertainty:
-    """Return the error law of the masses of groups of symbols, about the target of the noise.
+    """Return the error distribution of the masses of groups of symbols.
 
     Parameters
     ----------
     law : Uncertainty
     groups : numpy.ndarray
-        int64 [symbols]: the group of each symbol, from 0 on; -1 where it is in none.
+        int64 [symbols]: the group of each symbol, from 0 on, or -1 where it is in none.
     """
     inside, count = groups >= 0, int(groups.max(initial=-1)) + 1
 
@@ -156,7 +156,7 @@ class Steps:
     Parameters
     ----------
     edges : numpy.ndarray
-        float64 [steps + 1]; of whole numbers half a number beyond the last.
+        float64 [steps + 1]. Of whole numbers half a number beyond the last.
     shares : numpy.ndarray
         float64 [steps], without what detected atoms hold beyond what is around them.
     low, high : numpy.ndarray or None
@@ -191,10 +191,10 @@ class Steps:
         mass : numpy.ndarray
             float64 [symbols with a place].
         steps : int or None
-            How many; None for a step of each bin.
+            How many. None for a step of each bin.
         atom_bins : numpy.ndarray
             int64: the bins in which atoms were detected. A step that has more bins has the density
-            of its other bins; one of such a bin alone is as high as the bins around it suggest.
+            of its other bins. One of such a bin alone is as high as the bins around it suggest.
         error_law : Uncertainty, optional
             About the people who reported.
         level : float

@@ -30,7 +30,7 @@ def missing_unseen(result: Any) -> bool:
 
 
 def values_of(domain: Domain, symbols: NDArray[np.int64]) -> list[Any]:
-    """Return labels, whole numbers, or left ends of bins; None for the missing symbol.
+    """Return labels, whole numbers, or left ends of bins. None for the missing symbol.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def drawn_values(
 ) -> NDArray[Any]:
     """Return values of a domain drawn with these masses, evenly inside bins, in its unit: [size].
 
-    Missing ones are NaN, NaT, or None beside texts.
+    Missing ones are NaN, NaT, or None alongside strings.
     """
     symbols = generator.choice(mass.size, size=size, p=mass)
     if not domain.ordered:
@@ -105,7 +105,7 @@ def asked_symbol(domain: Domain, asked: Any) -> int:
     ----------
     domain : Domain
     asked : object
-        A label, a number, date or time of the domain; None for the missing symbol.
+        A label, a number, date or time of the domain. None for the missing symbol.
 
     Raises
     ------
@@ -129,13 +129,13 @@ def asked_symbol(domain: Domain, asked: Any) -> int:
         raise ArgumentError("a share is of one value, got several")
     ends = domain.left[0], domain.right[-1]
     if domain.circular and not math.isfinite(float(number)):
-        raise DomainError("a share is of a value of the domain; no point of a circle is infinite")
+        raise DomainError("a share is of a value of the domain. No point of a circle is infinite")
     beyond = not ends[0] <= float(number) <= ends[1]
     if beyond and not domain.circular and not domain.outside_indices:
         low, high = (to_text(float(end), unit=domain.unit) for end in ends)
         fate = "counted at its ends" if domain.open_ended else "refused"
         raise DomainError(
-            f"a share is of a value of the domain, from {low} to {high}; values beyond were {fate}"
+            f"a share is of a value of the domain, from {low} to {high}. Values beyond were {fate}"
         )
     return int(domain.index([asked])[0])
 
@@ -176,7 +176,7 @@ def share_symbol(result: Any, label: Any, among: Among) -> int:
 
 
 def _of_label(domain: Any, asked: Any) -> int:
-    """Return the number of a label; another one is not in its place."""
+    """Return the number of a label. Another one is not in its place."""
     if domain.name != "categories":
         return int(domain.index([asked])[0])
     listed = domain.listed
@@ -191,7 +191,7 @@ def _of_label(domain: Any, asked: Any) -> int:
     said = f"{label!r:.{_SHOWN}}" if isinstance(label, str | int) else kind_of(label)
     if domain.other is not None:
         raise DomainError(
-            f"there is no label {said} of its own; it is counted in {domain.other!r}, whose share "
+            f"there is no label {said} of its own. It is counted in {domain.other!r}, whose share "
             "is of all such values together"
         )
     near = "" if isinstance(domain.labels, int) else nearest(str(label), map(str, listed))

@@ -75,7 +75,7 @@ class Timeline:
     marks : tuple of int
         Weeks with a change.
     unit : str or None
-        Of quantiles; None for shares.
+        Of quantiles. None for shares.
     log : bool
         Whether equal ratios are equally far apart.
     """
@@ -125,7 +125,7 @@ def label_timeline(
     *,
     level: float = 0.95,
 ) -> Timeline:
-    """Return shares of some labels over time; intervals hold for all labels of a week at once."""
+    """Return shares of some labels over time. Intervals hold for all labels of a week at once."""
     bands = [None if week is None else week._shown_band(level) for week in weeks]
     tracks = []
     for label, symbol in labels:
@@ -166,7 +166,7 @@ def quarter_timeline(
 
 
 def show_timeline(picture: Timeline, *, title: str | None = None, label: str | None = None) -> Any:
-    """Draw a timeline into a new figure, and return it; MissingExtraError without matplotlib."""
+    """Draw a timeline into a new figure, and return it. MissingExtraError without matplotlib."""
     figure = new_figure((9, 4.2))
     ax = figure.subplots()
     weeks = np.arange(len(picture.names))
@@ -215,7 +215,7 @@ def panels_of(
     title: str | None = None,
     label: str | None = None,
 ) -> Any:
-    """Draw every week, or every segment, small and filled; return the figure.
+    """Draw every week, or every segment, small and filled. Return the figure.
 
     Weeks of numbers have bands, and the same steps: those of the week with the fewest. `compared`:
     with the outline of the week before each.
@@ -280,7 +280,7 @@ def segments_figure(
     title: str | None = None,
     label: str | None = None,
 ) -> Any:
-    """Draw the distribution within each segment small, on common axes; return the figure.
+    """Draw the distribution within each segment small, on common axes. Return the figure.
 
     A segment of too few people to be estimated is named and has no picture. `people`: the public
     number of all, where there is one.
@@ -353,7 +353,7 @@ def _label_panels(
 def _outline(
     found: Distribution, steps: int | None
 ) -> tuple[Vector, Vector, tuple[Vector, Vector] | None]:
-    """Return edges, heights and band of a week in so many steps; of labels bars without a band."""
+    """Return edges, heights and band of a week in so many steps. Of labels bars without a band."""
     if not found.domain.ordered:
         size = found.mass.size
         return np.arange(size + 1.0), np.array(found.mass), None

@@ -46,7 +46,7 @@ _VARIANTS = {"population pointwise", "empirical simultaneous", "population simul
 """The names that documents have for the fields of Variants."""
 
 _DRAWS = 1000
-"""Simulated suprema behind a simultaneous band; its critical value is then within about 2 %."""
+"""Simulated suprema behind a simultaneous band. Its critical value is then within about 2 %."""
 
 _NOBODY = 1e-9
 """A sum of shares below this is rounding."""
@@ -90,7 +90,7 @@ class Variants:
         return {name: variant for name, variant in named.items() if variant is not None}
 
     def answering(self, kind: Kind, target: Target) -> Uncertainty | None:
-        """Return the error law for a kind and a target, if it has its own."""
+        """Return the error distribution for a kind and a target, if it has its own."""
         if kind == "pointwise":
             return self.population_pointwise if target == "population" else None
         population, empirical = self.population_simultaneous, self.empirical_simultaneous
@@ -148,7 +148,7 @@ class Uncertainty:
     def spread(
         cls, law: SpreadLaw, remainder: Vector, plug_in: Vector, reports: int, method: str
     ) -> Uncertainty:
-        """Return the error law of symbols from that of their cells."""
+        """Return the error distribution of symbols from that of their cells."""
         center = law.spread.over_symbols(law.center)
         factor = law.spread.over_symbols(law.factor)
         noise = Covariance(np.zeros(center.size), factor, np.ones(factor.shape[1]))
@@ -165,7 +165,7 @@ class Uncertainty:
         return drawn.scaled(1 / self.reports)
 
     def about(self, kind: Kind, target: Target) -> Uncertainty:
-        """Return the error law for this kind and target: its noise is about the target.
+        """Return the error distribution for this kind and target: its noise is about the target.
 
         Raises
         ------
@@ -356,7 +356,7 @@ class Uncertainty:
         return {}
 
     def turned(self, first: int) -> Uncertainty:
-        """Return the error law of symbols on a circle in another order: from `first` round it.
+        """Return the error distribution on a circle whose symbols begin at `first`.
 
         Cumulative sums then begin there. An error of the old sum before `first` alone (`remainder`)
         is in all of them.
@@ -386,7 +386,7 @@ class Uncertainty:
 
     @cached_property
     def _turned_laws(self) -> dict[int, Uncertainty]:
-        """Error laws that begin at other symbols, which keep their simulations."""
+        """Error distributions that begin at other symbols, which keep their simulations."""
         return {}
 
     @property
@@ -397,7 +397,7 @@ class Uncertainty:
         return bool(min(shares) > _NOBODY)
 
     def given_present(self) -> Uncertainty:
-        """Return the error law among those whose value is present: the last symbol is dropped.
+        """Return the error distribution of present values: the last symbol is dropped.
 
         First order. Let c be the shares among the present, P the sum of their masses and e the
         errors of these masses. The error of c is ``(e - c sum(e)) / P``, because P has an error
@@ -436,7 +436,7 @@ class Uncertainty:
         """Return the JSON form, with arrays as base64 of little-endian floats.
 
         They have 64 bits, but for factors of many columns, which have 32. The key `tails` is there
-        only where errors are not normal, `cells` where the law is spread from cells.
+        only where errors are not normal, `cells` where the distribution is spread from cells.
         """
         listed = self.variants.listed()
         spread = None if self.of_cells is None else self.of_cells.spread
@@ -454,7 +454,7 @@ class Uncertainty:
         return document
 
     def _own_document(self, *, by_cell: bool) -> dict[str, Any]:
-        """Return the JSON form with every key; arrays of cells where they are held by cell."""
+        """Return the JSON form with every key. Arrays of cells where they are held by cell."""
         law: SpreadLaw | Uncertainty = self
         factor, diagonal = self.noise.factor, {"diagonal": encoded(self.noise.diagonal)}
         if by_cell and self.of_cells is not None:

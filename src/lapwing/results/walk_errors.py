@@ -31,8 +31,8 @@ from lapwing.results.spread_law import decoded, encoded
 from lapwing.results.uncertainty import Kind, Uncertainty, Variants
 
 _NEGLIGIBLE = 1e-4
-"""What the reports of a week may say about a direction, beside how far it may vary at most, and be
-left out of a file: variances are too large by such a part then."""
+"""What the reports of a week may say about a direction, alongside how far it may vary at most, and
+be left out of a file: variances are too large by such a part then."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Wider:
     flicker : float
         Those of what every week has alone.
     least : float
-        Level of the step that any week may have beside them, as a standard deviation.
+        Level of the step that any week may have alongside them, as a standard deviation.
     """
 
     jump: float
@@ -67,7 +67,7 @@ class Wider:
 
     @classmethod
     def from_document(cls, document: Any) -> Wider:
-        """Return what :meth:`to_document` wrote; FormatError when it is none."""
+        """Return what :meth:`to_document` wrote. FormatError when it is none."""
         keys = ("jump", "step", "flicker", "least")
         require(document, set(keys), name="how a series is widened")
         numbers = [document[key] for key in keys]
@@ -109,7 +109,7 @@ class WeekErrors:
 
     @classmethod
     def from_document(cls, document: Any, *, size: int, state: int) -> WeekErrors:
-        """Return what :meth:`to_document` wrote; FormatError when it is none."""
+        """Return what :meth:`to_document` wrote. FormatError when it is none."""
         require(document, {"root", "pilot", "reports", "centers"}, name="the errors of a week")
         reports, centers = document["reports"], document["centers"]
         if type(reports) is not int or reports < 1:
@@ -129,7 +129,7 @@ class WeekErrors:
 
 @dataclass(frozen=True, eq=False)
 class WalkErrors:
-    """The error laws of all weeks: masses are ``mean + columns (a + u)``, a walks, u is a week's.
+    """Error distributions of all weeks. Masses are ``mean + columns (a + u)``: a walks, u is new.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ class WalkErrors:
         return covariance
 
     def law(self, week: int) -> Uncertainty | None:
-        """Return the error law of a week, for both kinds of band; None where nobody reported."""
+        """Return the error distribution of a week, or None where nobody reported."""
         found = self.weeks[week]
         if found is None:
             return None
@@ -251,7 +251,7 @@ class WalkErrors:
     def difference(
         self, earlier: int, later: int, mass: Vector, people: int
     ) -> dict[Kind, Uncertainty]:
-        """Return the error laws of the later week less the earlier.
+        """Return the error distributions of the later week minus the earlier.
 
         Parameters
         ----------
@@ -291,7 +291,7 @@ class WalkErrors:
         return Covariance(np.zeros(factor.shape[0]), factor, np.ones(factor.shape[1]))
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form; arrays as base64 of little-endian floats."""
+        """Return the JSON form. Arrays as base64 of little-endian floats."""
         return {
             "columns": encoded(self.columns, kind="<f4"),
             "first": encoded(self.first),
@@ -307,7 +307,7 @@ class WalkErrors:
 
     @classmethod
     def from_document(cls, document: Any, *, size: int, weeks: int) -> WalkErrors:
-        """Return the errors that :meth:`to_document` wrote; FormatError when they are none."""
+        """Return the errors that :meth:`to_document` wrote. FormatError when they are none."""
         keys = {"columns", "first", "step", "shape", "jump", "odd", "method", "weeks"}
         keys |= {"flicker", "wider"}
         require(document, keys, name="the errors of a series")
@@ -368,7 +368,7 @@ _METHOD = "difference of two weeks: random walk of each label"
 
 @dataclass(frozen=True, eq=False)
 class LabelErrors:
-    """The shares of all labels in all weeks, given all weeks, each label by itself.
+    """The shares of all labels in all weeks, given all weeks, each label on its own.
 
     Parameters
     ----------
@@ -388,7 +388,7 @@ class LabelErrors:
     def difference(
         self, earlier: int, later: int, mass: Vector, people: int
     ) -> dict[Kind, Uncertainty]:
-        """Return the error laws of the later week less the earlier.
+        """Return the error distributions of the later week minus the earlier.
 
         Parameters
         ----------
@@ -406,13 +406,13 @@ class LabelErrors:
         return {"pointwise": law, "simultaneous": law}
 
     def apart(self, earlier: int, later: int) -> tuple[Vector, Vector]:
-        """Return the later week less the earlier, and its variance: float64 [labels] each."""
+        """Return the later week minus the earlier, and its variance: float64 [labels] each."""
         shared = self.variance[later] * np.prod(self.carried[earlier:later], axis=0)
         variance = self.variance[earlier] + self.variance[later] - 2 * shared
         return self.mean[later] - self.mean[earlier], np.maximum(variance, 0.0)
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form; arrays as base64 of little-endian floats."""
+        """Return the JSON form. Arrays as base64 of little-endian floats."""
         return {
             "mean": encoded(self.mean),
             "variance": encoded(self.variance),
@@ -421,7 +421,7 @@ class LabelErrors:
 
     @classmethod
     def from_document(cls, document: Any, *, size: int, weeks: int) -> LabelErrors:
-        """Return the errors that :meth:`to_document` wrote; FormatError when they are none."""
+        """Return the errors that :meth:`to_document` wrote. FormatError when they are none."""
         keys = ("mean", "variance", "carried")
         require(document, set(keys), name="the errors of a series")
         arrays = [decoded(document[key], rows=weeks, columns=size) for key in keys]

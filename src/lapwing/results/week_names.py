@@ -23,7 +23,7 @@ class _Dated:
     before : str
         What stands before the date.
     date : str
-        As a text it sorts by time: its week or quarter has a capital letter.
+        As a string it sorts by time: its week or quarter has a capital letter.
     small : bool
         Whether that letter was a small one.
     """
@@ -34,7 +34,7 @@ class _Dated:
 
     @classmethod
     def of(cls, name: str) -> _Dated | None:
-        """Return what a name says of when; None where it does not end with a date."""
+        """Return what a name says of when. None where it does not end with a date."""
         found = _DATED.fullmatch(name)
         return (
             None if found is None else cls(found[1], found[2].upper(), found[2] != found[2].upper())
@@ -63,7 +63,7 @@ def check_names(names: Sequence[str]) -> None:
         check_name(name)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise ArgumentError(f"two weeks are named {twice!r}; name each once")
+        raise ArgumentError(f"two weeks are named {twice!r}. Name each once")
     check_order(names)
 
 
@@ -90,7 +90,7 @@ def are_dates(names: Sequence[str]) -> bool:
 
 
 def by_date(names: Sequence[str]) -> list[str]:
-    """Return names in the order of their dates, where all have some of one form; else as texts."""
+    """Return names in the order of their dates if all have one form, else as strings."""
     if are_dates(names):
         return sorted(names, key=lambda name: name.upper())
     return sorted(names)

@@ -1,1 +1,1 @@
-"""The collector: reports come in over HTTP, distributions go out; nothing lost or counted twice."""
+"""The collector: reports come in over HTTP, distributions go out. Nothing lost or counted twice."""

@@ -152,7 +152,7 @@ async def open_epoch(request: Request) -> Response:
     answers={200: _EPOCH_NOW},
 )
 async def close_epoch(request: Request) -> Response:
-    """Close an epoch now; in its grace, end that."""
+    """Close an epoch now. In its grace, end that."""
     names = request.path_params["survey"], request.path_params["epoch"]
     await collector_of(request).life.close_epoch(*names)
     return _epoch_answer(request)
@@ -221,7 +221,7 @@ async def make_token(request: Request, sent: NewToken) -> Response:
 async def make_role_token(request: Request, sent: NewToken) -> str:
     """Return a new token, whose hash is kept."""
     if not sent.label.isprintable():
-        raise malformed("label must be a text of printable characters")
+        raise malformed("label must be a string of printable characters")
     token = new_token(ROLE_PREFIX)
     await collector_of(request).add_token(AccessToken(hash_of(token), sent.role, sent.label))
     return token
@@ -233,7 +233,7 @@ class TokenRow(TypedDict):
     id: TokenId
     role: Role
     label: str
-    last_use: Annotated[Day | None, Meta(description="In UTC; null: never.")]
+    last_use: Annotated[Day | None, Meta(description="In UTC. Null: never.")]
     revocable: Annotated[bool, Meta(description="false: it is in the collector's settings.")]
 
 

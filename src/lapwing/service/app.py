@@ -152,7 +152,7 @@ async def _framework_problem(request: Request, error: Exception) -> Response:
 
 
 async def _defect(request: Request, error: Exception) -> Response:
-    return _answer(ProblemError(Problem.DEFECT, "please report it; nothing was changed by it"))
+    return _answer(ProblemError(Problem.DEFECT, "please report it. Nothing was changed by it"))
 
 
 class Health(TypedDict):
@@ -192,7 +192,7 @@ async def show_health(request: Request) -> Response:
     answers={200: AnswerSchema("Counters.", {"text/plain": {"type": "string"}})},
 )
 async def show_counters(request: Request) -> Response:
-    """Return the counters for Prometheus; to others than admins, none that devices move."""
+    """Return the counters for Prometheus. To others than admins, none that devices move."""
     collector = collector_of(request)
     if not collector.settings.open_counters:
         require_analyst(request)

@@ -47,7 +47,7 @@ class KeptSurvey:
 
     @property
     def segments(self) -> tuple[str, ...]:
-        """All labels that reports are counted under; empty when the survey declares none."""
+        """All labels that reports are counted under. Empty when the survey declares none."""
         named = self.survey.segments
         return (*named, EVERYBODY_ELSE) if named else ()
 
@@ -69,14 +69,14 @@ class Catalog:
         return iter(list(self._kept.values()))
 
     def get(self, fingerprint: str) -> KeptSurvey | None:
-        """Return a survey; None where there is none."""
+        """Return a survey. None where there is none."""
         return self._kept.get(fingerprint)
 
     def load(self) -> None:
         """Read all surveys and epochs again.
 
-        What was read before is used again: reading a survey proves its thresholds, which takes
-        time. One name is bound last, so whoever looks meanwhile sees the old or the new; of two
+        Earlier readings are used again: reading a survey proves its thresholds, which takes
+        time. One name is bound last, so whoever looks meanwhile sees the old or the new. Of two
         who read at once, the later one's reading stays.
         """
         with self._loading:

@@ -47,14 +47,14 @@ class Collector:
     Parameters
     ----------
     store : Store
-        Open; whoever opened it closes it, after :meth:`stop`.
+        Open. The caller that opened it closes it, after :meth:`stop`.
     settings : Settings
     secrets : Secrets
     log : Log
     clock : callable
-        Returns seconds since 1970; tests give their own.
+        Returns seconds since 1970. Tests give their own.
     monotonic : callable
-        Returns seconds of a clock that nobody sets; tests give their own.
+        Returns seconds of a clock that nobody sets. Tests give their own.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class Collector:
             await asyncio.sleep(TICK_SECONDS)
 
     async def beat(self) -> None:
-        """Do what is due, and see whether the store is well; raises nothing."""
+        """Do what is due, and see whether the store is well. Raises nothing."""
         try:
             await self.tick()
             trouble = self.writer.trouble
@@ -189,7 +189,7 @@ class Collector:
     def _note(self, trouble: str | None) -> None:
         """Write down when trouble begins and ends.
 
-        Trouble of uploads ends when one is stored; so when none came for a while, one is let come.
+        Trouble of uploads ends when one is stored. So when none came for a while, one is let come.
         """
         now = time.monotonic()
         if self.writer.groups != self._tried[0] or trouble is None:
@@ -206,7 +206,7 @@ class Collector:
         return self._trouble is None
 
     async def ask_store(self, work: Callable[[], Found]) -> Found:
-        """Return what the store answers, asked in a thread; a ProblemError when it cannot."""
+        """Return what the store answers, asked in a thread. A ProblemError when it cannot."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self.readers, work)
         except (StoreError, NotStoredError) as error:
@@ -244,13 +244,13 @@ class Collector:
         named = [each for each in await self.tokens() if short_name(each[0].digest) == name]
         if not named:
             raise ProblemError(
-                Problem.UNKNOWN_TOKEN, "no token has this id; list the tokens to see their ids"
+                Problem.UNKNOWN_TOKEN, "no token has this id. List the tokens to see their ids"
             )
         (token, revocable), *_ = named
         if not revocable:
             raise ProblemError(
                 Problem.TOKEN_STAYS,
-                f"this token is in the collector's settings ({token.label}); change it there and "
+                f"this token is in the collector's settings ({token.label}). Change it there and "
                 "start the collector again",
             )
         admins = sum(each.role == "admin" for each in self._given)
@@ -289,7 +289,7 @@ class Collector:
 
 
 def _given_tokens(secrets: Secrets) -> list[AccessToken]:
-    """Return the tokens of the settings; no table holds them."""
+    """Return the tokens of the settings. No table holds them."""
     every: tuple[tuple[str | None, Role, str], ...] = (
         (secrets.admin_token, "admin", "the admin token"),
         (secrets.analyst_token, "analyst", "the analyst token"),

@@ -1,7 +1,7 @@
 """What a collector counts about itself, in the text format that Prometheus reads.
 
 Counts of all surveys together. Where there is one survey they are its own, and tell when a single
-person asked or reported. So whatever devices move is for an admin; others see how long decoding
+person asked or reported. So whatever devices move is for an admin. Others see how long decoding
 took.
 """
 
@@ -52,7 +52,7 @@ class Counters:
     requests : Counter
         Other requests by status.
     storing, decoding : Durations
-        From an upload's last byte to its answer; of a decode.
+        From an upload's last byte to its answer. Of a decode.
     """
 
     def __init__(self) -> None:

@@ -41,7 +41,7 @@ def warm_up() -> None:
 def carried_out(
     order: Order, materials: Mapping[Key, Material], kept: Kept, *, most: int
 ) -> Missing | dict[str, Any] | str | bytes:
-    """Return what was ordered: a document, a table or a picture; or what is missing for it.
+    """Return what was ordered: a document, a table or a picture, or what is missing for it.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def carried_out(
     shown: Result | Difference = found[0]
     if len(found) == 2:
         if not all(isinstance(each, Distribution) for each in found):
-            raise ArgumentError("only distributions are compared; lists of frequent values are not")
+            raise ArgumentError("only distributions are compared. Lists of frequent values are not")
         shown = Difference(found[0], found[1], people=order.people, target=order.target)  # type: ignore[arg-type]
     match order.form:
         case "json":

@@ -88,7 +88,7 @@ class Missing(NamedTuple):
 
 
 class DecodingAnswer(NamedTuple):
-    """An answer: a document, table or picture; and what was warned of."""
+    """An answer: a document, table or picture, and what was warned of."""
 
     content: Any
     warnings: tuple[str, ...]

@@ -37,11 +37,11 @@ _NICER = 10
 
 
 class DecodingFailedError(Exception):
-    """The process took too long, or died; it is started again."""
+    """The process took too long, or died. It is started again."""
 
 
 class DecodingProcess:
-    """The process, seen from the collector. One order at a time; others wait.
+    """The process, seen from the collector. One order at a time. Others wait.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class DecodingProcess:
         self._ended = False
 
     def start(self) -> None:
-        """Start it, if it does not run; it reads all decoders before its first order."""
+        """Start it, if it does not run. It reads all decoders before its first order."""
         with self._lock:
             self._started()
 

@@ -155,7 +155,7 @@ def _problems(each: Endpoint) -> dict[int, Document]:
 
 
 def _written(node: Any, schemas: Document, *, closed: bool = True) -> Any:
-    """Return JSON with types in it as JSON alone; the types go to the named schemas.
+    """Return JSON with types in it as JSON alone. The types go to the named schemas.
 
     An object of a named type has no other keys, but where `allOf` joins it with another type.
     """

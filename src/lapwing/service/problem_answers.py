@@ -52,7 +52,7 @@ class ProblemError(Exception):
     ----------
     problem : Problem
     detail : str
-        What must hold, what came, what to do; no value that was sent.
+        What must hold, what came, what to do. No value that was sent.
     more : mapping, optional
         Further members of the document, such as the positions of refused reports.
     retry_after : int, optional
@@ -122,15 +122,15 @@ def problem_of(error: LapwingError, *, retry_seconds: int) -> ProblemError:
     if isinstance(error, StoreBusyError):
         return ProblemError(
             Problem.BUSY,
-            "too many uploads wait; send the same bytes again later",
+            "too many uploads wait. Send the same bytes again later",
             retry_after=retry_seconds,
         )
     if isinstance(error, StoreFullError):
         return ProblemError(
-            Problem.FULL, "the disk is full; try again later", retry_after=10 * retry_seconds
+            Problem.FULL, "the disk is full. Try again later", retry_after=10 * retry_seconds
         )
     if isinstance(error, StoreError):
         return ProblemError(
-            Problem.NOT_READY, "the database cannot do it now; try again", retry_after=retry_seconds
+            Problem.NOT_READY, "the database cannot do it now. Try again", retry_after=retry_seconds
         )
     return ProblemError(Problem.STATE, str(error))

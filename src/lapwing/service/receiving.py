@@ -23,7 +23,7 @@ must not keep devices out."""
 
 
 class ClientGoneError(Exception):
-    """Whoever sent the request has left before its end."""
+    """The client left before the end of its request."""
 
 
 class Begun:
@@ -97,7 +97,7 @@ class Receiving:
         headers: Iterable[tuple[bytes, bytes]],
         *,
         largest: int | None = None,
-        advice: str = "send several smaller ones",
+        advice: str = "Send several smaller ones",
     ) -> bytes:
         """Return a body that has arrived whole.
 
@@ -135,7 +135,7 @@ class Receiving:
         except TimeoutError:
             raise ProblemError(
                 Problem.NOT_READY,
-                f"the body must arrive within {self._seconds:g} seconds, it did not; send the same "
+                f"the body must arrive within {self._seconds:g} seconds, it did not. Send the same "
                 "bytes again",
                 retry_after=self._retry,
                 headers=_CLOSE,
@@ -161,7 +161,7 @@ class Receiving:
                 if self.held > self._together and size > SMALL_BODY:
                     raise ProblemError(
                         Problem.BUSY,
-                        "too many large bodies are on their way at once; send the same bytes "
+                        "too many large bodies are on their way at once. Send the same bytes "
                         "again later",
                         retry_after=self._retry,
                         headers=_CLOSE,
@@ -194,6 +194,6 @@ def _part(message: Message, limit: int, advice: str) -> bytes:
 def _too_large(limit: int, advice: str) -> ProblemError:
     return ProblemError(
         Problem.TOO_LARGE,
-        f"a body here may have {limit} bytes; {advice}",
+        f"a body here may have {limit} bytes. {advice}",
         headers=_CLOSE,
     )

@@ -113,7 +113,7 @@ def endpoint(
     parts: Mapping[str, tuple[str, Any]] | None = None,
     **more: Any,
 ) -> Callable[[Handler | None], Endpoint]:
-    """Return what makes an endpoint of a handler; see :class:`Endpoint` for the arguments."""
+    """Return what makes an endpoint of a handler. See :class:`Endpoint` for the arguments."""
 
     def made(handler: Handler | None) -> Endpoint:
         return Endpoint(
@@ -188,7 +188,7 @@ async def _sent_document(request: Request) -> dict[str, Any]:
 
 
 def role_of(request: Request, *, cookie: bool) -> Role | None:
-    """Return the role of whoever asks; None for who shows no token, or a wrong one.
+    """Return the role of whoever asks. None for who shows no token, or a wrong one.
 
     Parameters
     ----------
@@ -241,6 +241,6 @@ def check_query(request: Request, known: tuple[str, ...]) -> None:
     """Raise the problem of a page's query with an unknown key, or one that is named twice."""
     keys = [key for key, _ in request.query_params.multi_items()]
     if not set(keys) <= set(known):
-        raise malformed(f"the query has an unknown key; known: {', '.join(known) or 'none'}")
+        raise malformed(f"the query has an unknown key. Known: {', '.join(known) or 'none'}")
     if len(set(keys)) != len(keys):
         raise malformed("the query names a key twice")

@@ -1,6 +1,6 @@
 """Results on request: decoded in another process, kept, and shown only of enough reports.
 
-:meth:`Results.document` is what the pages draw; :meth:`Results.content` the same as a table or a
+:meth:`Results.document` is what the pages draw. :meth:`Results.content` the same as a table or a
 picture.
 """
 
@@ -76,7 +76,7 @@ class Question:
     level : float
         Of all intervals, in (0, 1).
     ranges : tuple of (str, str)
-        The ends of each, in the unit of the values; "" is open. The end belongs to a range that
+        The ends of each, in the unit of the values. "" is open. The end belongs to a range that
         belongs to the bins.
     probabilities : tuple of float
         Of quantiles.
@@ -144,12 +144,12 @@ class Results:
         self._asked: dict[Order, asyncio.Task[DecodingAnswer]] = {}
 
     def start(self) -> None:
-        """Start the processes; they get ready while the collector receives already."""
+        """Start the processes. They get ready while the collector receives already."""
         for process in self._processes:
             self._askers.submit(process.start)
 
     def stop(self) -> None:
-        """End the processes; whoever waits for a result is told to come again."""
+        """End the processes. Callers that wait for a result are told to come again."""
         for process in self._processes:
             process.stop()
         self._askers.shutdown(wait=True)
@@ -160,8 +160,8 @@ class Results:
         Raises
         ------
         ProblemError
-            When too few reported, or there is no such epoch or segment; when the reports cannot
-            say it; when decoding takes too long.
+            When too few reported, or there is no such epoch or segment. When the reports cannot
+            say it. When decoding takes too long.
         """
         looks: Looks = {}
         order, made = await self._made(kept, question, "json", looks)
@@ -196,7 +196,7 @@ class Results:
         return look_document(look, kept, key.epoch, now=self._clock())
 
     async def look(self, kept: KeptSurvey, epoch: str) -> Look | None:
-        """Return what is shown of an epoch; None while nothing is."""
+        """Return what is shown of an epoch. None while nothing is."""
         fingerprint = kept.stored.fingerprint
         return await self._apart(lambda: self._store.look(fingerprint, epoch, now=self._clock()))
 
@@ -212,8 +212,8 @@ class Results:
         Raises
         ------
         ProblemError
-            As of :meth:`document`; also of a randomizer whose reports cannot be told from forged
-            ones ("cannot-be-said").
+            As of :meth:`document`. Also of a randomizer whose reports cannot be told from
+            fabricated ones ("cannot-be-said").
         """
         _, made = await self._made(kept, Question(epoch=epoch, segment=segment), "alarm", {})
         found: dict[str, Any] = made.content
@@ -228,7 +228,7 @@ class Results:
         raise self._moved()
 
     async def _read(self, key: Key) -> Tally | None:
-        """Return the tally of a key that may be shown; None when a new look was taken meanwhile."""
+        """Return the tally of a key that may be shown. None when a new look was taken meanwhile."""
         tally = await self._apart(
             lambda: self._store.tally(key.survey, key.epoch, segment=key.segment, shown=True)
         )
@@ -237,7 +237,7 @@ class Results:
     def _moved(self) -> ProblemError:
         return ProblemError(
             Problem.NO_RESULT,
-            "new looks are taken all the time; ask again",
+            "new looks are taken all the time. Ask again",
             retry_after=self._retry,
         )
 
@@ -287,7 +287,7 @@ class Results:
     ) -> Order:
         if question.together and (question.compares or question.segment is not None):
             raise malformed(
-                "surveys decoded together have no segment and no comparison; leave out both"
+                "surveys decoded together have no segment and no comparison. Leave out both"
             )
         if question.against not in (None, question.epoch) and kept.survey.answers != "fresh":
             raise ProblemError(
@@ -350,10 +350,10 @@ class Results:
             raise ProblemError(
                 Problem.NOT_WHILE_OPEN,
                 "no first look is taken before the epoch has opened, in the last tenth of its time "
-                "and in its grace; its results come when it has closed"
+                "and in its grace. Its results come when it has closed"
                 if answers == "fresh"
                 else "devices send reports about the same answer in every epoch of this survey, so "
-                "nothing is shown of an epoch that takes reports; its results come when it has "
+                "nothing is shown of an epoch that takes reports. Its results come when it has "
                 "closed",
                 more={"minimum": minimum},
             )
@@ -379,7 +379,7 @@ class Results:
             except (DecodingFailedError, RuntimeError) as error:
                 raise ProblemError(
                     Problem.NO_RESULT,
-                    f"{error}; ask again later",
+                    f"{error}. Ask again later",
                     retry_after=self._retry,
                 ) from None
             match found:

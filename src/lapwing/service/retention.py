@@ -14,7 +14,7 @@ LOOKS_APART = 3600.0
 
 
 def kept_until(epoch: StoredEpoch, retention_days: int | None) -> float | None:
-    """Return the moment from which a closed epoch's reports are deleted; None: they stay."""
+    """Return the moment from which a closed epoch's reports are deleted. None: they stay."""
     if retention_days is None or epoch.state != "closed" or epoch.closes is None:
         return None
     return epoch.closes + epoch.grace_seconds + retention_days * DAY
@@ -51,7 +51,7 @@ class Retention:
     def due(
         self, survey: str, epoch: StoredEpoch, ends: float, noted: FirstLook | None
     ) -> int | None:
-        """Look at an epoch; return the mark of its first look if it is to be deleted now.
+        """Look at an epoch. Return the mark of its first look if it is to be deleted now.
 
         Parameters
         ----------

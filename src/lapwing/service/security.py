@@ -38,7 +38,7 @@ def hash_of(token: str) -> bytes:
 
 
 def form_proof(token: str) -> str:
-    """Return what a form of our own pages carries; another site cannot know it (CSRF)."""
+    """Return what a form of our own pages carries. Another site cannot know it (CSRF)."""
     return hmac.new(token.encode(), b"lapwing form", hashlib.sha256).hexdigest()
 
 
@@ -58,8 +58,8 @@ def check_token(token: str, *, name: str) -> str:
     """
     if not token.startswith(ROLE_PREFIX) or not _TOKEN.fullmatch(token):
         raise ArgumentError(
-            f"{name} must be {ROLE_PREFIX} and 43 letters and digits of base64url, it is not; "
-            "make one with: python -c \"import secrets; print('lwa_' + secrets.token_urlsafe(32))\""
+            f"{name} must be {ROLE_PREFIX} and 43 letters and digits of base64url, it is not. "
+            "Make one with: python -c \"import secrets. print('lwa_' + secrets.token_urlsafe(32))\""
         )
     return token
 
@@ -112,7 +112,7 @@ class Roles:
         return role in self._known.values()
 
     def role_of(self, token: str | None) -> Role | None:
-        """Return what a token opens; None for one that nobody knows.
+        """Return what a token opens. None for one that nobody knows.
 
         All hashes are compared, each in constant time, so how long it takes says nothing.
         """
@@ -128,7 +128,7 @@ class Roles:
 
 
 def bearer(header: bytes | None, *, prefix: str) -> str | None:
-    """Return the token of an Authorization header; None when there is none that could be ours."""
+    """Return the token of an Authorization header. None when there is none that could be ours."""
     if header is None or len(header) > LONGEST_HEADER:
         return None
     scheme, _, token = header.decode("latin-1").partition(" ")

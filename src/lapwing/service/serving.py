@@ -15,7 +15,7 @@ hypercorn 0.18                 300 us  75 MB         75 MB
 granian 2.8                    58 us   63 MB         63 MB
 =============================  ======  ============  =========
 
-The servers that limit both by themselves take 1.4 to 7 times the CPU of ours, and an upload's CPU
+The servers that limit both on their own take 1.4 to 7 times the CPU of ours, and an upload's CPU
 is what a collector pays for. granian comes near: look at it first when uvicorn changes. A proxy in
 front may limit both, too, but a collector must survive without one.
 """
@@ -55,7 +55,7 @@ WRITE_SECONDS = 60.0
 """How long a client may leave an answer unread before its connection is cut."""
 
 HEADER_BYTES = 2**14
-"""Of all header lines of a request together; also of anything else that is no body."""
+"""Of all header lines of a request together. Also of anything else that is no body."""
 
 HEADER_LINES = 100
 
@@ -78,7 +78,7 @@ _LONG_HEADERS = ProblemError(
 
 _SMALL_PIECES = ProblemError(
     Problem.MALFORMED_REQUEST,
-    f"the pieces of a body must have {PIECE_BYTES} bytes on average; send it at once",
+    f"the pieces of a body must have {PIECE_BYTES} bytes on average. Send it at once",
 )
 
 
@@ -87,7 +87,7 @@ class Connection(HttpToolsProtocol):
 
     uvicorn limits neither the header lines of a request nor the requests that wait behind an
     unread answer. Only callbacks of asyncio and httptools are overridden here, none that is
-    private to uvicorn; as the class itself may change, the version has an upper bound.
+    private to uvicorn. As the class itself may change, the version has an upper bound.
     """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -168,7 +168,7 @@ class Connection(HttpToolsProtocol):
             super().send_400_response(msg)
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes; a timer runs while they end within the headers of a request."""
+        """Take bytes. A timer runs while they end within the headers of a request."""
         if self._refused:
             self.transport.pause_reading()  # an answer that ended had it read on
             return
@@ -239,14 +239,14 @@ _OTHER_FILES = 256
 
 @dataclass(frozen=True)
 class Ready:
-    """What a collector that listens says of itself.
+    """Log line of a collector that listens.
 
     Parameters
     ----------
     address : str
         Where it listens, such as "http://127.0.0.1:8080".
     admin_token : str, optional
-        The one that was made because there was none; it is told this once.
+        The one that was made because there was none. It is told this once.
     """
 
     address: str
@@ -254,7 +254,7 @@ class Ready:
 
 
 def serve(settings: Settings, secrets: Secrets, *, ready: Callable[[Ready], None]) -> None:
-    """Run a collector until SIGTERM or SIGINT; what it accepted is then stored and answered.
+    """Run a collector until SIGTERM or SIGINT. Accepted uploads are then stored and answered.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def serve(settings: Settings, secrets: Secrets, *, ready: Callable[[Ready], None
 def allow_connections(connections: int) -> None:
     """Let this process open as many files as so many connections take, as far as it may.
 
-    Many systems allow 1024 unless asked; beyond, connections would wait without an answer.
+    Many systems allow 1024 unless asked. Beyond, connections would wait without an answer.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + _OTHER_FILES
@@ -332,7 +332,7 @@ def _configured(collector: Collector) -> uvicorn.Config:
 
 
 def _listener(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound; OSError when it cannot be."""
+    """Return a socket that is bound. OSError when it cannot be."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, kind, protocol, _, address = found[0]
     listener = socket.socket(family, kind, protocol)
@@ -353,7 +353,7 @@ def _address(listener: socket.socket) -> str:
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it listens; a signal ends it, and is then over."""
+    """A server that says when it listens. A signal ends it, and is then over."""
 
     def __init__(self, config: uvicorn.Config, listening: Callable[[], None]) -> None:
         super().__init__(config)
@@ -367,7 +367,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Let SIGINT and SIGTERM end it; afterwards they mean what they meant before."""
+        """Let SIGINT and SIGTERM end it. Afterwards they mean what they meant before."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -27,7 +27,7 @@ OTHERS = frozenset({"LAPWING_DATA", "LAPWING_MUTATION", "LAPWING_REQUIRE_ALL"})
 """Variables of this prefix that are not the collector's: the repository's own tests read them."""
 
 SECRETS = ("admin_token", "analyst_token")
-"""What only the environment may hold; ``admin_token_file`` and its like name a file with it."""
+"""What only the environment may hold. ``admin_token_file`` and its like name a file with it."""
 
 LARGEST_BODY = 2**24 + 2**12
 """Bytes of the largest packed batch, with its header."""
@@ -53,10 +53,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     body_seconds : float
         How long a body may take to arrive, from its first byte to its last.
     receiving_bytes : int
-        Bytes of bodies that may be on their way or being read at once; more are told to come again
+        Bytes of bodies that may be on their way or being read at once. More are told to come again
         later.
     waiting_uploads : int
-        How many uploads may wait for the disk; further ones are told to retry later.
+        How many uploads may wait for the disk. Further ones are told to retry later.
     connections : int
         How many connections are served at once.
     retry_seconds : int
@@ -123,7 +123,7 @@ def read_settings(
     environment : mapping, optional
         Default: the process's own. ``LAPWING_PORT`` is the key ``port``.
     given : mapping, optional
-        Of the command line, which goes before all others; None in it says nothing.
+        Of the command line, which goes before all others. None in it says nothing.
 
     Raises
     ------
@@ -168,12 +168,12 @@ def _from_file(path: Path) -> dict[str, Any]:
     for key in found:
         if key in SECRETS:
             raise FormatError(
-                f"{path.name} must hold no secret, it has {key}; set {PREFIX}{key.upper()}, or put "
+                f"{path.name} must hold no secret, it has {key}. Set {PREFIX}{key.upper()}, or put "
                 f"the token into a file of its own and name it as {key}_file"
             )
         if key not in known:
             raise FormatError(
-                f"{path.name} has the unknown key {quoted(key)}{nearest(key, known)}; known: "
+                f"{path.name} has the unknown key {quoted(key)}{nearest(key, known)}. Known: "
                 f"{', '.join(known)}"
             )
     return found
@@ -191,7 +191,7 @@ def _from_environment(environment: Mapping[str, str]) -> tuple[dict[str, Any], d
             names = [PREFIX + each.upper() for each in known]
             raise ArgumentError(
                 f"the environment has the unknown variable "
-                f"{quoted(name)}{nearest(name, names)}; remove it, or correct its name"
+                f"{quoted(name)}{nearest(name, names)}. Remove it, or correct its name"
             )
         (secrets if key in SECRETS else found)[key] = value
     return found, secrets
@@ -217,7 +217,7 @@ def _refuse_password(database: Any) -> None:
         return  # whoever opens it says what is wrong
     if password:
         raise ArgumentError(
-            "the address of a database must hold no password where others can read it; set "
+            "the address of a database must hold no password where others can read it. Set "
             f"{PREFIX}DATABASE, PGPASSWORD, or use a password file (PGPASSFILE)"
         )
 

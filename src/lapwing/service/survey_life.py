@@ -1,7 +1,7 @@
 """What an admin does with surveys and epochs, and what the clock does.
 
 Each change is on disk before the catalog has it. The clock makes an epoch planned, open, in its
-grace, closed; it never goes back.
+grace, closed. It never goes back.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _LAST = 2**35
 
 
 def state_at(epoch: StoredEpoch, now: float) -> EpochState:
-    """Return the state that an epoch has at a moment, at least the one it has already.
+    """Return the state that an epoch has at a time, at least the one it has already.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def state_at(epoch: StoredEpoch, now: float) -> EpochState:
 
 
 def to_timestamp(text: object, *, name: str) -> int | None:
-    """Return seconds since 1970 of a text of RFC 3339; None of None, which means by hand.
+    """Return seconds since 1970 of a timestamp of RFC 3339. None of None, which means by hand.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def to_timestamp(text: object, *, name: str) -> int | None:
         moment = None
     if moment is None or moment.tzinfo is None:
         raise ArgumentError(
-            f'{name} must be a time such as "2026-12-01T00:00:00Z", or null for by hand; got '
+            f'{name} must be a time such as "2026-12-01T00:00:00Z", or null for by hand, got '
             f"{describe_value(text)}"
         )
     try:
@@ -96,7 +96,7 @@ def to_timestamp(text: object, *, name: str) -> int | None:
 
 
 def to_text(moment: int | None) -> str | None:
-    """Return a moment as a text of RFC 3339, in UTC.
+    """Return a time as a timestamp of RFC 3339, in UTC.
 
     Examples
     --------
@@ -119,7 +119,7 @@ USUAL_MINIMUM = 1000
 
 
 class EpochPlan(Body):
-    """When an epoch opens and closes; null is by hand."""
+    """When an epoch opens and closes. Null is by hand."""
 
     opens: Annotated[Moment | None, Meta(description="null: by hand.")] = None
     closes: Annotated[Moment | None, Meta(description="null: by hand.")] = None
@@ -133,7 +133,7 @@ class NewEpoch(EpochPlan, kw_only=True):
 
 
 class NewSurvey(Body):
-    """A survey's document and what its collector decides; or the document alone.
+    """A survey's document and what its collector decides, or the document alone.
 
     With an epoch, the survey is published with that new epoch, both or neither.
     """
@@ -257,10 +257,10 @@ class SurveyLife:
         return found
 
     async def create(self, fingerprint: str, sent: NewSurvey) -> bool:
-        """Keep a survey as a draft, or publish it with an epoch; return whether it is new.
+        """Keep a survey as a draft, or publish it with an epoch. Return whether it is new.
 
         The terms of a survey that exists do not change. Its text for people does, when the
-        document has one; the former text is kept once an epoch has opened. The fingerprint is
+        document has one. The former text is kept once an epoch has opened. The fingerprint is
         that of the address, which must be the survey's own.
         """
         if isinstance(sent.epoch, NewEpoch):
@@ -284,7 +284,7 @@ class SurveyLife:
         return False
 
     async def _add(self, fingerprint: str, sent: NewSurvey, plan: NewEpoch) -> bool:
-        """Publish a survey with a new epoch, both or neither; return whether the survey is new.
+        """Publish a survey with a new epoch, both or neither. Return whether the survey is new.
 
         The epoch opens now, or at the time that it names. A survey that exists keeps its terms
         where the document names none.
@@ -318,12 +318,12 @@ class SurveyLife:
                 raise ProblemError(
                     Problem.EXISTS,
                     "a survey of this name already exists with another fingerprint, "
-                    f"{other.stored.fingerprint[:12]}; give the new survey another name, or retire "
+                    f"{other.stored.fingerprint[:12]}. Give the new survey another name, or retire "
                     "the other one",
                 )
 
     async def publish(self, fingerprint: str) -> None:
-        """Let devices see a survey; nothing happens when they do already."""
+        """Let devices see a survey. Nothing happens when they do already."""
         async with self._turn:
             state = self.survey(fingerprint).stored.state
             if state == "retired":
@@ -336,7 +336,7 @@ class SurveyLife:
                 )
 
     async def retire(self, fingerprint: str) -> None:
-        """Close a survey and all of its epochs permanently; its results stay."""
+        """Close a survey and all of its epochs permanently. Its results stay."""
         async with self._turn:
             kept = self.survey(fingerprint)
 
@@ -363,12 +363,12 @@ class SurveyLife:
             )
 
     async def put_epoch(self, fingerprint: str, name: str, plan: EpochPlan) -> bool:
-        """Plan an epoch, or change the times of one that is not closed; say whether it is new."""
+        """Plan an epoch, or change the times of one that is not closed. Say whether it is new."""
         epoch = _planned(name, plan)
         async with self._turn:
             before = self.survey(fingerprint).epochs.get(name)
             if before is not None and before.state == "closed":
-                raise ProblemError(Problem.STATE, "a closed epoch stays as it is; plan another one")
+                raise ProblemError(Problem.STATE, "a closed epoch stays as it is. Plan another one")
             new = await self._change(
                 "epoch planned",
                 lambda: self._put(fingerprint, epoch),
@@ -390,17 +390,17 @@ class SurveyLife:
             self._store.set_epoch_state(fingerprint, name, state)
 
     async def open_epoch(self, fingerprint: str, name: str) -> None:
-        """Open an epoch now; nothing happens to one that is open."""
+        """Open an epoch now. Nothing happens to one that is open."""
         async with self._turn:
             epoch = self.epoch(fingerprint, name)
             if epoch.state in ("grace", "closed"):
                 raise ProblemError(
-                    Problem.STATE, "what was closed is not opened again; plan another epoch"
+                    Problem.STATE, "what was closed is not opened again. Plan another epoch"
                 )
             now = int(self._clock())
             if epoch.closes is not None and epoch.closes <= now:
                 raise ProblemError(
-                    Problem.STATE, "the closing time of the epoch is past; plan another one"
+                    Problem.STATE, "the closing time of the epoch is past. Plan another one"
                 )
             if epoch.state == "planned":
 
@@ -411,7 +411,7 @@ class SurveyLife:
                 await self._change("epoch opened", work, survey=fingerprint, epoch=name)
 
     async def close_epoch(self, fingerprint: str, name: str) -> None:
-        """Close an epoch now: its grace begins; one that is in its grace ends it."""
+        """Close an epoch now: its grace begins. One that is in its grace ends it."""
         async with self._turn:
             epoch = self.epoch(fingerprint, name)
             if epoch.state == "closed":
@@ -437,11 +437,11 @@ class SurveyLife:
             )
 
     async def upload_tokens(self, fingerprint: str, number: int) -> list[str]:
-        """Return new upload tokens, each good for one batch; only their hashes are kept."""
+        """Return new upload tokens, each good for one batch. Only their hashes are kept."""
         if not self.survey(fingerprint).invited_only:
             raise ProblemError(
                 Problem.STATE,
-                'the survey takes reports without tokens; create one with "upload": "tokens"',
+                'the survey takes reports without tokens. Create one with "upload": "tokens"',
             )
         tokens = [new_token(UPLOAD_PREFIX) for _ in range(number)]
         async with self._turn:
@@ -456,7 +456,7 @@ class SurveyLife:
     async def tick(self) -> None:
         """Do what the clock says: open, close, and delete what was kept long enough.
 
-        A ProblemError says that the store could not; the next tick tries again.
+        A ProblemError says that the store could not. The next tick tries again.
         """
         async with self._turn:
             now = self._clock()
@@ -490,7 +490,7 @@ class SurveyLife:
 
 
 def _ended(epoch: StoredEpoch, now: int, *, last: bool) -> StoredEpoch:
-    """Return an epoch that closes now; when it is the last of it, its grace is over, too."""
+    """Return an epoch that closes now. When it is the last of it, its grace is over, too."""
     # One that was to open later never did.
     never = epoch.state == "planned" and epoch.opens is not None and epoch.opens > now
     opens = None if never else epoch.opens
@@ -502,7 +502,7 @@ def _ended(epoch: StoredEpoch, now: int, *, last: bool) -> StoredEpoch:
 
 
 def _planned(name: str, plan: EpochPlan) -> StoredEpoch:
-    """Return a planned epoch; a ProblemError when its name or times are not legal."""
+    """Return a planned epoch. A ProblemError when its name or times are not legal."""
     try:
         check_epoch_name(name)
         opens = to_timestamp(plan.opens, name="opens")
@@ -519,13 +519,13 @@ def _check_terms(kept: KeptSurvey, wanted: StoredSurvey) -> None:
     if replace(kept.stored, state="draft", document=wanted.document) != wanted:
         raise ProblemError(
             Problem.EXISTS,
-            "the survey already exists with another minimum, upload or retention; these terms do "
+            "the survey already exists with another minimum, upload or retention. These terms do "
             "not change",
         )
 
 
 def _stored(fingerprint: str, sent: NewSurvey, *, own: StoredSurvey | None = None) -> StoredSurvey:
-    """Return a new survey as it is stored; a ProblemError when it is none.
+    """Return a new survey as it is stored. A ProblemError when it is none.
 
     Terms that were not sent are those of `own`, and without it the usual ones.
     """
@@ -537,7 +537,7 @@ def _stored(fingerprint: str, sent: NewSurvey, *, own: StoredSurvey | None = Non
     if survey.randomizer.domain.name == Product.name:
         raise ProblemError(
             Problem.SURVEY_REFUSED,
-            "a collector takes surveys about one attribute, this one asks about pairs; count its "
+            "a collector takes surveys about one attribute, this one asks about pairs. Count its "
             "reports with lapwing tally",
         )
     if survey.fingerprint != fingerprint:

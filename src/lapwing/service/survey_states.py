@@ -72,7 +72,7 @@ class SegmentCount(CountDocument):
 
 
 Reasons = Annotated[
-    dict[str, Count] | None, Meta(description="Refused uploads by reason; null: an admin is told.")
+    dict[str, Count] | None, Meta(description="Refused uploads by reason. Null: an admin is told.")
 ]
 
 
@@ -81,14 +81,14 @@ class CountedEpoch(EpochDocument, CountDocument):
 
     look: LookDocument | None
     received: Annotated[
-        Count | None, Meta(description="Reports so far, shown or not; null: an admin is told.")
+        Count | None, Meta(description="Reports so far, shown or not. Null: an admin is told.")
     ]
     refused: Reasons
     segments: NotRequired[list[SegmentCount]]
 
 
 class TokenCounts(TypedDict):
-    """Upload tokens of a survey that needs them; an admin is told."""
+    """Upload tokens of a survey that needs them. An admin is told."""
 
     unused: Count
     used: Count
@@ -139,10 +139,10 @@ def _head(kept: KeptSurvey) -> SurveyHead:
 
 
 async def state_document(collector: Collector, kept: KeptSurvey, *, admin: bool) -> StateDocument:
-    """Return how many reports a survey has; those of too few people only as such.
+    """Return how many reports a survey has. Those of too few people only as such.
 
-    Counts of reports are those of the last looks. What has come since, what was refused and how
-    many upload tokens are used is for an admin: it would tell when a single person reported.
+    Counts of reports are those of the last looks. Only an admin sees newer reports, refusals and
+    used upload tokens. They would tell when one person reported.
 
     Parameters
     ----------

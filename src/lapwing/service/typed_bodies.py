@@ -49,7 +49,7 @@ class Body(Struct, forbid_unknown_fields=True):
 
 
 class Query(Struct, forbid_unknown_fields=True):
-    """The query of an address; a field that is None by default may be left out."""
+    """The query of an address. A field that is None by default may be left out."""
 
 
 class NoQuery(Query):
@@ -60,7 +60,7 @@ Kind = TypeVar("Kind", bound=Struct)
 
 
 def read_body(document: dict[str, Any], kind: type[Kind]) -> Kind:
-    """Return a JSON object as its type; a ProblemError that names the field when it is not."""
+    """Return a JSON object as its type. A ProblemError that names the field when it is not."""
     if issubclass(kind, Body):
         document = kind.completed(document)
     try:
@@ -70,11 +70,11 @@ def read_body(document: dict[str, Any], kind: type[Kind]) -> Kind:
 
 
 def read_query(pairs: list[tuple[str, str]], kind: type[Kind]) -> Kind:
-    """Return a query as its type; a ProblemError that names the key when it is not."""
+    """Return a query as its type. A ProblemError that names the key when it is not."""
     keys = [key for key, _ in pairs]
     if not set(keys) <= set(kind.__struct_fields__):
         known = ", ".join(kind.__struct_fields__) or "none"
-        raise malformed(f"the query has an unknown key; known: {known}")
+        raise malformed(f"the query has an unknown key. Known: {known}")
     if len(set(keys)) != len(keys):
         raise malformed("the query names a key twice")
     try:
@@ -101,7 +101,7 @@ def _sentence(message: str, kind: type[Struct], document: Any) -> str:
     if named is not None:
         known = tuple(_fields(shape))
         return (
-            f"{name} has the unknown key {quoted(named[2])}{nearest(named[2], known)}; known: "
+            f"{name} has the unknown key {quoted(named[2])}{nearest(named[2], known)}. Known: "
             f"{', '.join(known)}"
         )
     if isinstance(shape, shapes.Metadata):

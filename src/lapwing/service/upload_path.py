@@ -73,7 +73,7 @@ class SecondLook:
 
 
 def _seen(task: asyncio.Task[None]) -> None:
-    """Look at trouble that nobody waits for any more; whoever asks next has it again."""
+    """Look at trouble that nobody waits for any more. The next upload sees it again."""
     if not task.cancelled():
         task.exception()
 
@@ -81,7 +81,7 @@ def _seen(task: asyncio.Task[None]) -> None:
 class Refusals:
     """Counts in memory until they are stored.
 
-    A crash loses the last few seconds of them, which no result depends on; writing each at once
+    A crash loses the last few seconds of them, which no result depends on. Writing each at once
     would let whoever sends nonsense keep the disk busy.
     """
 
@@ -103,7 +103,7 @@ class Refusals:
         self._counted[survey, epoch, reason] += 1
 
     def store(self, store: Store) -> None:
-        """Store them, and begin again; what cannot be stored now is kept."""
+        """Store them, and begin again. Batches that cannot be stored now are kept."""
         counted, self._counted = self._counted, Counter()
         by_survey: dict[str, list[Refused]] = {}
         for (survey, epoch, reason), number in counted.items():
@@ -122,7 +122,7 @@ class Refusals:
 
 
 OPEN_TO_ALL = (b"access-control-allow-origin", b"*")
-"""A survey may be answered from any page; nothing of a visitor is sent along (no credentials)."""
+"""A survey may be answered from any page. Nothing of a visitor is sent along (no credentials)."""
 
 READ_AT_ONCE = 2**16
 """Bytes of a packed batch that are read in less than a millisecond."""
@@ -135,15 +135,15 @@ _JSON = JSON_MEDIA_TYPE.encode()
 _TYPE_JSON = (b"content-type", b"application/json")
 
 _DETAILS = {
-    Problem.CHANGED: "an id stands for one batch; send a retry with the same bytes, and another "
+    Problem.CHANGED: "an id stands for one batch. Send a retry with the same bytes, and another "
     "batch under an id of its own",
-    Problem.UNKNOWN_SURVEY: "the survey was deleted; drop the batch",
-    Problem.UNKNOWN_EPOCH: "the epoch was deleted; drop the batch",
-    Problem.NOT_OPEN: "the epoch takes reports when it opens; send the same bytes then",
-    Problem.CLOSED: "the epoch takes no more reports; drop the batch",
+    Problem.UNKNOWN_SURVEY: "the survey was deleted. Drop the batch",
+    Problem.UNKNOWN_EPOCH: "the epoch was deleted. Drop the batch",
+    Problem.NOT_OPEN: "the epoch takes reports when it opens. Send the same bytes then",
+    Problem.CLOSED: "the epoch takes no more reports. Drop the batch",
     Problem.UPLOAD_TOKEN_NEEDED: "the upload token is none of this survey's",
     Problem.UPLOAD_TOKEN_USED: "an upload token is good for one batch, which may be repeated",
-    Problem.REFUSED: "no report of the batch was counted; they must be made by the survey's own "
+    Problem.REFUSED: "no report of the batch was counted. They must be made by the survey's own "
     "randomizer",
 }
 
@@ -157,7 +157,7 @@ class Address(NamedTuple):
 
 
 def address_of(path: str) -> Address | None:
-    """Return what a path says; None when it is not that of a batch.
+    """Return what a path says. None when it is not that of a batch.
 
     Examples
     --------
@@ -230,7 +230,7 @@ class UploadPath:
             return
         except Exception as error:
             self._log.defect(error)
-            defect = ProblemError(Problem.DEFECT, "please report it; keep the batch")
+            defect = ProblemError(Problem.DEFECT, "please report it. Keep the batch")
             self._counters.uploads[500, defect.problem.value] += 1
             await send_problem(send, defect, OPEN_TO_ALL)
             return
@@ -285,7 +285,7 @@ class UploadPath:
         if packed:
             body = await self._receiving.body(receive, headers)
         else:
-            advice = f"send a batch of more than {LARGEST_JSON:,} bytes as {MEDIA_TYPE}"
+            advice = f"Send a batch of more than {LARGEST_JSON:,} bytes as {MEDIA_TYPE}"
             body = await self._receiving.body(receive, headers, largest=LARGEST_JSON, advice=advice)
         started = self._now()
         read = partial(_read, body, kept, packed=packed, survey=address.survey)
@@ -302,7 +302,7 @@ class UploadPath:
         if token_hash is not None and batch.reports > 1:
             raise ProblemError(
                 Problem.REFUSED,
-                "an upload token stands for one person, so its batch must hold one report; got "
+                "an upload token stands for one person, so its batch must hold one report, got "
                 f"{batch.reports}",
             )
         upload = Upload(address.survey, address.epoch, batch_id, batch, token_hash)
@@ -315,7 +315,7 @@ class UploadPath:
         return started, batch.reports, outcome
 
     def _place(self, address: Address) -> KeptSurvey:
-        """Return the survey of an upload; a ProblemError where its epoch takes no reports."""
+        """Return the survey of an upload. A ProblemError where its epoch takes no reports."""
         kept = self._catalog.get(address.survey)
         if kept is None or kept.stored.state == "draft":
             raise ProblemError(
@@ -354,14 +354,14 @@ def _invited(header: bytes | None) -> bytes:
     if token is None:
         raise ProblemError(
             Problem.UPLOAD_TOKEN_NEEDED,
-            "this survey takes reports of invited devices only; send an upload token as "
+            "this survey takes reports of invited devices only. Send an upload token as "
             "Authorization: Bearer lwu_...",
         )
     return hash_of(token)
 
 
 class _JsonShape(Struct, forbid_unknown_fields=True):
-    """What a batch in JSON looks like; :meth:`Batch.from_json` reads it."""
+    """What a batch in JSON looks like. :meth:`Batch.from_json` reads it."""
 
     survey: str
     reports: list[str]
@@ -381,13 +381,13 @@ def _check_shape(body: bytes) -> None:
     except (msgspec.MsgspecError, ValueError):
         if len(body) > _EXPLAINED:
             raise BatchError(
-                'a batch in JSON must be an object of "survey", "reports" (a list of texts of hex '
-                'digits) and "segment" (a text or null), it is not'
+                'a batch in JSON must be an object of "survey", "reports" (a list of '
+                'strings of hex digits) and "segment" (a string or null), it is not'
             ) from None
 
 
 def _read(body: bytes, kept: KeptSurvey, *, packed: bool, survey: str) -> Batch:
-    """Return the batch in a body; a ProblemError when it is none, or another survey's."""
+    """Return the batch in a body. A ProblemError when it is none, or another survey's."""
     try:
         if not packed:
             _check_shape(body)
@@ -399,7 +399,7 @@ def _read(body: bytes, kept: KeptSurvey, *, packed: bool, survey: str) -> Batch:
     if batch.survey != survey:
         raise ProblemError(
             Problem.MALFORMED,
-            "the batch is of another survey than its address; send it to its own",
+            "the batch is of another survey than its address. Send it to its own",
         )
     return batch
 

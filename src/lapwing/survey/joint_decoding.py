@@ -1,6 +1,6 @@
 """Tallies of several surveys about one distribution, decoded to one answer.
 
-The surveys may ask in different ways; what they ask about is the same. So the blocks of their
+The surveys may ask in different ways about the same attribute. So the blocks of their
 channels stand side by side in one channel, each with the people who answered it. Weeks whose
 distributions may differ are another thing: `series_decoding.py`.
 """
@@ -37,7 +37,7 @@ def decode_together(
     """Return the one distribution behind the tallies of several surveys on one domain.
 
     Such as the epochs of a survey whose later ones :meth:`lapwing.Survey.next_epoch` chose. All
-    reports take part in full, each through its own channel; randomizers and epsilons may differ.
+    reports take part in full, each through its own channel. Randomizers and epsilons may differ.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def decode_together(
         nobody are left out.
     decoder : Decoder or str, optional
         One that reads counts. Default: where all answered through one randomizer, its recommended
-        one. Else of numbers :class:`lapwing.SpectralPrior`, or above 65,536 symbols EMS; of labels
+        one. Else of numbers :class:`lapwing.SpectralPrior`, or above 65,536 symbols EMS. Of labels
         :class:`lapwing.MixturePrior` from 24 on, where each survey estimates every share by
         itself, and least squares on the simplex else.
 
@@ -58,8 +58,8 @@ def decode_together(
     Raises
     ------
     ArgumentError
-        When there are no surveys, or one is no pair of a survey and its tally; when reports are
-        remembered: that is the same randomness in every epoch, which may not be counted twice.
+        When there are no surveys, or one is no pair of a survey and its tally. When reports are
+        memoized: that is the same randomness in every epoch, which may not be counted twice.
     MismatchError
         When a survey is on another domain, a tally is not its survey's, or is given twice.
     TallyError
@@ -67,8 +67,8 @@ def decode_together(
 
     Notes
     -----
-    **Privacy.** Post-processing. The guarantee is that of one report, so it is what a person is
-    promised who answers in one of the surveys; who answers in several has spent the sum.
+    **Privacy.** Post-processing. The guarantee is that of one report, so it holds for a person
+    who answers in one of the surveys. The losses of a person who answers in several add up.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def joined(observed: Sequence[tuple[Channel, CountTally]]) -> tuple[Channel, Cou
     -------
     (Channel, CountTally)
         Blocks in the order given. The share of each is the part of all people who were asked
-        through its channel, times its share there; its counts and reports are its own.
+        through its channel, times its share there. Its counts and reports are its own.
     """
     people = sum(counts.total for _, counts in observed)
     blocks = [
@@ -158,7 +158,7 @@ def _read(one: Any, number: int) -> tuple[Survey, Channel, CountTally]:
     if survey.answers != "fresh":
         raise ArgumentError(
             f"survey {number} has memoized reports: a person who answers again sends the same "
-            f"randomness, which must not be counted twice; decode it on its own"
+            f"randomness, which must not be counted twice. Decode it on its own"
         )
     channel, counts = channel_and_counts(survey, tally)
     if counts.total:
@@ -171,7 +171,7 @@ def _check_domains(read: Sequence[tuple[Survey, Channel, CountTally]]) -> None:
     for number, (_, channel, _) in enumerate(read[1:], start=2):
         if channel.domain.to_document() != first:
             raise MismatchError(
-                f"survey {number} is on another domain than survey 1; one distribution has one "
+                f"survey {number} is on another domain than survey 1. One distribution has one "
                 "domain, so decode them separately"
             )
 
@@ -184,7 +184,7 @@ def _check_different(read: Sequence[tuple[Survey, Channel, CountTally]]) -> None
         # Marked by two surveys they are two: where few reported, alike by chance.
         if marks and (counts.survey in marks or None in {*marks, counts.survey}):
             raise MismatchError(
-                "the same tally is given twice, and its people would count double; give it once"
+                "the same tally is given twice, and its people would count double. Give it once"
             )
         marks.add(counts.survey)
 

@@ -1,4 +1,4 @@
-"""What several surveys, or several rounds of one, cost a person; and saying so in plain words."""
+"""What several surveys, or several rounds of one, cost a person, and saying so in plain words."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Participation:
 
     @property
     def cost(self) -> Guarantee:
-        """What all rounds together cost.
+        """Privacy cost of all rounds together.
 
-        Reports made afresh add up; a remembered report costs once, however often it is sent.
+        Reports made afresh add up. A memoized report costs once, however often it is sent.
         RAPPOR's reports come from the permanent round of the first value and cost at most its
         lifetime.
         """
@@ -85,7 +85,7 @@ def person_ledger(asked: Sequence[Participation], budget: Guarantee) -> Ledger:
     known: set[str] = set()
     for one in asked:
         if one.survey.fingerprint in known:
-            raise ArgumentError(f"{one.survey.name!r} is named twice; say how many rounds it has")
+            raise ArgumentError(f"{one.survey.name!r} is named twice. Say how many rounds it has")
         known.add(one.survey.fingerprint)
         times = "once" if one.rounds == 1 else f"{one.rounds} times"
         ledger = ledger.spend(f"{one.survey.name} ({times})", one.cost)
@@ -139,7 +139,7 @@ def _sentences(asked: Sequence[Participation], ledger: Ledger) -> list[str]:
         "Together, the reports from your device to the surveys listed here change the odds of any "
         f"guess about you {odds}, whatever else is known about you and however the reports are "
         "analyzed.",
-        f"The most that may be asked of you is epsilon {float(ledger.budget.epsilon):g}; the "
+        f"The most that may be asked of you is epsilon {float(ledger.budget.epsilon):g}. The "
         f"surveys listed here use {float(spent.epsilon):g} of it.",
     ]
     lifetimes = [
@@ -195,5 +195,5 @@ def statement_markdown(asked: Sequence[Participation], ledger: Ledger) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text that Markdown shows as it is: no markup, link or HTML in it takes effect."""
+    """Return a string that Markdown shows as it is: no markup, link or HTML in it takes effect."""
     return re.sub(r"([\\`*_{}\[\]<>()#+!|~&:@.-])", r"\\\1", text)

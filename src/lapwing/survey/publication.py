@@ -1,4 +1,4 @@
-"""A curator's work in one call: count, release under a promise, decode; and reading it again."""
+"""A curator's work in one call: count, release with a privacy guarantee, decode, and read."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Publication(Stored):
     release : Release
         Public: what may be stored, sent and added.
     note : str
-        How the bins were chosen, where the domain had none; else empty.
+        How the bins were chosen, where the domain had none, else empty.
     """
 
     release: Release
@@ -81,7 +81,7 @@ class Publication(Stored):
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return the publication of a stored release; FormatError when it is none.
+        """Return the publication of a stored release. FormatError when it is none.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class Publication(Stored):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised to each person behind it."""
+        """Privacy guarantee of each person that it is about."""
         return self.release.guarantee
 
     @cached_property
@@ -111,7 +111,7 @@ class Publication(Stored):
         return result
 
     def by_segment(self) -> dict[Segment, Distribution]:
-        """Return the distribution within each segment; see :func:`segment_distributions`.
+        """Return the distribution within each segment. See :func:`segment_distributions`.
 
         Returns
         -------
@@ -146,7 +146,7 @@ class Publication(Stored):
         def __getattr__(self, name: str) -> Any:
             """Say where a question to the distribution is asked: not of the release."""
             if not name.startswith("_") and hasattr(Distribution, name):
-                raise AttributeError(f"a Publication has no {name}; use .distribution.{name}")
+                raise AttributeError(f"a Publication has no {name}. Use .distribution.{name}")
             raise AttributeError(f"a Publication has no {name}")
 
     def plot(
@@ -156,7 +156,7 @@ class Publication(Stored):
         title: str | None = None,
         label: str | None = None,
     ) -> Any:
-        """Draw the distribution; of a release by segment, a small picture of each segment.
+        """Draw the distribution. Of a release by segment, a small picture of each segment.
 
         Parameters
         ----------
@@ -216,9 +216,9 @@ def release(
     Parameters
     ----------
     values : array_like [n], or ExactCounts
-        What the people hold, each read by itself; values outside the domain are clipped, or
-        counted below and above where it does not clip. Missing and unreadable ones get a symbol,
-        which what is none of the labels has, too, unless the domain names an `other`. There may
+        What the people hold, each read on its own. Values outside the domain are clipped, or
+        counted below and above where it does not clip. Missing and unreadable values get a
+        symbol, as does every value that is no label, unless the domain names an `other`. There may
         be none.
     domain : Interval, Integers or Categories
         Public: its bounds or labels must not come from the data. Left out for ExactCounts. An
@@ -226,9 +226,9 @@ def release(
         or 512 to 2048 from epsilon 2 on. By segment at pure epsilon it gets 32 to 128 bins.
         `Publication.note` says which.
     neighbors : {"replace-one", "add-or-remove-one"}
-        What is protected; "replace-one" makes the number of people public.
+        What is protected. "replace-one" makes the number of people public.
     epsilon, delta, mu, rho : number or text
-        Exactly one of epsilon (with delta), mu and rho; see :class:`Promise`.
+        Exactly one of epsilon (with delta), mu and rho. See :class:`Promise`.
     mechanism : Mechanism or str, optional
         One, or the name of one without its knobs, such as "sum-tree". Default:
         :func:`recommended_mechanism`.
@@ -238,10 +238,10 @@ def release(
     segments : sequence of str or int, optional
         The segments, for `by`: public, and not from the data. Rows in none of them are kept apart.
     texts : {"iso", "days", "seconds"}
-        How texts of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
+        How strings of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
     unit : array_like [n], optional
-        Whose each row is, where a person may have several: user numbers, say. What is protected is
-        then the unit with all its rows. Rows that name no unit are left out. The number of rows is
+        Whose each row is, where a person may have several: user numbers, say. The unit with all
+        its rows is then protected. Rows that name no unit are left out. The number of rows is
         secret, with either relation. Default: each row is of another person.
     most : int, optional
         With `unit`: rows of one unit that are counted, random ones where it has more. Noise grows
@@ -261,7 +261,7 @@ def release(
     Raises
     ------
     PrivacyError, ArgumentError, DomainError
-        Before anything is drawn or released; BudgetError when the ledger cannot pay.
+        Before anything is drawn or released. BudgetError when the ledger cannot pay.
 
     Warns
     -----
@@ -282,7 +282,7 @@ def release(
     """
     counted = isinstance(values, ExactCounts)
     if counted and (unit is not None or most is not None):
-        raise ArgumentError("exact counts know their unit; leave unit and most out")
+        raise ArgumentError("exact counts know their unit. Leave unit and most out")
     whose = values.unit if isinstance(values, ExactCounts) else unit_named(unit, most)
     promise = Promise(neighbors, epsilon=epsilon, delta=delta, mu=mu, rho=rho, unit=whose)
     note = ""
@@ -291,11 +291,11 @@ def release(
         require_domain(domain)
     if isinstance(values, ExactCounts):
         if domain is not None and domain.for_curator() != values.domain:
-            raise MismatchError("the domain is not that of the exact counts; leave it out")
+            raise MismatchError("the domain is not that of the exact counts. Leave it out")
         curated = values.domain
     elif domain is None:
         raise ArgumentError(
-            "raw values need a domain; its bounds or labels must be public knowledge"
+            "raw values need a domain. Its bounds or labels must be public knowledge"
         )
     else:
         curated = (domain if segments is None else Segmented(domain, segments)).for_curator()
@@ -317,7 +317,7 @@ def _check_segments(
     """Raise ArgumentError unless there are segments of people where there is a list of them."""
     if isinstance(values, ExactCounts):
         if by is not None or segments is not None:
-            raise ArgumentError("exact counts know their segments; leave by and segments out")
+            raise ArgumentError("exact counts know their segments. Leave by and segments out")
     elif (by is not None) != isinstance(domain, Segmented):
         raise ArgumentError(
             "by and segments belong together: the segment of each person, and the public list"
@@ -344,7 +344,7 @@ class PlannedRelease:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised to each person."""
+        """Privacy guarantee of each person."""
         return self.promise.guarantee(self.loss)
 
     def publish(
@@ -356,7 +356,7 @@ class PlannedRelease:
         rng: RandomSource | None = None,
         keep: Callable[[Release], None] = lambda release: None,
     ) -> Publication:
-        """Pay and release; see :func:`release`.
+        """Pay and release. See :func:`release`.
 
         Parameters
         ----------
@@ -383,7 +383,7 @@ class PlannedRelease:
 def planned_release(
     domain: Domain, promise: Promise, mechanism: Mechanism | str | None = None
 ) -> PlannedRelease:
-    """Return a release to be made of a curator's domain; errors as of :func:`checked_loss`."""
+    """Return a release to be made of a curator's domain. Errors as of :func:`checked_loss`."""
     chosen: Mechanism = (
         recommended_mechanism(domain, promise)
         if mechanism is None
@@ -400,12 +400,12 @@ def checked_loss(mechanism: Mechanism, domain: Domain, promise: Promise) -> Priv
     Raises
     ------
     ArgumentError, PrivacyError, MissingExtraError
-        When the mechanism does not suit the domain, cannot keep the promise, or would need noise
-        that cannot be drawn.
+        When the mechanism does not suit the domain, cannot keep the privacy guarantee, or would
+        need noise that cannot be drawn.
     """
     if domain.ordered and domain.left.size < 2:
         raise ArgumentError(
-            "a distribution function needs at least two symbols, besides the missing one; use a "
+            "a distribution function needs at least two symbols, besides the missing one. Use a "
             "domain with more bins"
         )
     check_unit(mechanism, promise)
@@ -413,7 +413,7 @@ def checked_loss(mechanism: Mechanism, domain: Domain, promise: Promise) -> Priv
     loss = mechanism.loss(domain, promise)
     if not promise.allows(loss):
         raise PrivacyError(
-            f"{mechanism.name} would cost more than the privacy parameters allow; nothing was "
+            f"{mechanism.name} would cost more than the privacy parameters allow. Nothing was "
             f"drawn or paid"
         )
     promise.guarantee(loss)  # refused where no epsilon states it
@@ -428,7 +428,7 @@ def check_people(mechanism: Mechanism, summary: ExactCounts) -> None:
     most = mechanism.most_people
     if summary.people > most:
         raise ArgumentError(
-            f"{mechanism.name} adds exactly up to {most} people, got {summary.people}; release "
+            f"{mechanism.name} adds exactly up to {most} people, got {summary.people}. Release "
             "parts of them, or use prefix sums"
         )
 

@@ -60,7 +60,7 @@ class ReadWeek:
     observed : CountTally or Release or None
     guarantee : Guarantee or None
     identity : object
-        Equal for one tally given twice; None where nobody reported.
+        Equal for one tally given twice. None where nobody reported.
     """
 
     name: str
@@ -84,9 +84,9 @@ def decode_series(
     Parameters
     ----------
     weeks : sequence of (Survey, Tally), Release, Publication or None
-        In the order of time; None where there is nothing. A tally of nobody is a gap, too.
+        In the order of time. None where there is nothing. A tally of nobody is also a gap.
     names : sequence of str, optional
-        Of the weeks; default 1, 2 and so on. Names that end with dates (2026-Q3, 2026-03,
+        Of the weeks. Default 1, 2 and so on. Names that end with dates (2026-Q3, 2026-03,
         t-2026-W09, 2026-03-01) must be in order. Where all do, a date that is missing between
         others is a gap.
     smooth : bool
@@ -103,12 +103,12 @@ def decode_series(
     MismatchError
         When a week is on another domain, is given twice, or its tally is not its survey's.
     ArgumentError
-        When weeks or names are out of order, there are none, or one is no such pair; when
-        reports are remembered, and so show no changes.
+        When weeks or names are out of order, there are none, or one is no such pair. When
+        reports are memoized, and so show no changes.
     UnsupportedChannelError
         Of numbers on more than 1024 bins, or of more weeks than memory should hold (512 at 512
-        symbols); of labels under a randomizer that gives no share by
-        itself; of a release that is not linear.
+        symbols). Of labels under a randomizer that gives no share by
+        itself. Of a release that is not linear.
 
     Notes
     -----
@@ -116,13 +116,14 @@ def decode_series(
     (:class:`lapwing.mechanisms.RunningPrefixSums`), are no series of weeks: each is about
     everybody so far.
 
-    **Privacy.** Post-processing of what is public already. What one person was promised adds up
-    over the weeks that they answered in: `Series` carries the promise of each week, not of all.
+    **Privacy.** Post-processing of what is public already. One person's privacy losses compose
+    over the weeks in which they answered: `Series` carries the privacy guarantee of each week, not
+    of all.
 
     **Accuracy.** See the tables of `benchmarks/accuracy/series`. Intervals are about each week's
-    own people, under the model; their coverage, also in weeks with a jump, is measured there.
+    own people, under the model. Their coverage, also in weeks with a jump, is measured there.
 
-    **Cost.** Numbers: O(weeks * state^3) with a state of at most 128 amplitudes; 2 s for 36 weeks
+    **Cost.** Numbers: O(weeks * state^3) with a state of at most 128 amplitudes. 2 s for 36 weeks
     of 64 bins, 4 s of 256 and 25 s of 1024. With ``smooth=False`` about five times as much. Labels:
     O(weeks * labels).
 
@@ -149,7 +150,7 @@ def decode_series(
 
 
 def read_weeks(weeks: Sequence[WeekGiven], names: Sequence[str] | None) -> list[ReadWeek]:
-    """Return the weeks, checked; errors as of :func:`decode_series`."""
+    """Return the weeks, checked. Errors as of :func:`decode_series`."""
     given = list(weeks)
     called = [str(number + 1) for number in range(len(given))] if names is None else [*names]
     _check_names(called, len(given))
@@ -169,7 +170,7 @@ def read_weeks(weeks: Sequence[WeekGiven], names: Sequence[str] | None) -> list[
             continue
         if week.identity in seen:
             raise MismatchError(
-                f"weeks {seen[week.identity]} and {week.name} hold the same reports; give each "
+                f"weeks {seen[week.identity]} and {week.name} hold the same reports. Give each "
                 "week once, and None where there are none"
             )
         seen[week.identity] = week.name
@@ -177,7 +178,7 @@ def read_weeks(weeks: Sequence[WeekGiven], names: Sequence[str] | None) -> list[
 
 
 def read_week(week: WeekGiven, name: str) -> ReadWeek:
-    """Return one week as a decoder reads it; errors as of :func:`decode_series`."""
+    """Return one week as a decoder reads it. Errors as of :func:`decode_series`."""
     if week is None:
         return ReadWeek(name, None, None, None, None, None)  # type: ignore[arg-type]
     if isinstance(week, Publication):
@@ -208,7 +209,7 @@ def read_week(week: WeekGiven, name: str) -> ReadWeek:
 
 
 def channel_and_counts(survey: Survey, tally: Tally) -> tuple[Channel, CountTally]:
-    """Return how a survey's symbols became counts, and the counts: those of a log, too."""
+    """Return how a survey's symbols became counts, and the counts, also of stored reports."""
     channel: Any = channel_for(survey.randomizer, tally)
     counts: CountTally = channel.counts(tally)
     channel = channel_for(survey.randomizer, counts)
@@ -218,12 +219,12 @@ def channel_and_counts(survey: Survey, tally: Tally) -> tuple[Channel, CountTall
 def _of_release(release: Release, name: str) -> ReadWeek:
     if isinstance(release.domain, Segmented):
         raise ArgumentError(
-            f"week {name} is a release by segment; publish a series of each segment"
+            f"week {name} is a release by segment. Publish a series of each segment"
         )
     if not release.mechanism.linear or release.mechanism.rounds > 1:
         raise UnsupportedChannelError(
             f"week {name} is a release of {release.mechanism.name}, whose answers are not sums of "
-            "one week's counts with a known noise; a series takes those of prefix-sums, sum-tree, "
+            "one week's counts with a known noise. A series takes those of prefix-sums, sum-tree, "
             "histogram-query and label-counts"
         )
     release.mechanism.verify(release)
@@ -245,7 +246,7 @@ def check_domain(domain: Domain, first: Domain, names: tuple[str, str]) -> None:
         differ = f" (its {' and '.join(apart)} differ{'s' if len(apart) == 1 else ''})"
         raise MismatchError(
             f"all weeks of a series must be on one domain, and {names[0]} is on another than "
-            f"{names[1]}{differ if apart else ''}; decode weeks before and after a change of "
+            f"{names[1]}{differ if apart else ''}. Decode weeks before and after a change of "
             f"the question separately"
         )
 
@@ -255,13 +256,13 @@ def _check_size(domain: Domain, weeks: int) -> None:
     if domain.inside_size > LIMIT:
         raise UnsupportedChannelError(
             f"weeks of numbers are decoded together on at most {LIMIT:,} bins, got "
-            f"{domain.inside_size:,}; decode each week on its own, or ask at fewer bins"
+            f"{domain.inside_size:,}. Decode each week on its own, or ask at fewer bins"
         )
     most = _CELLS // domain.size**2
     if weeks > most:
         raise UnsupportedChannelError(
-            f"at {domain.size} symbols at most {most} weeks are decoded together, got {weeks}; "
-            "decode them in parts, or ask at fewer bins"
+            f"at {domain.size} symbols at most {most} weeks are decoded together, got {weeks}. "
+            "Decode them in parts, or ask at fewer bins"
         )
 
 

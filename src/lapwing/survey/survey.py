@@ -83,9 +83,9 @@ _REMEMBERED = "remembered"
 _LARGEST_MINIMUM = 10**12
 
 _QUICKER = (
-    "score your own list of values in seconds: "
-    "survey.decode(tally, decoder=lw.decoders.Candidates([...])); "
-    "pass progress= or decoder=lw.decoders.ExhaustiveScan() to scan without this warning"
+    "Score your own list of values in seconds: "
+    "survey.decode(tally, decoder=lw.decoders.Candidates([...])). "
+    "Pass progress= or decoder=lw.decoders.ExhaustiveScan() to scan without this warning"
 )
 
 
@@ -96,15 +96,15 @@ class Survey(Stored):
     Parameters
     ----------
     name : str
-        1 to 200 printable characters; part of the fingerprint, so two surveys with one
-        randomizer are told apart.
+        1 to 200 printable characters. Part of the fingerprint, so two surveys with one
+        randomizer are distinguished.
     randomizer : Randomizer or Recommendation
         Of a recommendation the survey keeps the randomizer. Its decoder is the one that
         :meth:`decode` uses by default.
     segments : sequence of str
-        Public labels, one of which may stand beside a report: at most 1000, each of 1 to 200
-        printable characters. Who has none of them is counted as "other". A label is not protected,
-        so only what may be known about a person is fit for it, such as a country.
+        Public labels, one of which may stand alongside a report: at most 1000, each of 1 to 200
+        printable characters. People with none of them are counted as "other". A label is not
+        protected. Use only public facts about a person, such as a country.
     segment_minimum : int
         Reports that a segment must have before a collector shows anything of it.
     remembered : bool
@@ -121,13 +121,13 @@ class Survey(Stored):
     Notes
     -----
     A type checker takes the answer of :meth:`decode` for a Distribution. A domain that is too
-    large to list gives HeavyHitters; pass the decoder, and the checker knows that as well.
+    large to list gives HeavyHitters. Pass the decoder, and the checker knows that as well.
 
-    **Privacy.** A remembered report hides its first value with epsilon, and anybody's later values
+    **Privacy.** A memoized report hides its first value with epsilon, and anybody's later values
     entirely, because nothing that is sent depends on them. One report for each value would not do:
     from which of two reports comes when, one sees that the value changed, and when it came back.
-    What it does not hide is that two reports are one person's: a long report is hardly ever made
-    twice, so whoever sees it in two epochs knows that somebody took part in both.
+    It does not hide that two reports are one person's. A long report is hardly ever made twice,
+    so an observer who sees it in two epochs knows that somebody took part in both.
 
     Examples
     --------
@@ -175,25 +175,25 @@ class Survey(Stored):
     def __post_init__(self) -> None:
         """Check the name, the segments, and how answers are kept."""
         if not isinstance(self.name, str) or not 1 <= len(self.name) <= 200:
-            raise ArgumentError("the name of a survey must be a text of 1 to 200 characters")
+            raise ArgumentError("the name of a survey must be a string of 1 to 200 characters")
         if not self.name.isprintable():
             raise ArgumentError("the name of a survey must hold printable characters only")
         if not RANDOMIZERS.knows(type(self.randomizer)):
             object.__setattr__(self, "randomizer", _recommended_randomizer(self.randomizer))
         if not RANDOMIZERS.knows(type(self.randomizer)):
             raise ArgumentError(
-                f"a survey needs a randomizer, got {kind_of(self.randomizer)}; "
-                "pass for example SquareWave(Interval(0, 1, bins=256), epsilon=1)"
+                f"a survey needs a randomizer, got {kind_of(self.randomizer)}. "
+                "Pass for example SquareWave(Interval(0, 1, bins=256), epsilon=1)"
             )
         object.__setattr__(self, "segments", _checked_segments(self.segments))
         check_whole_field(self, "segment_minimum", low=1, high=_LARGEST_MINIMUM)
         if self.segment_minimum != MINIMUM and not self.segments:
-            raise ArgumentError("segment_minimum goes with segments; name them, or leave it out")
+            raise ArgumentError("segment_minimum goes with segments. Name them, or leave it out")
         if type(self.remembered) is not bool:
             raise ArgumentError("remembered must be True or False")
         if self.remembered and self.randomizer.guarantee.lifetime is not None:
             raise ArgumentError(
-                f"{self.randomizer.name} already memoizes a permanent round; leave out remembered"
+                f"{self.randomizer.name} already memoizes a permanent round. Leave out remembered"
             )
         for name, text in self.notice.items():
             legal = isinstance(text, str) and len(text) <= LONGEST_NOTICE and text.isprintable()
@@ -213,7 +213,7 @@ class Survey(Stored):
     def answers(self) -> str:
         """What a device keeps of its answers from one epoch to the next.
 
-        "fresh": nothing, each is randomized anew and costs anew. "remembered report": the whole
+        "fresh": nothing, each is randomized again and costs again. "remembered report": the whole
         report. "remembered round": the permanent round of :class:`lapwing.Rappor`.
         """
         if self.remembered:
@@ -227,27 +227,27 @@ class Survey(Stored):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What one report promises its sender; and beside it all reports, where they share one."""
+        """The privacy guarantee of one report, and of all reports if they share randomness."""
         one = self.randomizer.guarantee
         return replace(one, lifetime=one.epsilon) if self.remembered else one
 
     @property
     def lifetime_guarantee(self) -> Guarantee | None:
-        """What all answers from one device file promise together; None when each costs anew.
+        """Guarantee of all answers from one device file together. None if each costs again.
 
         A device (:class:`lapwing.client.Device`) keeps the report or the permanent round of its
-        first answer in its file. So the promise covers all its answers, whatever the value becomes.
-        It does not cover :meth:`randomize`, which keeps nothing.
+        first answer in its file. So the privacy guarantee covers all its answers, whatever the
+        value becomes. It does not cover :meth:`randomize`, which keeps nothing.
         """
         lifetime = self.guarantee.lifetime
         return None if lifetime is None else replace(self.guarantee, epsilon=lifetime)
 
     def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
-        """Return one report per value; runs on the device. See the randomizer.
+        """Return one report per value. Runs on the device. See the randomizer.
 
         Nothing is kept. A second call for the same people draws other reports, and other permanent
         rounds of :class:`lapwing.Rappor`. It costs each of them the epsilon of :attr:`guarantee`
-        again, also where the answers of the survey are remembered. Only a device file keeps a
+        again, also where the answers of the survey are memoized. Only a device file keeps a
         report or a round (:class:`lapwing.client.Device`).
 
         Parameters
@@ -277,7 +277,7 @@ class Survey(Stored):
     def _reports(
         self, values: Values, *, rng: RandomSource | None = None, rows: RowCounts | None = None
     ) -> Reports:
-        """Return one report per value, and count the rows; who asks says what there is to say."""
+        """Return one report per value, and count the rows. The caller gives the warnings."""
         if rows is not None:
             values = counted_values(values, self.randomizer.domain, rows)
         return self.randomizer.randomize(values, rng=rng).of_survey(self.fingerprint)
@@ -370,12 +370,12 @@ class Survey(Stored):
         if reports.survey not in (None, self.fingerprint):
             raise MismatchError(
                 f"survey {reports.survey[:12]} asked for these reports, this one is "
-                f"{self.fingerprint[:12]}; use the survey that asked for them"
+                f"{self.fingerprint[:12]}. Use the survey that asked for them"
             )
         return tally.of_survey(self.fingerprint)
 
     def check(self, tally: Tally) -> None:
-        """Raise MismatchError unless the tally is this survey's; ArgumentError at no tally.
+        """Raise MismatchError unless the tally is this survey's. ArgumentError at no tally.
 
         Parameters
         ----------
@@ -388,7 +388,7 @@ class Survey(Stored):
         if tally.survey not in (None, self.fingerprint):
             raise MismatchError(
                 f"the tally was collected by survey {tally.survey[:12]}, this one is "
-                f"{self.fingerprint[:12]}; use the survey file that collected it"
+                f"{self.fingerprint[:12]}. Use the survey file that collected it"
             )
 
     @overload
@@ -467,7 +467,7 @@ class Survey(Stored):
             check_reads(chosen)
         elif scanned_long(self.randomizer, tally.kind):
             raise ArgumentError(
-                f"a scan of all {self.randomizer.domain.size:,} values takes hours; score your own "
+                f"a scan of all {self.randomizer.domain.size:,} values takes hours. Score your own "
                 "list of values with decoder=lw.decoders.Candidates([...]), or ask for the scan "
                 "with decoder=lw.decoders.ExhaustiveScan()"
             )
@@ -480,7 +480,7 @@ class Survey(Stored):
         scans = isinstance(chosen, ExhaustiveScan)
         silent = scans and decoder is None and progress is None
         if silent and (announcement := scan.announcement(channel, tally)):
-            warnings.warn(f"{announcement}; {_QUICKER}", LapwingWarning, stacklevel=2)
+            warnings.warn(f"{announcement}. {_QUICKER}", LapwingWarning, stacklevel=2)
         found: Distribution | HeavyHitters = scan.decode(
             channel, tally, **({"progress": progress} if scans else {})
         )
@@ -504,7 +504,7 @@ class Survey(Stored):
         Returns
         -------
         PoisoningAlarm
-            ``sounds`` says whether honest reports are no explanation; ``sentence`` says it in
+            ``sounds`` says whether honest reports are no explanation. ``sentence`` says it in
             words.
 
         Raises
@@ -539,9 +539,9 @@ class Survey(Stored):
     ) -> Survey:
         """Return the survey that asks the next people, its parts chosen by a published answer.
 
-        The ladder of :class:`lapwing.MultiscaleWave` suits any column. Where the first people's
-        answer shows a smooth one, the next are not asked about fine bins; where it shows single
-        values that many hold, more are. Domain and epsilon stay. Decode both epochs with
+        The default mixture of :class:`lapwing.MultiscaleWave` suits any column. Where the first
+        people's answer shows a smooth one, the next are not asked about fine bins. Where it shows
+        single values that many hold, more are. Domain and epsilon stay. Decode both epochs with
         :func:`lapwing.decode_together`.
 
         Parameters
@@ -551,7 +551,7 @@ class Survey(Stored):
         users : int, optional
             How many people will answer next. Default: as many as have.
         name : str, optional
-            Of the new survey; default this name and ", next epoch". Another than this one's.
+            Of the new survey. Default this name and ", next epoch". Another than this one's.
 
         Returns
         -------
@@ -573,7 +573,7 @@ class Survey(Stored):
         Notes
         -----
         **Privacy.** The choice is post-processing of a private answer, and the parts are public.
-        Whatever they are, a report promises epsilon. Each person should answer in one epoch: who
+        A report keeps epsilon in any case. Each person should answer in one epoch: who
         answers in two has spent epsilon twice.
 
         **Cost.** About a second.
@@ -589,10 +589,10 @@ class Survey(Stored):
         if called == self.name:
             raise ArgumentError(
                 "the next epoch needs a name of its own: with the same mixture components it "
-                "would be this survey; leave name out, or pass another"
+                "would be this survey. Leave name out, or pass another"
             )
         if len(called) > 200 and name is None:
-            raise ArgumentError('with ", next epoch" the name is too long; pass one: name=...')
+            raise ArgumentError('with ", next epoch" the name is too long. Pass one: name=...')
         chosen = next_randomizer(self.randomizer, answer, users=users)
         return replace(self, name=called, randomizer=chosen)
 
@@ -616,7 +616,7 @@ class Survey(Stored):
         labels = [label[:40] for label in self.segments]
         listed = ", ".join(labels[:8])
         more = f", and {len(labels) - 8:,} more" if len(labels) > 8 else ""
-        shown = f"{listed}{more}; shown from {self.segment_minimum:,} reports each"
+        shown = f"{listed}{more}. Shown from {self.segment_minimum:,} reports each"
         kept = {"answers": "remembered: a device sends its first report ever after"}
         return {
             "survey": self.name,
@@ -657,8 +657,8 @@ class Survey(Stored):
         Raises
         ------
         FormatError
-            On an unknown key, version or class; when a threshold or the fingerprint is not what
-            this software computes for the stated epsilon; when anything is spelled in another way
+            On an unknown key, version or class. When a threshold or the fingerprint is not what
+            this software computes for the stated epsilon. When anything is spelled in another way
             than it is written, so that the fingerprint is always that of the document read.
         """
         require_format(document, name=FORMAT, version=VERSION)
@@ -669,7 +669,7 @@ class Survey(Stored):
         require(notice, set(), name="the notice of a survey", optional=NOTICE)
         if "notice" in document and not (notice and None not in notice.values()):
             raise FormatError(
-                "the notice of a survey must hold a text, or be absent; write one of "
+                "the notice of a survey must hold a string, or be absent. Write one of "
                 f"{', '.join(NOTICE)}"
             )
         try:
@@ -691,13 +691,13 @@ class Survey(Stored):
         if derived != computed:
             wrong = _first_difference(derived, computed)
             raise FormatError(
-                f"a value that the survey derives ({wrong}) does not match its epsilon and domain; "
-                "the document was changed or made by other software, and its privacy guarantee "
+                f"a value that the survey derives ({wrong}) does not match its epsilon and domain. "
+                "The document was changed or made by other software, and its privacy guarantee "
                 "cannot be trusted"
             )
         if document["fingerprint"] != survey.fingerprint:
             raise FormatError(
-                "the survey's fingerprint does not match its content; the document was changed"
+                "the survey's fingerprint does not match its content. The document was changed"
             )
         require_spelling(document, survey.to_document(), name="the survey")
         return survey
@@ -712,7 +712,7 @@ def _recommended_randomizer(given: Any) -> Any:
 
 
 def _fault_of(text: Any) -> str:
-    """Return what is wrong about a text, without the text."""
+    """Return what is wrong about a string, without the text."""
     if not isinstance(text, str):
         return describe_value(text)
     if len(text) > LONGEST_NOTICE:
@@ -729,8 +729,8 @@ def _checked_segments(segments: Any) -> tuple[str, ...]:
         text = isinstance(label, str) and 1 <= len(label) <= 200 and label.isprintable()
         if not text or label == OTHER:
             raise ArgumentError(
-                "every segment must be a text of 1 to 200 printable characters, and not "
-                f"{OTHER!r}, which is for people in none of them; number {number} is not"
+                "every segment must be a string of 1 to 200 printable characters, and not "
+                f"{OTHER!r}, which is for people in none of them. Number {number} is not"
             )
     if len(set(map(compared_text, segments))) != len(segments):
         raise ArgumentError("every segment must be named once, one is named twice")

@@ -107,7 +107,7 @@ class WatchedChange:
 
     @classmethod
     def from_document(cls, document: Any) -> WatchedChange:
-        """Return the change that :meth:`to_document` wrote; FormatError when it is none."""
+        """Return the change that :meth:`to_document` wrote. FormatError when it is none."""
         require(document, {"week", "detection_week", "evidence", "shift"}, name="a reported change")
         texts = document["week"], document["detection_week"]
         if not all(isinstance(text, str) for text in texts) or not _number(document["evidence"]):
@@ -156,7 +156,7 @@ class Watch(Stored):
 
     The probability that it ever reports a change where there was none is at most `alpha`, however
     many weeks it looks at. A change is: one level before, another after. After a report the watch
-    starts anew with the next week as its reference.
+    starts again with the next week as its reference.
 
     Parameters
     ----------
@@ -175,12 +175,12 @@ class Watch(Stored):
 
     Notes
     -----
-    It is frozen: :meth:`look` returns the watch after the look, and what it noticed. What has to
-    be kept from one week to the next is in :meth:`to_json`: what weeks said since the reference, a
+    It is frozen: :meth:`look` returns the watch after the look, and what it noticed. The state to
+    keep from one week to the next is in :meth:`to_json`: what weeks said since the reference, a
     few kB each, and no reports.
 
     The test is exact for normal scores whose information is known. Those of reports are normal to
-    a good approximation from about 1,000 people a week on. A slow drift is a change, too, once it
+    a good approximation from about 1,000 people a week on. A slow drift is also a change once it
     is large enough.
 
     Examples
@@ -249,10 +249,10 @@ class Watch(Stored):
         called = str(len(self.weeks) + 1) if name is None else name
         check_name(called)
         if called in self.names:
-            raise MismatchError(f"week {called} was looked at before; name each week once")
+            raise MismatchError(f"week {called} was looked at before. Name each week once")
         check_order([*self.names, called])
         if len(self.weeks) >= _MOST_WEEKS:
-            raise ArgumentError(f"a watch looks at {_MOST_WEEKS} weeks at most; begin another")
+            raise ArgumentError(f"a watch looks at {_MOST_WEEKS} weeks at most. Begin another")
         found = read_week(week, called)
         if week is not None and self.domain is not None:
             check_domain(found.domain, self.domain, (called, self.weeks[0].name))
@@ -264,7 +264,7 @@ class Watch(Stored):
         for seen in self.weeks:
             if seen.identity == identity:
                 raise MismatchError(
-                    f"week {called} holds the same reports as {seen.name}; each is looked at once"
+                    f"week {called} holds the same reports as {seen.name}. Each is looked at once"
                 )
         after = self._started(found)
         assert after.pilot is not None
@@ -325,8 +325,8 @@ class Watch(Stored):
 
         Notes
         -----
-        **Accuracy.** Simulated, 1000 times, with Gaussian scores about a uniform distribution;
-        good to about a tenth.
+        **Accuracy.** Simulated, 1000 times, with Gaussian scores about a uniform distribution.
+        Good to about a tenth.
 
         Examples
         --------
@@ -371,8 +371,8 @@ class Watch(Stored):
             low, high = 1.0, float(USER_LIMIT)
             if reported(high, along) < power:
                 raise ArgumentError(
-                    "no number of people is enough to notice so small a change; "
-                    "ask for a larger one"
+                    "no number of people is enough to notice so small a change. "
+                    "Ask for a larger one"
                 )
             while high > _CLOSE * low:
                 middle = math.sqrt(low * high)
@@ -391,7 +391,7 @@ class Watch(Stored):
         domain = week.domain
         if not domain.ordered and domain.size > LABEL_LIMIT:
             raise ArgumentError(
-                f"a watch looks at {LABEL_LIMIT} labels at most, got {domain.size}; count the rare "
+                f"a watch looks at {LABEL_LIMIT} labels at most, got {domain.size}. Count the rare "
                 "ones as other"
             )
         if domain.ordered:
@@ -496,7 +496,7 @@ class Watch(Stored):
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return the watch that :meth:`to_document` wrote; FormatError when it is none.
+        """Return the watch that :meth:`to_document` wrote. FormatError when it is none.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The contract of a randomizer: its promise from its exact law, its channel, documents, reports."""
+"""The contract of a randomizer: its exact distribution, channel, documents and reports."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ RESULT_LIMIT = 2**12
 
 
 class TooMany(AssertionError):
-    """A law of more reports than can be listed."""
+    """A distribution of more reports than can be listed."""
 
     def __init__(self) -> None:
-        super().__init__("the law has more reports than can be listed; take a smaller domain")
+        super().__init__("the law has more reports than can be listed. Take a smaller domain")
 
 
 class NotFollowed(AssertionError):
-    """A word was used in a way that cannot be followed: the law may be right, and is not known."""
+    """A word was used in a way that cannot be followed, so the distribution is not known."""
 
 
 class _Path:
@@ -72,7 +72,7 @@ class _Path:
 
 
 class _Word:
-    """All words of an interval at once; comparing it with a limit splits it."""
+    """All words of an interval at once. Comparing it with a limit splits it."""
 
     def __init__(self, path: _Path) -> None:
         self.path = path
@@ -99,7 +99,7 @@ class _Word:
         return _Product(self._use(), bound)
 
     def __rshift__(self, bits: int) -> int:
-        """Return the smallest or the largest coin of a group; each with half of its share."""
+        """Return the smallest or the largest coin of a group. Each with half of its share."""
         path = self._use()
         whole = bits == 32 and sum(path.shares) == 2**32
         claim(whole, "a public coin is the high half of a word, and its groups share 2^32")
@@ -184,8 +184,8 @@ def exact_law(
             report = randomizer.from_words(value, cast(Iterator[int], words(path)))
         except TypeError as error:
             raise NotFollowed(
-                "from_words may compare a word with a threshold, or give words to scalar_below; "
-                f"here it did something else with one: {error}"
+                "from_words may compare a word with a threshold, or give words to scalar_below. "
+                f"Here it did something else with one: {error}"
             ) from error
         law[report] = law.get(report, Fraction(0)) + path.probability
         script = path.following()
@@ -205,17 +205,18 @@ LEVEL = 1e-12
 """False alarms of one comparison."""
 
 REPORTS_PER_VALUE = 200_000
-"""Reports of each value in a test of their law. Enough for 1.1 epsilon to be told from epsilon = 1:
-the divergence is at least .0011 nats a report, so the statistic is about 220 or more, against a
-threshold near 53 for 10 outputs, and 340 against 142 for the 64 of a symmetric unary encoding."""
+"""Reports of each value in a test of their distribution. Enough for 1.1 epsilon to be told from
+epsilon = 1: the divergence is at least .0011 nats a report, so the statistic is about 220 or more,
+against a threshold near 53 for 10 outputs, and 340 against 142 for the 64 of a symmetric unary
+encoding."""
 
 
 def multinomial_tail(counts: NDArray[Any], probabilities: NDArray[Any]) -> float:
-    """Return a bound of P(divergence >= that of the counts) under a multinomial law.
+    """Return a bound of P(divergence >= that of the counts) under a multinomial distribution.
 
     With n draws from k outputs, ``P(n KL(observed | law) >= g) <= e^-g (e g / (k - 1))^(k - 1)``
-    for g > k - 1, for every n (Agrawal 2020, theorem 1.2). A count where the law has probability
-    zero gives 0.
+    for g > k - 1, for every n (Agrawal 2020, theorem 1.2). A count where the distribution has
+    probability zero gives 0.
     """
     counts = np.asarray(counts, dtype=np.float64)
     probabilities = np.asarray(probabilities, dtype=np.float64)
@@ -234,7 +235,7 @@ def multinomial_tail(counts: NDArray[Any], probabilities: NDArray[Any]) -> float
 
 
 def report_tail(reports: NDArray[np.uint8], law: dict[bytes, Fraction]) -> float:
-    """Return how far out the frequencies of reports, uint8 [n, width], are under a law."""
+    """Return how far out the frequencies of reports, uint8 [n, width], are under a distribution."""
     rows = np.ascontiguousarray(reports).view(f"V{reports.shape[1]}").ravel()
     found: NDArray[Any]
     if reports.shape[1] == 1:
@@ -306,7 +307,7 @@ def inputs_of(randomizer: Any) -> int:
 
 
 def raw_value(randomizer: Any, point: int) -> Any:
-    """Return a raw value of an input; of a Product a pair of them."""
+    """Return a raw value of an input. Of a Product a pair of them."""
     domain, inputs = randomizer.domain, inputs_of(randomizer)
     if isinstance(domain, Product):
         symbols = divmod(point, domain.shape[1])
@@ -328,12 +329,12 @@ def _raw_symbol(domain: Any, symbol: int) -> Any:
 
 
 def laws_of(randomizer: Randomizer) -> list[Law]:
-    """Return the exact law of the reports of every input."""
+    """Return the exact distribution of the reports of every input."""
     return [exact_law(randomizer, point) for point in range(inputs_of(randomizer))]
 
 
 def check_promise(randomizer: Randomizer, laws: list[Law]) -> None:
-    """Raise AssertionError unless the exact law keeps what is promised, and everything says so."""
+    """Raise AssertionError unless the exact distribution has the stated privacy guarantee."""
     ratio, certificate = exact_ratio(laws), randomizer.certificate()
     bound = exponential_bounds(randomizer.epsilon)[0]
     claim(
@@ -354,7 +355,7 @@ def check_promise(randomizer: Randomizer, laws: list[Law]) -> None:
 
 
 def check_loosened(randomizer: Randomizer, loosened: Randomizer) -> None:
-    """Raise AssertionError unless a threshold past its limit breaks the promise, and is seen."""
+    """Raise AssertionError unless a threshold past its limit is refused."""
     ratio, certificate = exact_ratio(laws_of(loosened)), loosened.certificate()
     claim(
         ratio > exponential_bounds(loosened.epsilon)[0],
@@ -370,7 +371,7 @@ def check_loosened(randomizer: Randomizer, loosened: Randomizer) -> None:
 
 
 def counted(randomizer: Any, reports: list[bytes]) -> CountTally:
-    """Return the counts of some reports, also where the tally is a log of them."""
+    """Return the counts of some reports, also where the tally stores them."""
     width = randomizer.report_width
     data = np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(-1, width)
     tally = randomizer.tally(Reports(data, randomizer.fingerprint))
@@ -379,7 +380,7 @@ def counted(randomizer: Any, reports: list[bytes]) -> CountTally:
 
 
 def check_channel(randomizer: Randomizer, laws: list[Law]) -> None:
-    """Raise AssertionError unless the channel is the exact law, seen through the tally."""
+    """Raise AssertionError unless the channel is the exact distribution, seen through the tally."""
     channel = randomizer.channel
     claim(channel.fingerprint == randomizer.fingerprint, "the channel has another fingerprint")
     claim(channel.domain == randomizer.domain, "the channel has another domain")
@@ -448,7 +449,7 @@ def check_reports(
     reports: int = REPORTS_PER_VALUE,
     level: float = LEVEL,
 ) -> None:
-    """Raise AssertionError unless reports of an input have its law, on both ways of making them."""
+    """Raise AssertionError unless both ways of making reports have the exact distribution."""
     column: NDArray[Any] = np.array([raw_value(randomizer, point)] * reports)
     batch = randomizer.randomize(column, rng=seeded(1000 + point))
     claim(len(batch) == reports, "there must be one report per value")

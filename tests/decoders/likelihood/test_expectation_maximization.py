@@ -199,7 +199,7 @@ def test_without_a_guarantee_em_needs_a_tolerance() -> None:
     made = RandomizedResponse(Categories(5), 2).channel
     channel = Channel(made.domain, made.blocks, made.fingerprint)
     tally = sampled(channel, truth(5), people=1000, seed=9)
-    with pytest.raises(UnsupportedChannelError, match="states no guarantee; pass tolerance"):
+    with pytest.raises(UnsupportedChannelError, match=r"states no guarantee\. Pass tolerance"):
         ExpectationMaximization().decode(channel, tally)
     assert ExpectationMaximization(tolerance=0.1).decode(channel, tally).guarantee is None
 

@@ -201,7 +201,7 @@ def test_foreign_logs_and_other_channels_are_refused() -> None:
     other = LinearHashing(Categories(2**BITS), 3)
     counts = HASHING.log_channel.counts(LOG)
     for decoder in (ExhaustiveScan(), Candidates([1, 2])):
-        with pytest.raises(MismatchError, match="decode it with the survey"):
+        with pytest.raises(MismatchError, match="Decode it with the survey"):
             decoder.decode(other.log_channel, LOG)
         with pytest.raises(UnsupportedChannelError):
             decoder.decode(mistaken(HASHING.channel), mistaken(counts))

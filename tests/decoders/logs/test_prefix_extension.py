@@ -104,7 +104,7 @@ def test_through_a_survey_and_the_documents() -> None:
 def test_foreign_damaged_or_empty_logs_are_refused() -> None:
     other = PrefixHashing(Categories(2**20), 3, prefixes=(8, 14, 20))
     decoder = PrefixExtension()
-    with pytest.raises(MismatchError, match="decode it with the survey"):
+    with pytest.raises(MismatchError, match="Decode it with the survey"):
         decoder.decode(other.log_channel, LOG)
     beyond = TallyLog([np.array([3], dtype=np.uint64)], LOG.width, LOG.fingerprint)
     with pytest.raises(TallyError, match="group that does not exist"):

@@ -163,7 +163,7 @@ def test_plain_numbers_for_dates_and_times_are_pointed_out(
             warnings.simplefilter("always")
             values_of(array, domain, column="c", typed=True)
         # Said of the column, whatever its rows: else the warning would tell of them.
-        expected = [f"the column 'c' holds plain numbers; they count as {counted}"]
+        expected = [f"the column 'c' holds plain numbers. They count as {counted}"]
         assert [str(one.message) for one in caught] == (expected if counted else [])
 
 

@@ -104,7 +104,7 @@ def test_another_survey_s_reports_are_refused_before_any_is_yielded(
     same_randomizer = Survey("another name", survey.randomizer)
     path = write(tmp_path / f"r{ending}", survey, some_reports(survey, 10))
     for other in (same_randomizer, SURVEYS[1]):
-        with pytest.raises(MismatchError, match="use the survey file that asked for them"):
+        with pytest.raises(MismatchError, match="Use the survey file that asked for them"):
             tally(path, other)
 
 
@@ -121,7 +121,7 @@ def test_a_forged_survey_fingerprint_does_not_help(tmp_path: Path, ending: str) 
     liar = Liar("liar", SURVEYS[2].randomizer)
     reports = some_reports(SURVEYS[2], 10).of_survey(liar.fingerprint)
     path = write(tmp_path / f"r{ending}", liar, reports)
-    with pytest.raises(MismatchError, match="they cannot be counted"):
+    with pytest.raises(MismatchError, match="They cannot be counted"):
         tally(path, SURVEYS[1])
 
 

@@ -200,7 +200,7 @@ def test_progress_is_of_one_job_and_of_files_as_they_were(tmp_path: Path) -> Non
     content = progress.read_bytes()
     for damaged in (b"", content[:-1], content[:40] + b"x" + content[41:]):
         progress.write_bytes(damaged)
-        with pytest.raises(FormatError, match="delete it"):
+        with pytest.raises(FormatError, match="Delete it"):
             tally(paths, SURVEY, column="code", progress=progress)
 
 
@@ -298,9 +298,9 @@ def test_a_torn_file_is_refused_or_salvaged(tmp_path: Path) -> None:
     out = tmp_path / "r.lwr"
     randomize(pa.table({"v": np.arange(5000.0) % 100}), SURVEY, output=out)
     out.write_bytes(out.read_bytes()[:-3])
-    with pytest.raises(TornFileError, match="nothing was counted"):
+    with pytest.raises(TornFileError, match="Nothing was counted"):
         tally(out, SURVEY)
-    with pytest.warns(LapwingWarning, match="only those were counted"):
+    with pytest.warns(LapwingWarning, match="Only those were counted"):
         counted = tally(out, SURVEY, salvage=True)
     assert 0 < counted.total < 5000 and counted.files[0].torn
 

@@ -154,7 +154,7 @@ def test_a_missing_column_is_answered_with_the_names(tmp_path: Path) -> None:
         said = str(refusal(tmp_path / "a.csv", name))
         assert "--no-header" in said and "income" not in said and "town" not in said
     table = open_table(tmp_path / "a.csv")
-    with pytest.raises(ArgumentError, match=r"did you mean income\?\); it has: income, town"):
+    with pytest.raises(ArgumentError, match=r"did you mean income\?\). It has: income, town"):
         table.column("incom", beside=table.column("town"))
     assert str(refusal(tmp_path / "a.parquet", "age")).endswith("c18, c19 and 10 more")
 

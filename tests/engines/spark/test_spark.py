@@ -165,7 +165,7 @@ def test_bad_rows_are_named_or_counted_apart(
     with pytest.raises(ReportError) as caught:
         engine.tally(df, survey)
     said = str(caught.value)
-    assert len(said) < 300 and "\n" not in said and "nothing was counted" in said
+    assert len(said) < 300 and "\n" not in said and "Nothing was counted" in said
     # Whichever task was first; rows count from 1 in each file of 202.
     first, second = "0.parquet: " in said, "1.parquet: " in said
     assert (first and "row 201 " in said) or (second and "row 189 " in said)
@@ -297,7 +297,7 @@ def test_a_value_is_randomized_once(
     # still write into stays, closed, and the next job leaves it alone: it may be another's.
     hopeless = df.coalesce(1).mapInArrow(failing_once(folder, times=2), df.schema)
     monkeypatch.setattr(TaggedWork, "ended", lambda self: False)
-    with pytest.raises(EngineError, match="nothing was counted or written"):
+    with pytest.raises(EngineError, match="Nothing was counted or written"):
         engine.randomize(hopeless, survey, output=str(folder / "no"), column="age")
     monkeypatch.undo()
     (kept,) = folder.glob(".no.lapwing-*")

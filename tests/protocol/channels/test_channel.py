@@ -65,7 +65,7 @@ def test_a_channel_meets_its_own_tallies_only() -> None:
     channel = two_groups()
     tally = CountTally([np.array([1, 2, 0, 1]), np.array([3, 0, 0, 1])], [4, 3], "two groups")
     channel.check(tally)
-    with pytest.raises(MismatchError, match="decode it with the survey that collected it"):
+    with pytest.raises(MismatchError, match="Decode it with the survey that collected it"):
         channel.check(replace(tally, fingerprint="other"))
     with pytest.raises(MismatchError, match=r"sizes \[4, 4\], got \[4\]"):
         channel.check(CountTally([np.array([1, 2, 0, 1])], [4], "two groups"))

@@ -140,12 +140,12 @@ def test_illegal_labels(labels: Any) -> None:
 @pytest.mark.parametrize(
     ("label", "says"),
     [
-        (date(2026, 3, 4), 'is a date; write dates as texts, such as "2026-01-02"'),
-        (np.datetime64("2026-03-04"), 'write dates as texts, such as "2026-01-02"'),
-        (True, 'is a bool; write truth values as "true" and "false"'),
-        (np.bool_(True), 'write truth values as "true" and "false"'),
-        (datetime(2026, 3, 4), "is a datetime; write it as a text"),
-        (2.5, "is a float; write it as a text"),
+        (date(2026, 3, 4), 'is a date. Write dates as strings, such as "2026-01-02"'),
+        (np.datetime64("2026-03-04"), 'Write dates as strings, such as "2026-01-02"'),
+        (True, 'is a bool. Write truth values as "true" and "false"'),
+        (np.bool_(True), 'Write truth values as "true" and "false"'),
+        (datetime(2026, 3, 4), "is a datetime. Write it as a string"),
+        (2.5, "is a float. Write it as a string"),
         (None, 'missing="category"'),
     ],
 )
@@ -185,7 +185,7 @@ def test_nothing_can_be_changed() -> None:
 @pytest.mark.parametrize("unordered", [{"b", "a"}, frozenset({"b", "a"})], ids=["set", "frozenset"])
 def test_a_set_has_no_order_and_makes_no_document(unordered: Any) -> None:
     """Its order, and with it the fingerprint of a survey, would change with the process."""
-    with pytest.raises(DomainError, match="has no order; pass sorted"):
+    with pytest.raises(DomainError, match=r"has no order\. Pass sorted"):
         Categories(unordered)
     numbers = type(unordered)({0, 1, 2})
     with pytest.raises(DomainError, match=r"edges must be a list, got a .*set, which"):
@@ -206,15 +206,15 @@ def test_what_has_an_order_is_a_list() -> None:
 @pytest.mark.parametrize(
     ("values", "what"),
     [
-        ("a", "one value alone; put it in a list"),
+        ("a", "one value alone. Put it in a list"),
         (1.0, "one value alone"),
         (np.str_("a"), "one value alone"),
         (np.array("a"), "one value alone"),
         (None, "one value alone"),
-        ((label for label in "ab"), r"a generator, which can be read only once; pass list\(...\)"),
+        ((label for label in "ab"), r"a generator, which can be read only once. Pass list\(...\)"),
         (map(str, [1]), "a map, which can be read only once"),
         ({"a", "b"}, "a set, which holds each value once"),
-        ({"a": 1}, "a dict; pass list"),
+        ({"a": 1}, "a dict. Pass list"),
         ({"a": "a"}.values(), "a dict_values"),
     ],
 )

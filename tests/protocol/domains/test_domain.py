@@ -467,7 +467,7 @@ UNCHOSEN_DOCUMENT = Interval(0, 1, bins=2).to_document() | {"bins": None}
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("domain", [UNCHOSEN, Interval(0, 1), Interval(1, 9, scale="log")])
 def test_an_interval_whose_bins_are_not_chosen_says_so(domain: Interval, use: str) -> None:
-    sentence = "^the number of bins is missing; pass bins=, or call lw.recommend$"
+    sentence = "^the number of bins is missing. Pass bins=, or call lw.recommend$"
     with pytest.raises(DomainError, match=sentence):
         USES[use](domain)
 

@@ -78,7 +78,7 @@ def test_the_density_at_an_end_knows_nothing_of_people_outside() -> None:
 )
 def test_what_smears_a_cliff_refuses_symbols_outside(mechanism: lw.mechanisms.Mechanism) -> None:
     domain = lw.Interval(0, 100, bins=64, outside="overflow")
-    with pytest.raises(DomainError, match="declare outside='clip'"):
+    with pytest.raises(DomainError, match="Declare outside='clip'"):
         lw.release(
             [1.0] * 100,
             domain,

@@ -212,7 +212,7 @@ def test_a_report_is_written_in_one_way(report: str) -> None:
         (f'{{"survey":"{FP.upper()}","reports":["00"]}}', "64 hex digits in lower case"),
         (f'{{"survey":"{FP}","reports":[]}}', "list of 1 to 65536"),
         (f'{{"survey":"{FP}","reports":"00"}}', "list of 1 to 65536"),
-        (f'{{"survey":"{FP}","segment":1,"reports":["00"]}}', "a text or null"),
+        (f'{{"survey":"{FP}","segment":1,"reports":["00"]}}', "a string or null"),
     ],
 )
 def test_other_documents_are_refused(text: str | bytes, match: str) -> None:

@@ -226,7 +226,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"outputs": 10, "matrix": "medium", "uneven": "banded", "accept_epsilon": 3},
         ArgumentError,
-        "give one of them",
+        "Give one of them",
     ),
     ({"matrix": np.ones((5, 40), dtype=int), "seed": 3}, ArgumentError, "seed draws a matrix"),
     ({"matrix": np.ones((5, 39), dtype=int)}, ArgumentError, r"got shape \(5, 39\)"),
@@ -236,14 +236,14 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
         r"a row for each output \(6\)",
     ),
     ({"matrix": np.ones(40, dtype=int)}, ArgumentError, r"of shape \(40,\)"),
-    ({"matrix": np.full((5, 40), 0.5)}, ArgumentError, "the one in row 0, column 0 is not"),
+    ({"matrix": np.full((5, 40), 0.5)}, ArgumentError, "The one in row 0, column 0 is not"),
     (
         {"matrix": np.where(np.eye(40), 2, 1)},
         ArgumentError,
-        "all be .1 or -1, or all 1 or 0; the one in row 0, column 0 is not",
+        "all be .1 or -1, or all 1 or 0. The one in row 0, column 0 is not",
     ),
     ({"matrix": [[1, 0], [1]]}, ArgumentError, "rows of a matrix must be of equal lengths"),
-    ({"matrix": np.full((5, 40), np.nan)}, ArgumentError, "the one in row 0, column 0 is not"),
+    ({"matrix": np.full((5, 40), np.nan)}, ArgumentError, "The one in row 0, column 0 is not"),
     ({"matrix": [["a"] * 40] * 3}, ArgumentError, "a matrix must be numbers"),
     ({"matrix": ["01"] * 40}, ArgumentError, "needs the number of its outputs"),
     ({"matrix": ["01"] * 39, "outputs": 5}, ArgumentError, "a column for each of the 40 symbols"),
@@ -271,5 +271,5 @@ def test_sizes_that_cannot_be_worked_with_are_refused_before_any_work() -> None:
 
 
 def test_an_uneven_matrix_has_no_one_size() -> None:
-    with pytest.raises(ArgumentError, match="see `balance`"):
+    with pytest.raises(ArgumentError, match="See `balance`"):
         _ = published(1, "medium")._near

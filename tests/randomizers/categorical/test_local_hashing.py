@@ -186,7 +186,7 @@ def test_reports_of_another_pool_are_foreign() -> None:
     pool = LocalHashing(Categories(30), 1, hashes=8, seed=1)
     other = LocalHashing(Categories(30), 1, hashes=8, seed=2)
     assert not np.array_equal(pool._pool[0], other._pool[0])
-    with pytest.raises(MismatchError, match="tally them with the survey"):
+    with pytest.raises(MismatchError, match="Tally them with the survey"):
         pool.tally(other.randomize([1, 2], rng=seeded(1)))
 
 

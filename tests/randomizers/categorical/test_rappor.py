@@ -281,7 +281,7 @@ def test_bad_input_is_refused() -> None:
             Rappor(Categories(5), 1, lifetime=lifetime)
     with pytest.raises(PrivacyError, match="epsilon must be greater than 0"):
         Rappor(Categories(5), 1, lifetime=25)
-    with pytest.raises(PrivacyError, match="raise lifetime"):
+    with pytest.raises(PrivacyError, match="Raise lifetime"):
         Rappor(Categories(5), 12, lifetime=Fraction(12) + Fraction(1, 10**25))
     for size in (1, 2**25):
         with pytest.raises(DomainError, match=r"RAPPOR needs a domain of 2 to"):

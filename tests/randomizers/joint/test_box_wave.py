@@ -209,7 +209,7 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
     "too many sets": (
         lw.Product(label=lw.Categories(40), y=lw.Integers(0, 3)),
         (8, 2),
-        "at most 5,000 sets of labels of axis label, got 76,904,685 sets of 8; use smaller",
+        "at most 5,000 sets of labels of axis label, got 76,904,685 sets of 8. Use smaller",
     ),
 }
 

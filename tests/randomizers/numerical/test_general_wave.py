@@ -399,7 +399,7 @@ def test_illegal_shapes_are_refused(knobs: dict[str, Any], words: str) -> None:
 
 
 def test_illegal_domains_are_refused() -> None:
-    with pytest.raises(DomainError, match="labels have no order"):
+    with pytest.raises(DomainError, match="Labels have no order"):
         GeneralWave(mistaken(Categories(5)), 1, ratio=0.5)
     with pytest.raises(DomainError, match="at least 2 symbols"):
         GeneralWave(Interval(0, 1, bins=1), 1, ratio=0.5)

@@ -305,7 +305,7 @@ def test_refusals(kind: Any) -> None:
         kind(Integers(5, 5), 1)
     randomizer, other = kind(ELEVEN, 1), kind(ELEVEN, 2)
     tally = other.tally(other.randomize([1, 2, 3], rng=seeded(1)))
-    with pytest.raises(MismatchError, match="use the randomizer that made the reports"):
+    with pytest.raises(MismatchError, match="Use the randomizer that made the reports"):
         randomizer.mean(tally)
     one = randomizer.tally(randomizer.randomize([4], rng=seeded(1)))
     with pytest.raises(TallyError, match="at least 2 reports, got 1"):

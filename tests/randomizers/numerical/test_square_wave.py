@@ -279,7 +279,7 @@ def test_given_widths_and_their_ends() -> None:
 
 
 def test_labels_have_no_order() -> None:
-    with pytest.raises(DomainError, match="labels have no order"):
+    with pytest.raises(DomainError, match="Labels have no order"):
         SquareWave(Categories(8), 1)
 
 

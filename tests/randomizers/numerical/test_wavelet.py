@@ -268,7 +268,7 @@ def test_fields_make_the_fingerprint() -> None:
 
 
 def test_bad_arguments_are_refused() -> None:
-    with pytest.raises(DomainError, match="use at most 4 levels"):
+    with pytest.raises(DomainError, match="Use at most 4 levels"):
         Wavelet(UNIT, 1, levels=5)
     with pytest.raises(ArgumentError, match=r"from 1 to 21"):
         Wavelet(UNIT, 1, levels=0)

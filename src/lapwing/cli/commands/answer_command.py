@@ -102,16 +102,16 @@ class AskedShares:
                 "such as: --at-least 0 --below 18 --at-least 18 --below 65"
             )
         if self.start is not None and not self.quantile:
-            raise ArgumentError("--start is where a --quantile is counted from; ask for one")
+            raise ArgumentError("--start is where a --quantile is counted from. Ask for one")
         for probability in self.quantile or ():
             if not 0 <= probability <= 1:
                 raise ArgumentError(
-                    f"--quantile must be at least 0 and at most 1, got {exact_text(probability)}; "
-                    "the median is 0.5"
+                    f"--quantile must be at least 0 and at most 1, got {exact_text(probability)}. "
+                    "The median is 0.5"
                 )
 
     def _ranges(self, domain: Domain) -> list[AskedRange]:
-        """Return the ranges that are asked; ArgumentError names their options."""
+        """Return the ranges that are asked. ArgumentError names their options."""
         lower, upper = self._ends
         for end in (*lower, *upper):
             number_of(end.text, domain, name=end.flag)
@@ -123,7 +123,7 @@ class AskedShares:
         return [self._range(*ends, domain) for ends in zip(lower, upper, strict=True)]
 
     def _range(self, first: _End, last: _End, domain: Domain) -> AskedRange:
-        """Return the range between two ends; ArgumentError where the first is the greater."""
+        """Return the range between two ends. ArgumentError where the first is the greater."""
         low, high = (number_of(end.text, domain, name=end.flag) for end in (first, last))
         if low > high and not domain.circular:
             raise ArgumentError(
@@ -138,28 +138,28 @@ class AskedShares:
         return AskedRange(first.text, last.text, closed)
 
     def request(self, result: Distribution | HeavyHitters, level: float) -> AnswerRequest:
-        """Return what is asked of a result; an error where it cannot be asked of it."""
+        """Return what is asked of a result. An error where it cannot be asked of it."""
         lower, upper = self._ends
         flags = " and ".join(dict.fromkeys(end.flag for end in (*lower, *upper)))
         if isinstance(result, HeavyHitters):
             if flags:
-                raise ArgumentError("heavy hitters are single values; ask --share of one")
+                raise ArgumentError("heavy hitters are single values. Ask --share of one")
         elif flags or self.quantile:
             require_no_segments(result, flag="--quantile" if self.quantile else flags)
         if self.quantile and not (isinstance(result, Distribution) and result.domain.ordered):
-            raise ArgumentError("--quantile is for numbers; for labels use --share")
+            raise ArgumentError("--quantile is for numbers. For labels use --share")
         if self.quantile and result.domain.circular != (self.start is not None):
             raise ArgumentError(
                 "--quantile on a circle needs --start, the value from which values are counted"
                 if self.start is None
-                else "--start is for a circle, and this is a line; leave it out"
+                else "--start is for a circle, and this is a line. Leave it out"
             )
         if self.start is not None:
             number_of(self.start, result.domain, name="--start")
         ranges: list[AskedRange] = []
         if flags and isinstance(result, Distribution):
             if not result.domain.ordered:
-                raise ArgumentError(f"{flags} asks about numbers; for labels use --share")
+                raise ArgumentError(f"{flags} asks about numbers. For labels use --share")
             ranges = self._ranges(result.domain)
         labels: list[Any] = [*(self.share or ())]
         if isinstance(result, Distribution):
@@ -226,7 +226,7 @@ def answer(
 
 
 def _label(text: str, domain: Any) -> Any:
-    """Return the label, or the value, of a text."""
+    """Return the label, or the value, of a string."""
     if text in ("", "missing", MISSING) and domain.missing_index is not None:
         return None
     if domain.name == "hashed-strings":
@@ -244,11 +244,11 @@ def _label(text: str, domain: Any) -> Any:
         return [*labels.values()][place]
     other = getattr(domain, "other", None)
     if other is not None:
-        raise DomainError(f"there is no label {text!r} of its own; it is counted in {other!r}")
+        raise DomainError(f"there is no label {text!r} of its own. It is counted in {other!r}")
     if isinstance(domain, Segmented):
         names = ", ".join(map(segment_text, domain.segments))
         raise ArgumentError(
-            f"there is no label {text!r} in the whole table; name one of its segments with "
+            f"there is no label {text!r} in the whole table. Name one of its segments with "
             f"--segment: {names}"
         )
     raise ArgumentError(f"there is no label {text!r}{nearest(text, labels)}")

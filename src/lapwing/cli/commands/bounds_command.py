@@ -51,7 +51,7 @@ class CostOptions:
     )
 
     def promise(self) -> Promise:
-        """Return the promise; whatever can be refused is refused here."""
+        """Return the privacy parameters, or raise what there is to refuse."""
         check_confidence(self.confidence)
         epsilon: Any = self.epsilon  # Promise reads numbers in texts.
         return Promise(relation_of(self.neighbors), epsilon=epsilon, delta=exact_delta(self.delta))
@@ -73,7 +73,7 @@ def bounds(
     data: Annotated[
         Path,
         typer.Argument(
-            metavar="DATA", help="A table, .parquet or .csv; - is standard input (CSV)."
+            metavar="DATA", help="A table, .parquet or .csv. - is standard input (CSV)."
         ),
     ],
     *,
@@ -142,7 +142,7 @@ def _show(out: Output, found: PrivateBounds, ledger: Path | None) -> None:
 def _said(found: PrivateBounds) -> str:
     if found.low is None or found.high is None:
         return (
-            f"none found: no power of two holds about {found.threshold} rows or more; use public "
+            f"none found: no power of two holds about {found.threshold} rows or more. Use public "
             "bounds, more rows or a larger epsilon"
         )
     return f"--low {argument_text(found.low)} --high {argument_text(found.high)}"

@@ -151,7 +151,7 @@ def _admin_token() -> str:
         token = getpass("Token of an admin: ")
     if not token:
         raise ArgumentError(
-            f"an admin's token is needed; set {_TOKEN}, or {_TOKEN}_FILE to a file that holds it"
+            f"an admin's token is needed. Set {_TOKEN}, or {_TOKEN}_FILE to a file that holds it"
         )
     return token.strip()
 
@@ -181,7 +181,7 @@ def export(
         if len(named) != 1:
             raise ArgumentError(
                 f"exactly one survey must have a fingerprint that begins with {survey!r}, there "
-                f"are {len(named)}; give more of its digits, or check them"
+                f"are {len(named)}. Give more of its digits, or check them"
             )
         size = 0
         with writing(output, mode=0o600) as stream:  # as the database it comes from

@@ -114,7 +114,7 @@ def compare(
     if named.truth is not None:
         if second_file is not None or output is not None or compared != ComparisonOptions():
             raise ArgumentError(
-                "--truth compares one result with the truth; leave SECOND, --output, --people, "
+                "--truth compares one result with the truth. Leave SECOND, --output, --people, "
                 "--target and --segment out"
             )
         show_distances(first_file, named, table, out, force=force)

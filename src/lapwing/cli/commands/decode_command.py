@@ -66,7 +66,7 @@ class WatchedScan:
     reads: ClassVar[Kind] = "log"
 
     def decode(self, channel: LinearChannel, tally: TallyLog) -> HeavyHitters:
-        """Return the heavy hitters; where it takes long, say beforehand how long."""
+        """Return the heavy hitters. Where it takes long, say beforehand how long."""
         if announcement := self.scan.announcement(channel, tally):
             hashed = channel.domain.name == "hashed-strings"
             quick = "; --candidates FILE scores your own texts in a second" if hashed else ""
@@ -102,7 +102,7 @@ class DecoderOptions:
     def build_decoder(
         self, survey: Survey, tally: Tally, out: Output, *, output: Path | None
     ) -> Decoder | SearchDecoder | None:
-        """Return the decoder that the options mean; None for that which suits the randomizer.
+        """Return the decoder that the options mean. None for that which suits the randomizer.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class DecoderOptions:
         out : Output
             Where a scan shows its progress.
         output : Path or None
-            Of the command, beside which a scan keeps what is done.
+            Of the command, alongside which a scan keeps what is done.
         """
         survey.check(tally)
         default = default_decoder(survey.randomizer, tally.kind)
@@ -123,14 +123,14 @@ class DecoderOptions:
             return self._of_log(survey, default.name, out, output)
         if of_log or self.candidates is not None or self.resume:
             raise ArgumentError(
-                "--candidates, --resume and their decoders are for the log of linear hashing"
+                "--candidates, --resume and their decoders are for stored reports of linear hashing"
             )
         return self._of_counts()
 
     def _of_counts(self) -> Decoder | SearchDecoder | None:
         if self.decoder is None:
             if self.settings:
-                raise ArgumentError("--set belongs to a decoder; name it with --decoder")
+                raise ArgumentError("--set belongs to a decoder. Name it with --decoder")
             return None
         made = pick(DECODERS, self.decoder, what="--decoder")
         found: Decoder | SearchDecoder = make_with_settings(made, settings=self.settings or ())
@@ -141,7 +141,7 @@ class DecoderOptions:
     ) -> Decoder | SearchDecoder:
         name = self.decoder or (default if self.candidates is None else Candidates.name)
         if (self.candidates is not None) != (name == Candidates.name):
-            raise ArgumentError("--candidates names the file of --decoder candidates; give both")
+            raise ArgumentError("--candidates names the file of --decoder candidates. Give both")
         if self.resume and (name != ExhaustiveScan.name or output is None):
             raise ArgumentError("--resume is for --decoder exhaustive-scan with --output")
         state = None if output is None else self._progress(output)
@@ -149,7 +149,7 @@ class DecoderOptions:
         values = [] if self.candidates is None else [read_candidates(self.candidates, domain)]
         if not values and self.decoder is None and scanned_long(survey.randomizer, "log"):
             raise ArgumentError(
-                f"a scan of all {count_text(domain.size)} values takes hours; score your own list "
+                f"a scan of all {count_text(domain.size)} values takes hours. Score your own list "
                 "of values with --candidates FILE, or ask for the scan with --decoder "
                 "exhaustive-scan"
             )
@@ -158,7 +158,7 @@ class DecoderOptions:
             chosen: Decoder | SearchDecoder = found
             return chosen
         if default == PrefixExtension.name:
-            raise ArgumentError(f"a log of prefixes is not scanned; use --decoder {default}")
+            raise ArgumentError(f"stored prefixes are not scanned. Use --decoder {default}")
         return WatchedScan(found, out, state)
 
     def _progress(self, output: Path) -> Path | None:
@@ -171,7 +171,7 @@ class DecoderOptions:
 
 
 def read_candidates(path: Path, domain: Any) -> list[Any]:
-    """Return the values in a file, one on each line; whole numbers unless texts are hashed."""
+    """Return the values in a file, one on each line. Whole numbers unless strings are hashed."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError:
@@ -181,7 +181,7 @@ def read_candidates(path: Path, domain: Any) -> list[Any]:
         return values
     wrong = next((i for i, text in enumerate(values, 1) if not text.isdecimal()), None)
     if wrong is not None:
-        raise FormatError(f"{path.name} must hold whole numbers; value {wrong} is not one")
+        raise FormatError(f"{path.name} must hold whole numbers. Value {wrong} is not one")
     return [int(text) for text in values]
 
 
@@ -233,7 +233,7 @@ def decode(
     else:
         if decoding != DecoderOptions():
             raise ArgumentError(
-                "several tallies are decoded together by a decoder of their own; leave the "
+                "several tallies are decoded together by a decoder of their own. Leave the "
                 "decoder's options out"
             )
         with out.listening():
@@ -268,7 +268,7 @@ def _pairs(files: Sequence[Path], segment: str | None) -> list[tuple[Survey, Tal
     pairs = [pair for pair in weeks.weeks if isinstance(pair, tuple)]
     if weeks.bare:
         raise ArgumentError(
-            f"no tally follows {weeks.bare[0].name}; name each survey before its tallies"
+            f"no tally follows {weeks.bare[0].name}. Name each survey before its tallies"
         )
     if len(pairs) < len(weeks.weeks):
         raise ArgumentError("decode takes surveys and their tallies, neither releases nor gaps")

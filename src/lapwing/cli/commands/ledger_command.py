@@ -50,7 +50,7 @@ class BudgetOptions:
             return Ledger.load(path)
         if path.exists():
             raise ArgumentError(
-                f"{path.name} exists, and a budget is set once; leave --epsilon, --delta, "
+                f"{path.name} exists, and a budget is set once. Leave --epsilon, --delta, "
                 "--neighbors and --tight out, or name a new file"
             )
         if self.epsilon is None or self.neighbors is None:
@@ -128,7 +128,7 @@ def _state(entry: LedgerEntry) -> str:
 
 
 def _reason(held: Ledger) -> str | None:
-    """Return why what is spent is not the sum of the epsilons; None where it is."""
+    """Return why what is spent is not the sum of the epsilons. None where it is."""
     mu_squared = held.cost.mu_squared
     if held.spent is None or not mu_squared:
         return None

@@ -52,7 +52,7 @@ def merge(
 
 
 def _is_release(path: Path) -> bool:
-    """Return whether a file holds a release; anything else is left to those who read tallies."""
+    """Return whether a file holds a release. Anything else is left to those who read tallies."""
     try:
         return read(path).get("format") == "lapwing-release"
     except FormatError:
@@ -109,7 +109,7 @@ def _added(
         try:
             if total is not None and isinstance(total, Mapping) != isinstance(part, Mapping):
                 raise MismatchError(
-                    "some of them hold segments and some do not; merge those "
+                    "some of them hold segments and some do not. Merge those "
                     "with segments apart from those without"
                 )
             total = part if total is None else total + part

@@ -49,7 +49,7 @@ class RandomizerOptions:
 
     randomizer: str = option(
         f"{RECOMMENDED} (default): the best for --users people. Or the name of one, such as "
-        "square-wave; another word lists all names.",
+        "square-wave. Another word lists all names.",
         "NAME",
         default=RECOMMENDED,
     )
@@ -69,7 +69,7 @@ class RandomizerOptions:
         return self.randomizer == RECOMMENDED
 
     def check(self) -> None:
-        """Raise ArgumentError where an option is wrong; before what its domain may lack."""
+        """Raise ArgumentError where an option is wrong. Before what its domain may lack."""
         names = [RECOMMENDED, *RANDOMIZERS]
         if self.randomizer not in names:
             raise ArgumentError(
@@ -79,7 +79,7 @@ class RandomizerOptions:
         if self.epsilon is None:
             raise ArgumentError("missing option '--epsilon': the privacy parameter of one report")
         if self.is_recommended and self.settings:
-            raise ArgumentError(f"--set belongs to a randomizer; name it instead of {RECOMMENDED}")
+            raise ArgumentError(f"--set belongs to a randomizer. Name it instead of {RECOMMENDED}")
         if not self.is_recommended and self.users is not None:
             raise ArgumentError(f"--users goes with --randomizer {RECOMMENDED}")
 
@@ -103,7 +103,7 @@ def _planned(domain: Domain, epsilon: str, users: int, like: Vector) -> Multisca
     if not isinstance(found, MultiscaleWave):
         raise ArgumentError(
             f"--like chooses the components of a multiscale wave, and what is recommended here is "
-            f"{found.name}; leave it out"
+            f"{found.name}. Leave it out"
         )
     return found
 
@@ -209,7 +209,7 @@ def _write_survey(
     bins = recommended_bins(chosen.epsilon or "") if chosen.is_recommended else None
     if axes:
         if asked != DomainOptions() or known != LikeOptions():
-            raise ArgumentError("--axis names whole domains; leave the options of one out")
+            raise ArgumentError("--axis names whole domains. Leave the options of one out")
         domain, note = product_of(axes, bins=bins)
     else:
         domain, note = asked.domain_and_note(bins=bins)
@@ -233,7 +233,7 @@ def _write_domain(
     *,
     rest: tuple[Any, ...],
 ) -> None:
-    """Write a domain; an interval without --bins keeps its number of bins open."""
+    """Write a domain. An interval without --bins keeps its number of bins open."""
     if rest != (AnswerOptions(), RandomizerOptions(), LikeOptions()):
         raise ArgumentError("--domain-only takes the options of a domain, --segment and no others")
     domain, note = asked.domain_and_note(bins=BINS_FOR_ATOMS)
@@ -266,7 +266,7 @@ def _next_epoch(
     )
     if rest != alone:
         raise ArgumentError(
-            "--after takes only --name and --users; everything else comes from its SURVEY"
+            "--after takes only --name and --users. Everything else comes from its SURVEY"
         )
     from lapwing.cli.reading.stored_answers import read_result  # slow to import
 

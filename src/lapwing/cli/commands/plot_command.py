@@ -75,7 +75,7 @@ def plot(
     if is_joint(result_file):
         if segment is not None or named.truth is not None:
             raise ArgumentError(
-                "a joint distribution is drawn on its own; leave out the segment and the truth"
+                "a joint distribution is drawn on its own. Leave out the segment and the truth"
             )
         joint = JointDistribution.load(result_file)
         figure = draw_joint(joint, level=level, figure=new_figure((7.2, 4.4)))
@@ -83,7 +83,7 @@ def plot(
         return
     if is_series(result_file):
         if segment is not None or named.truth is not None:
-            raise ArgumentError("a series is drawn on its own; leave out the segment and the truth")
+            raise ArgumentError("a series is drawn on its own. Leave out the segment and the truth")
         series = read_series(result_file)
         detail: Detail = "all" if words.detail == "all" else "resolved"
         kind = "timeline" if words.detail == "resolved" else "weeks"
@@ -99,7 +99,7 @@ def plot(
     result = read_distribution_or_list(result_file, segment)
     if result._kind == "heavy-hitters":
         if named.truth is not None:
-            raise ArgumentError("a list of heavy hitters is drawn on its own; leave out the truth")
+            raise ArgumentError("a list of heavy hitters is drawn on its own. Leave out the truth")
         figure = figure_of(result._picture(level=level), **texts)
     else:
         truth = named.counted(result.domain, out)

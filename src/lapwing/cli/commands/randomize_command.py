@@ -26,7 +26,7 @@ from lapwing.survey.survey import Survey
 
 @dataclass(frozen=True, kw_only=True)
 class RandomizingOptions(WorkOptions):
-    """The options that say what stands beside the reports."""
+    """The options that say what stands alongside the reports."""
 
     by: str | None = option(
         "The column with the segment of each person. It is written next to the report and is not "
@@ -42,7 +42,7 @@ def randomize(
         typer.Argument(
             metavar="VALUES",
             help="A table, one row per person: .parquet, .arrow, .csv or .tsv (also .csv.gz, "
-            ".tsv.gz), or a folder of them; - is standard input (CSV).",
+            ".tsv.gz), or a folder of them. - is standard input (CSV).",
         ),
     ],
     output: OutputFile,
@@ -107,7 +107,7 @@ def _randomize_folder(
 ) -> None:
     """Write a file of reports for each table of a folder into another folder."""
     if output.resolve() == values.resolve():
-        raise ArgumentError("the output must not be the folder of the values; name another folder")
+        raise ArgumentError("the output must not be the folder of the values. Name another folder")
     survey = read_survey(survey_file)
     domain = survey.randomizer.domain
     with out.listening(), out.progress("randomize", None) as advance:

@@ -70,9 +70,9 @@ class GoalOptions:
     def check(self, *, like: Path | None) -> None:
         """Raise ArgumentError where two columns to plan for are named, or none can be used."""
         if like is not None and self.kind != "typical":
-            raise ArgumentError("--kind and --like both say what to plan for; leave one out")
+            raise ArgumentError("--kind and --like both say what to plan for. Leave one out")
         if like is not None and (self.change is not None or self.weeks is not None):
-            raise ArgumentError("--change counts people for any column; leave --like out")
+            raise ArgumentError("--change counts people for any column. Leave --like out")
         if self.users is not None and self.error is not None:
             raise ArgumentError("give --users or --error, not both: the one follows from the other")
         if (self.users, self.error, self.change, self.weeks) == (None, None, None, None):
@@ -88,7 +88,7 @@ def recommend(
         typer.Option(
             "--epsilon",
             metavar="NUMBER",
-            help="The privacy parameter of one report, greater than 0 and at most 24; also 1/3.",
+            help="The privacy parameter of one report, greater than 0 and at most 24. Also 1/3.",
         ),
     ],
     *,
@@ -173,12 +173,12 @@ def _people(goal: GoalOptions) -> str:
 
 
 def _noticing(domain: Domain, epsilon: Fraction, goal: GoalOptions) -> dict[str, Any] | None:
-    """Return how many people a week notice a change, and what that means; None if not asked."""
+    """Return how many people a week notice a change, and what that means. None if not asked."""
     if goal.change is None and goal.weeks is None:
         return None
     if goal.change is None:
         raise ArgumentError(
-            "--weeks is how soon a change is noticed; also say how large it is, with --change"
+            "--weeks is how soon a change is noticed. Also say how large it is, with --change"
         )
     if goal.users is not None or goal.error is not None:
         raise ArgumentError("--change asks how many people: leave out --users and --error")

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class PromiseOptions:
-    """The options of a promise."""
+    """The options of a privacy guarantee."""
 
     neighbors: str | None = option(
         "Neighboring data sets: replace-one (the number of rows is public) or add-or-remove-one. "
@@ -67,7 +67,7 @@ class PromiseOptions:
     )
 
     def promise(self) -> Promise:
-        """Return the promise that the options mean."""
+        """Return the privacy guarantee that the options mean."""
         numbers: dict[str, Any] = {"epsilon": self.epsilon, "mu": self.mu, "rho": self.rho}
         given = [name for name, number in numbers.items() if number is not None]
         if len(given) != 1:
@@ -90,7 +90,7 @@ class MechanismOptions:
     settings: Settings = None
 
     def build_mechanism(self) -> Mechanism | None:
-        """Return the mechanism that is named; None for that which suits the promise."""
+        """Return the mechanism that is named. None for that which suits the privacy guarantee."""
         if self.mechanism is None:
             if self.settings:
                 raise ArgumentError("--set is for a mechanism that is named with --mechanism")
@@ -120,7 +120,7 @@ class PaymentOptions:
     def checked(
         self, output: Path | None, planned: PlannedRelease
     ) -> tuple[LedgerFile | None, str]:
-        """Return the ledger, if one is named, and the entry; BudgetError unless it can pay."""
+        """Return the ledger, if one is named, and the entry. BudgetError unless it can pay."""
         name = self.name or (output.name if output else "dry run")
         if self.ledger is None:
             return None, name
@@ -148,7 +148,7 @@ class KindOptions:
     def check(self, data: list[Path]) -> None:
         """Raise ArgumentError unless there is one file, but for rounds."""
         if len(data) > 1 and self.next_round is None:
-            raise ArgumentError("release one file; count several first: lapwing count")
+            raise ArgumentError("release one file. Count several first: lapwing count")
 
 
 def release(
@@ -157,7 +157,7 @@ def release(
         typer.Argument(
             metavar="DATA",
             help="A table, .parquet or .csv (- is standard input, CSV), or exact counts (lapwing "
-            "count); with --next-round those of all rounds in order, the new one last.",
+            "count). With --next-round those of all rounds in order, the new one last.",
         ),
     ],
     output: OutputUnlessTried = None,
@@ -175,7 +175,7 @@ def release(
 
     Values outside the bounds are clipped, or counted below and above where the domain says so.
     Values that are no label are missing, unless the domain names a label for them. Missing values
-    get a share of their own; polynomial-projection, matching-pursuit and adaptive-quantiles count
+    get a share of their own. Polynomial-projection, matching-pursuit and adaptive-quantiles count
     them at the upper end. The output is public. Releases of different people can be merged.
 
     For rounds, the first release takes --mechanism running-prefix-sums, --set rounds=N and
@@ -231,7 +231,7 @@ def _round(
     rest: tuple[Any, ...],
     force: bool,
 ) -> None:
-    """Publish one more round; ArgumentError where another option is given."""
+    """Publish one more round. ArgumentError where another option is given."""
     alone = (
         *(PromiseOptions(), None, CuratorDomainOptions(), MechanismOptions()),
         *(KindOptions(next_round=kind.next_round), PaymentOptions(ledger=payment.ledger)),
@@ -243,12 +243,12 @@ def _round(
 
 
 def _stored(data: Path, column: str | None, asked: CuratorDomainOptions) -> ExactCounts | None:
-    """Return the exact counts that a file holds; None when it is a table."""
+    """Return the exact counts that a file holds. None when it is a table."""
     if not is_summary(data):
         return None
     if asked != CuratorDomainOptions() or column is not None:
         raise ArgumentError(
-            "exact counts know their domain and unit; leave --domain, --column, --by, --unit, "
+            "exact counts know their domain and unit. Leave --domain, --column, --by, --unit, "
             "--most, --texts and --decimal out"
         )
     return ExactCounts.load(data)
@@ -372,17 +372,17 @@ def publish_round(
     if not isinstance(running, RunningPrefixSums):
         raise ArgumentError(
             f"only a release by running-prefix-sums has rounds, {before.name} is by "
-            f"{running.name}; merge releases of other mechanisms: lapwing merge"
+            f"{running.name}. Merge releases of other mechanisms: lapwing merge"
         )
     if len(rounds) != len(made.parts) + 1:
         raise ArgumentError(
             f"{before.name} has {len(made.parts)} round(s), so name {len(made.parts) + 1} "
-            f"exact counts: of those, in order, and of the new one; got {len(rounds)}"
+            f"exact counts: of those, in order, and of the new one, got {len(rounds)}"
         )
     for path in rounds:
         if not is_summary(path):
             raise ArgumentError(
-                f"{path.name} must hold exact counts, which later rounds need; make them first: "
+                f"{path.name} must hold exact counts, which later rounds need. Make them first: "
                 "lapwing count"
             )
     *earlier, newest = [ExactCounts.load(path) for path in rounds]

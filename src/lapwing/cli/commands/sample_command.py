@@ -37,7 +37,7 @@ def sample(
         typer.Option(
             "--seed",
             metavar="S",
-            help="Seed, at least 0; the same seed gives the same table. Default: a fresh one.",
+            help="Seed, at least 0. The same seed gives the same table. Default: a fresh one.",
         ),
     ] = None,
     column: Annotated[

@@ -47,8 +47,8 @@ def series(
         list[str],
         typer.Argument(
             metavar="WEEK",
-            help="The survey, then the tally of each week; a file of tallies by week (lapwing "
-            "tally --by); a release; a folder of them; or - for a week without one.",
+            help="The survey, then the tally of each week. A file of tallies by week (lapwing "
+            "tally --by). A release. A folder of them, or - for a week without one.",
         ),
     ],
     *,
@@ -73,7 +73,7 @@ def series(
     check_level(level)
     if weeks.watch is not None:
         if weeks.output is not None or weeks.so_far or table.table is not None:
-            raise ArgumentError("--watch looks at one week; leave --output, --so-far and --csv out")
+            raise ArgumentError("--watch looks at one week. Leave --output, --so-far and --csv out")
         _watch(week_files, weeks.watch, weeks, segment, out)
         return
     if weeks.alpha is not None:
@@ -111,13 +111,13 @@ def _watch(
         state = Watch() if alpha is None else Watch(alpha)
     if alpha is not None and alpha != state.alpha:
         raise ArgumentError(
-            f"this watch started with alpha {exact_text(state.alpha)}, which cannot change; "
-            f"leave --alpha out"
+            f"this watch started with alpha {exact_text(state.alpha)}, which cannot change. "
+            f"Leave --alpha out"
         )
     files = read_weeks(words, segment=segment)
     if len(files.weeks) != 1:
         raise ArgumentError(
-            f"--watch takes one week at a time, got {len(files.weeks)}; run it once for each week"
+            f"--watch takes one week at a time, got {len(files.weeks)}. Run it once for each week"
         )
     if path.resolve() in {each.resolve() for each in files.paths}:
         raise ArgumentError("--watch must name another file than those of the week")

@@ -32,7 +32,7 @@ def serve(
         typer.Option(
             "--port",
             metavar="N",
-            help="The port to listen at; 0 takes any free one. [default: 8080]",
+            help="The port to listen at. 0 takes any free one. [default: 8080]",
         ),
     ] = None,
     out: Output,

@@ -98,7 +98,7 @@ def show(
 
 
 def _content(path: Path) -> Any:
-    """Return what a file holds; of a file of reports only what it says about them."""
+    """Return what a file holds. Of a file of reports only what it says about them."""
     with path.open("rb") as stream:  # an error of the system as such
         reports = stream.read(20).startswith(REPORTS)
     if reports and not is_group_table(path):

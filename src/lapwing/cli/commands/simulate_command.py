@@ -22,7 +22,7 @@ def simulate(
     values: Annotated[
         Path,
         typer.Argument(
-            metavar="VALUES", help="A table with one row per person; - is standard input (CSV)."
+            metavar="VALUES", help="A table with one row per person. - is standard input (CSV)."
         ),
     ],
     *,

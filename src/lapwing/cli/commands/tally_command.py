@@ -67,7 +67,7 @@ class CountingOptions:
             raise ArgumentError("--salvage is for .lwr files, which hold no labels for --by")
         if not self.by and self.segment_minimum is not None:
             raise ArgumentError(
-                "--segment-minimum is the least size of a segment; name the segments with --by"
+                "--segment-minimum is the least size of a segment. Name the segments with --by"
             )
 
 
@@ -78,7 +78,7 @@ def tally(
         typer.Argument(
             metavar="REPORTS",
             help="Files of reports, or folders, patterns or addresses (s3://) of them: .lwr, "
-            ".parquet, .arrow or .csv; - is standard input (.lwr).",
+            ".parquet, .arrow or .csv. - is standard input (.lwr).",
         ),
     ],
     output: OutputFile,

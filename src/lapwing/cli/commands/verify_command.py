@@ -59,7 +59,7 @@ class ShuffleOptions:
         """Raise ArgumentError unless both or none are given."""
         if (self.shuffle_users is None) != (self.delta is None):
             raise ArgumentError(
-                "--shuffle-users and --delta belong together; give both, for example "
+                "--shuffle-users and --delta belong together. Give both, for example "
                 "--shuffle-users 100000 --delta 1e-6"
             )
 
@@ -136,7 +136,7 @@ def verify(
     Then it shows how much an observer of one report, or of several reports of one person, can learn
     about that person at most. For fresh reports, the epsilons are added. A memoized report costs
     epsilon once. Reports of rappor together cost at most its lifetime epsilon. Both hold for the
-    reports of one device file, which keeps the first draw; lapwing randomize keeps nothing.
+    reports of one device file, which keeps the first draw. lapwing randomize keeps nothing.
     """
     shuffle.check()
     person.check(survey_file)

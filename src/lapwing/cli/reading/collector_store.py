@@ -41,7 +41,7 @@ class StoreOptions:
 
     @contextmanager
     def store(self, *, reading: bool) -> Iterator[Store]:
-        """Open the database for a while; after a failure, one that was new is gone.
+        """Open the database for a while. After a failure, one that was new is gone.
 
         Parameters
         ----------

@@ -59,26 +59,26 @@ class ColumnOptions:
         ]
         if flags and file is None:
             raise ArgumentError(
-                f"{flags[0]} describes the table of --{option}; add --{option} FILE"
+                f"{flags[0]} describes the table of --{option}. Add --{option} FILE"
             )
         if flags and is_result(file):
             raise ArgumentError(
-                f"{flags[0]} is for a table, and {file} is a stored result by its ending; "
-                "leave one out"
+                f"{flags[0]} is for a table, and {file} is a stored result by its ending. "
+                "Leave one out"
             )
 
     def columns_in(
         self, path: Path, domain: Domain, *, by: str | None = None
     ) -> list[ColumnValues]:
-        """Return the column in each table of a file or a folder; only names were read.
+        """Return the column in each table of a file or a folder. Only names were read.
 
         Parameters
         ----------
         path : Path
-            A table, or a folder of them; "-" is standard input.
+            A table, or a folder of them. "-" is standard input.
         domain : Domain
         by : str, optional
-            The column of public labels beside it.
+            The column of public labels alongside it.
         """
         read = self.reading(domain)
         return [
@@ -147,9 +147,9 @@ def summary_of(
     progress: Path | None = None,
     ask: bool = True,
 ) -> ExactCounts:
-    """Return the counts of a column; ArgumentError and DomainError name the file and column.
+    """Return the counts of a column. ArgumentError and DomainError name the file and column.
 
-    `asked` says how its texts are read, whether it has a header, and the column of segments. A
+    `asked` says how its strings are read, whether it has a header, and the column of segments. A
     terminal is told how many rows are missing, unreadable and outside, and may be asked.
 
     Both are about the tables, their columns and types: no row is refused.
@@ -187,16 +187,16 @@ def population(
         Rows with one value add.
     domain : Domain
     columns : tuple of str
-        Of the values, None for the only one beside the counts; and of the counts.
+        Of the values, None for the only one alongside the counts, and of the counts.
     texts : {"iso", "days", "seconds"}
-        How texts of dates and times are read.
+        How strings of dates and times are read.
 
     Raises
     ------
     ArgumentError
         When a column is not there.
     DomainError
-        With the row of the first value or count that is not legal; when there is nobody, or
+        With the row of the first value or count that is not legal. When there is nobody, or
         more people than a tally holds.
     """
     value_column, count_column = _columns(table, columns)
@@ -225,7 +225,7 @@ def population(
 
 
 def _columns(table: Table, columns: tuple[str | None, str]) -> tuple[str, str]:
-    """Return the names of the two columns; that of the values may be the only one beside counts."""
+    """Return the names of the two columns. With counts, a single other column has the values."""
     value_column, count_column = columns
     count_column = table.column(count_column, option="--count-column")
     if value_column is None:

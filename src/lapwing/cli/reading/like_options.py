@@ -46,14 +46,14 @@ class LikeOptions(PopulationOptions):
     )
 
     def masses(self, domain: Domain, out: Output) -> Vector | None:
-        """Return what the column holds of each symbol: float64 [domain.size]; None without one.
+        """Return what the column holds of each symbol: float64 [domain.size]. None without one.
 
         Raises
         ------
         ArgumentError
             When a column is not there, or the domain is too large for a distribution.
         DomainError
-            With the row of the first value that is not legal; when there is none.
+            With the row of the first value that is not legal. When there is none.
         FormatError
             When the file is no result, no release and no table.
         MismatchError
@@ -65,7 +65,7 @@ class LikeOptions(PopulationOptions):
         if domain.size > LABEL_LIMIT:
             raise ArgumentError(
                 f"--like is a whole distribution, which is not predicted for {domain.size} "
-                f"values; leave it out, or declare at most {LABEL_LIMIT}"
+                f"values. Leave it out, or declare at most {LABEL_LIMIT}"
             )
         if is_result(self.like):
             from lapwing.cli.reading.stored_answers import read_result  # slow to import
@@ -81,7 +81,7 @@ class LikeOptions(PopulationOptions):
         if domain.ordered and not is_result(self.like) and present.sum() < FEW * bins:
             values = count_text(int(present.sum()))
             out.warn(
-                f"{self.like} has {values} values for {bins} bins; with fewer "
+                f"{self.like} has {values} values for {bins} bins. With fewer "
                 f"than {FEW} for each bin, chance looks like point masses, for which it plans"
             )
         return masses
@@ -95,7 +95,7 @@ def _on(result: Distribution, domain: Domain, *, name: str) -> Vector:
     """
     if _bins_of(result.domain) != _bins_of(domain):
         raise MismatchError(
-            f"{name} must be on the domain that is asked about, which is {domain_text(domain)}; it "
+            f"{name} must be on the domain that is asked about, which is {domain_text(domain)}. It "
             f"is on {domain_text(result.domain)}. Ask about that one, or name a table of "
             "values, which fits any"
         )

@@ -96,7 +96,7 @@ SegmentName = Annotated[
     typer.Option(
         "--segment",
         metavar="NAME",
-        help='The segment of tallies or of a release by segment; "(no segment)" for rows of a '
+        help='The segment of tallies or of a release by segment. "(no segment)" for rows of a '
         "release in none of them.",
     ),
 ]
@@ -114,11 +114,11 @@ Settings = Annotated[
 def check_level(level: float) -> None:
     """Raise ArgumentError unless the level of an interval is between 0 and 1."""
     if not 0 < level < 1:
-        raise ArgumentError(f"--level must be between 0 and 1, got {level}; for example 0.95")
+        raise ArgumentError(f"--level must be between 0 and 1, got {level}. For example 0.95")
 
 
 def relation_of(typed: str) -> Neighbors:
-    """Return what is protected; ArgumentError when it is no relation."""
+    """Return what is protected. ArgumentError when it is no relation."""
     if typed not in get_args(Neighbors):
         raise ArgumentError(
             "--neighbors must be replace-one (the number of rows is public) or add-or-remove-one, "
@@ -128,7 +128,7 @@ def relation_of(typed: str) -> Neighbors:
 
 
 def pick(table: Mapping[str, type[Any]], name: str, *, what: str) -> type[Any]:
-    """Return the class of a name; ArgumentError lists the names and suggests the nearest."""
+    """Return the class of a name. ArgumentError lists the names and suggests the nearest."""
     if name in table:
         return table[name]
     raise ArgumentError(
@@ -151,7 +151,7 @@ def make_with_settings(made: type[Any], *arguments: Any, settings: Sequence[str]
     arguments : Any
         Before the parameters: domain and epsilon of a randomizer.
     settings : sequence of str
-        "name=value", so that a new class needs no new option; a list is JSON.
+        "name=value", so that a new class needs no new option. A list is JSON.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def make_with_settings(made: type[Any], *arguments: Any, settings: Sequence[str]
         if not equals:
             raise ArgumentError(f"--set must be NAME=VALUE, got {setting!r}")
         if name in given:
-            raise ArgumentError(f"{name!r} is given twice; once is enough")
+            raise ArgumentError(f"{name!r} is given twice. Once is enough")
         given[name] = _value(text.strip(), name)
     known = parameters_of(made)
     for name in given:
@@ -173,7 +173,7 @@ def make_with_settings(made: type[Any], *arguments: Any, settings: Sequence[str]
             option = name.replace("_", "-")
             has = ", ".join(known) or "none"
             raise ArgumentError(
-                f"{made.name} has no parameter {option!r}{nearest(name, known)}; it has: {has}"
+                f"{made.name} has no parameter {option!r}{nearest(name, known)}. It has: {has}"
             )
     try:
         return made(*arguments, **given)
@@ -210,7 +210,7 @@ class WorkOptions:
     )
 
     def workers(self) -> int:
-        """Return how many threads work; ArgumentError when there can be no such number."""
+        """Return how many threads work. ArgumentError when there can be no such number."""
         return threads_or_all(self.threads)
 
 
@@ -225,7 +225,7 @@ class LongJobOptions(WorkOptions):
     )
 
     def progress(self, output: Path) -> Path | None:
-        """Return where to keep what is done; None where nobody asked for it."""
+        """Return where to keep what is done. None where nobody asked for it."""
         return output.with_name(f"{output.name}.progress") if self.resume else None
 
 

@@ -1,4 +1,4 @@
-"""The stored documents that most commands read, surveys and tallies; errors name the file."""
+"""The stored documents that most commands read, surveys and tallies. Errors name the file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lapwing.survey.survey import Survey
 
 
 def read_survey(path: Path) -> Survey:
-    """Return the survey in a file; FormatError when it is none, or was changed."""
+    """Return the survey in a file. FormatError when it is none, or was changed."""
     return read_as(path, Survey.from_document)
 
 
@@ -26,7 +26,7 @@ def format_of(path: Path) -> Any:
 
 
 def read_tallies(path: Path) -> Tally | GroupTallies:
-    """Return the tally in a file, or those of its segments; FormatError when it holds none."""
+    """Return the tally in a file, or those of its segments. FormatError when it holds none."""
     return GroupTallies.load(path) if is_group_table(path) else read_as(path, _tallies)
 
 
@@ -43,24 +43,24 @@ def read_tally(path: Path, segment: str | None = None) -> Tally:
     FormatError
         When the file holds none.
     ArgumentError
-        When it has no segments, or none of this name; the message lists them.
+        When it has no segments, or none of this name. The message lists them.
     """
     tally = read_tallies(path)
     if isinstance(tally, Tally):
         if segment is not None:
             raise ArgumentError(
-                f"{path.name} has no segments; --segment is for tallies that lapwing tally --by "
+                f"{path.name} has no segments. --segment is for tallies that lapwing tally --by "
                 "wrote"
             )
         return tally
     if segment is None:
         raise ArgumentError(
-            f"{path.name} holds a tally for each segment; name one with --segment, of "
+            f"{path.name} holds a tally for each segment. Name one with --segment, of "
             f"{_listed(tally)}"
         )
     if segment not in tally:
         raise ArgumentError(
-            f"{path.name} has no segment {segment!r}{nearest(segment, tally)}; --segment is one of "
+            f"{path.name} has no segment {segment!r}{nearest(segment, tally)}. --segment is one of "
             f"{_listed(tally)}"
         )
     return tally[segment]

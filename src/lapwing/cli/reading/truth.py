@@ -32,7 +32,7 @@ class Truth:
     distribution : Distribution
         Its shares of the symbols.
     curve : Cumulative or None
-        Its CDF, of raw values exact; None for categories.
+        Its CDF, of raw values exact. None for categories.
     """
 
     distribution: Distribution
@@ -58,7 +58,7 @@ class TruthOptions(ColumnOptions):
             return truth_in_values(people, advance=advance)
 
     def counted(self, domain: Domain, out: Output) -> Distribution | None:
-        """Return the truth in the symbols of a domain, in bounded memory; None without one."""
+        """Return the truth in the symbols of a domain, in bounded memory. None without one."""
         if self.truth is None:
             return None
         if is_result(self.truth):
@@ -106,7 +106,7 @@ def truth_in_values(column: ColumnValues, *, advance: Callable[[int], None]) -> 
 
 
 def _symbols(values: NDArray[Any], domain: Any) -> NDArray[np.int64]:
-    """Return the symbols of values; what is no label is missing where that is a symbol."""
+    """Return the symbols of values. Other labels count as missing where that is a symbol."""
     if domain.ordered or domain.missing_index is None:
         found: NDArray[np.int64] = domain.index(values)
     else:

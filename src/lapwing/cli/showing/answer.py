@@ -89,13 +89,13 @@ def shown_answer(
 
 
 def terminal_table(table: TextTable) -> Table:
-    """Return a table of texts for a terminal."""
+    """Return a table of strings for a terminal."""
     return grid(table.title, table.headers, table.rows)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableOptions:
-    """The option of a table that is written, too."""
+    """The option of a table that is also written."""
 
     table: Path | None = option(
         "Also write the table to this CSV file, with unrounded numbers.", "FILE", flags="--csv"
@@ -121,7 +121,7 @@ class TableOptions:
             raise ArgumentError("--csv must name another file than --output")
 
     def write(self, rows: Sequence[dict[str, Any]] | Rows) -> None:
-        """Write rows, if asked to; their keys are the names of the columns, None an empty cell."""
+        """Write rows, if asked to. Their keys are the names of the columns, None an empty cell."""
         if self.table is None:
             return
         write_text(self.table, csv_of(rows() if callable(rows) else rows))

@@ -115,7 +115,7 @@ def epsilon_from_support(tally: CountTally, *, protocol: str) -> float:
     if protocol not in PROTOCOLS:
         raise UnsupportedChannelError(
             f"the size of a report tells epsilon for {' and '.join(PROTOCOLS)} only, got "
-            f"{protocol!r}: where every report supports as many symbols, it tells nothing; use "
+            f"{protocol!r}: where every report supports as many symbols, it tells nothing. Use "
             "channel_from_one_input"
         )
     if len(tally.blocks) != 1 or tally.total == 0:

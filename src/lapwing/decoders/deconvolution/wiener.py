@@ -157,7 +157,7 @@ class Wiener:
         if self.signal is not None:
             if self.method != "direct":
                 raise ArgumentError(
-                    "a known signal spectrum needs no iterations and no permutations; use "
+                    "a known signal spectrum needs no iterations and no permutations. Use "
                     "method='direct' with it"
                 )
             object.__setattr__(self, "signal", _powers(self.signal, name="signal"))
@@ -200,7 +200,7 @@ class Wiener:
             if compound is None:
                 raise UnsupportedChannelError(
                     "the method 'permuted' needs a channel that is the same in every order of the "
-                    "symbols, as generalized response or unary encoding; use 'direct' or "
+                    "symbols, as generalized response or unary encoding. Use 'direct' or "
                     "'iterative'"
                 )
             mass = self._permuted(transfer, observed, noise)
@@ -297,8 +297,8 @@ def circulant(channel: Channel) -> Vector:
     if len(channel.blocks) != 1 or kernel is None:
         raise UnsupportedChannelError(
             "a Wiener filter needs a channel of one circulant block: generalized response, unary "
-            "encoding, subset selection, or a wave on a circular interval without a finer grid; "
-            "use ExpectationMaximization or SpectralPrior here"
+            "encoding, subset selection, or a wave on a circular interval without a finer grid. "
+            "Use ExpectationMaximization or SpectralPrior here"
         )
     return kernel
 
@@ -384,7 +384,7 @@ def _warn_when_stuck(size: int, compound: tuple[float, float] | None, reports: i
     if ratio >= 1:
         warnings.warn(
             f"the method 'iterative-from-reports' needs size * sqrt(Var) below 1, got {ratio:.3g}: "
-            "with so much noise it stays near the uniform distribution where it starts; use "
+            "with so much noise it stays near the uniform distribution where it starts. Use "
             "method='iterative'",
             WeakAnswerWarning,
             stacklevel=3,
@@ -545,7 +545,7 @@ class GaussianSmoothing:
         if not Neighbors.of(channel.domain).even:
             raise UnsupportedChannelError(
                 "Gaussian smoothing needs symbols of one width in a row: no atoms and no missing "
-                "bin; use BinomialSmoothing, or ExpectationMaximization(smoothed=True)"
+                "bin. Use BinomialSmoothing, or ExpectationMaximization(smoothed=True)"
             )
         if self.wiener:
             circulant(channel)

@@ -217,7 +217,7 @@ def cell_answer(
 
     Notes
     -----
-    O(size * cells) for each block, then O(cells^3), beside the first answer.
+    O(size * cells) for each block, then O(cells^3), alongside the first answer.
     """
     found = low_rank_answer(channel, tally, scaled, passes=passes)
     size = scaled.size

@@ -40,7 +40,7 @@ from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.tally import CountTally
 
 STEPS = 3
-"""Newton steps. The spectrum is learned anew in the last."""
+"""Newton steps. The spectrum is learned again in the last."""
 
 _FLOOR = 0.002
 """Least density of a shape, of a mean of 1: below it nobody can tell how empty a cell is."""
@@ -298,7 +298,7 @@ _LEAST = 2.5
 
 _EXPECTED = 0.05
 """Spikes expected in a column before any is seen. The strongest cell of 256 by chance alone is one
-in fewer than 1 of 100 columns then; where another is sure to be there, one more is expected."""
+in fewer than 1 of 100 columns then. Where another is sure to be there, one more is expected."""
 
 _OUTSIDE_ODDS = 0.7
 """Log prior odds against anybody below, or above, the range. The place is known, so little evidence
@@ -380,7 +380,7 @@ def learned_answer(
     start : numpy.ndarray, optional
         float64 [size], a first answer. Without one the first pass has none.
     further : callable, optional
-        Smooth shapes beside the waves: see :func:`smooth_part`.
+        Smooth shapes alongside the waves: see :func:`smooth_part`.
     """
     answer = start
     doubtful = np.zeros(scaled.size)
@@ -637,7 +637,7 @@ def _sparsity(determined: Vector, outside: NDArray[np.bool_]) -> Vector:
     """Return how much stronger than its noise a spike must be before its variance grows, squared.
 
     What the strongest of the cells would be by chance alone in one column of a hundred, and less
-    the more spikes there are; see :func:`_log_prior_odds`.
+    the more spikes there are. See :func:`_log_prior_odds`.
     """
     return np.maximum(_LEAST, 2 * _log_prior_odds(determined, outside))
 

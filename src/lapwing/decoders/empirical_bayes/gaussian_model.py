@@ -150,7 +150,7 @@ class NormalPrior:
     covariance : numpy.ndarray
         float64 [size, size].
     doubtful : numpy.ndarray, optional
-        float64 [size], variances of what may be there beside, too improbable for the answer but
+        float64 [size], variances of what may be there alongside, too improbable for the answer but
         not for a band.
     """
 
@@ -295,7 +295,7 @@ _STARTS = tuple(product((0, 2, 4), (1,), (0, 3)))
 _UNLIKELY = 40.0
 """How far below the best, in log-evidence, a spectrum is not followed any further: its weight is
 nothing, and so are those behind it. The search goes from neighbor to neighbor, which spares up
-to two thirds of the 60 spectra; six starts, because the evidence can have two tops, a smooth and a
+to two thirds of the 60 spectra. Six starts, because the evidence can have two tops, a smooth and a
 rough one."""
 
 Place = tuple[int, ...]

@@ -1,4 +1,4 @@
-"""The law of the shares of all symbols, learned from their estimates: a mixture on a grid."""
+"""The distribution of the shares of all symbols, learned as a mixture on a grid."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _LOWEST = -8.0
 """Estimates below this many standard deviations count as so low."""
 
 _GROUP_LIMIT = 32
-"""Symbols whose estimates have nearly equal variances are binned together; so many groups."""
+"""Symbols whose estimates have nearly equal variances are binned together. So many groups."""
 
 _FARTHEST = 600.0
-"""A weight of ``e^-600`` beside others is nothing."""
+"""A weight of ``e^-600`` alongside others is nothing."""
 
 _CLOSE = 1e-9
 """Of log x, when lambda is found."""
@@ -30,7 +30,7 @@ _CLOSE = 1e-9
 _STEP_LIMIT = 100
 
 _GRID: Vector = np.concatenate([[0.0], np.geomspace(0.02, 1, 24), np.arange(1.25, 12.01, 0.25)])
-"""Shares at which the prior may have mass, in standard deviations; above, in steps of 5 %."""
+"""Shares at which the prior may have mass, in standard deviations. Above, in steps of 5 %."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class LearnedMixture:
         iterations: int,
         added: float = 0.0,
     ) -> LearnedMixture:
-        """Learn the law of the shares of these symbols, whose mean is known.
+        """Learn the distribution of the shares of these symbols, whose mean is known.
 
         `added` labels with exponentially spread shares are counted with them. The shares of many
         labels are such when every distribution is as probable as any other.
@@ -238,7 +238,7 @@ def learned_weights(
 
 
 def exponential(grid: Vector, mean: float) -> Vector:
-    """Return the part of an exponential law that is nearest to each point of a grid from zero."""
+    """Return the share of an exponential distribution nearest to each point of a grid from zero."""
     edges = np.concatenate([[0.0], (grid[1:] + grid[:-1]) / 2, [np.inf]])
     part: Vector = -np.diff(np.exp(-edges / mean))
     return part

@@ -300,7 +300,7 @@ def _covariance_times(deviation: Vector, factor: Matrix, vector: Vector) -> Vect
 
 
 WIDTHS = (1, 2, 4, 8, 16)
-"""Cells of a block; blocks begin at multiples of their width."""
+"""Cells of a block. Blocks begin at multiples of their width."""
 
 _SMOOTH = 0.9
 """Amplitude of the smooth spectrum, `_SMOOTH * frequency^-1.5`, under which heavy atoms show."""
@@ -322,7 +322,7 @@ _TINY = 1e-300
 def with_atoms(
     model: LowRankModel, likelihood: Likelihood, allowed: Members, score: Vector, at_uniform: Vector
 ) -> LowRankModel:
-    """Return the model with the atoms that the reports ask for, and a spectrum that fits beside.
+    """Return the model with the atoms that the reports ask for, and a spectrum that fits alongside.
 
     Parameters
     ----------
@@ -557,7 +557,7 @@ class AtomCandidates:
 
 
 def _pairs(rows: Matrix) -> Matrix:
-    """Return the sums of columns 0 and 1, 2 and 3, ...; an odd last one stays alone."""
+    """Return the sums of columns 0 and 1, 2 and 3, .... An odd last one stays alone."""
     even = rows.shape[-1] // 2 * 2
     sums: Matrix = rows[..., 0:even:2] + rows[..., 1:even:2]
     if even < rows.shape[-1]:

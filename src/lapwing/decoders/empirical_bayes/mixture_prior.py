@@ -261,7 +261,7 @@ _FAR_LOGISTIC = 500.0
 
 
 def doubtfulness(labels: int) -> float:
-    """Return how far a law that is learned from so many labels is doubted, in [0, 1]."""
+    """Return how far a distribution that is learned from so many labels is doubted, in [0, 1]."""
     return min(max((_LEARNED - labels) / (_LEARNED - _DOUBTED), 0.0), 1.0)
 
 

@@ -20,7 +20,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.protocol.domains.domain import Domain
 
 LEAST_WAVES = 8
-"""Bins from which an axis has waves; fewer are compared by contrasts, as labels are."""
+"""Bins from which an axis has waves. Fewer are compared by contrasts, as labels are."""
 
 _AXIS_START = (np.log(0.8), -1.6)
 _INNER_START = (np.log(0.3), -1.4)

@@ -77,14 +77,14 @@ class WidenedPosterior:
 
 
 def widened_band(evidence: Evidence, fitted: NormalPrior, floor: Matrix) -> Uncertainty:
-    """Return the error law under the widened prior, for both targets and both kinds of band.
+    """Return the error distribution under the widened prior, for every target and kind of band.
 
     Parameters
     ----------
     evidence : Evidence
     fitted : NormalPrior
         The prior that was learned, with what is doubtful: a heavy symbol that the answer has missed
-        or put beside its place.
+        or put alongside its place.
     floor : numpy.ndarray
         Covariance that is always allowed, float64 [size, size], see :func:`always_allowed`.
     """
@@ -182,7 +182,7 @@ _FREE = 256
 
 
 def cell_band(answer: CellAnswer, scaled: ScaledBasis, reports: int) -> Uncertainty:
-    """Return the error law of a large domain, from the widened posterior of its cells.
+    """Return the error distribution of a large domain, from the widened posterior of its cells.
 
     Parameters
     ----------
@@ -350,7 +350,7 @@ class SpectralPrior:
         size = channel.domain.inside_size
         if size > SYMBOL_LIMIT:
             raise UnsupportedChannelError(
-                f"the spectral prior decodes at most {SYMBOL_LIMIT} symbols, got {size}; decode at "
+                f"the spectral prior decodes at most {SYMBOL_LIMIT} symbols, got {size}. Decode at "
                 "fewer bins, or by ExpectationMaximization"
             )
         whole = size <= DENSE
@@ -362,7 +362,7 @@ class SpectralPrior:
         return distribution_of(channel, tally, mass, provenance=provenance, uncertainty=uncertainty)
 
     def _whole(self, channel: Channel, tally: CountTally) -> tuple[Vector, Uncertainty | None]:
-        """Return the answer with its error law, from matrices of all symbols."""
+        """Return the answer with its error distribution, from matrices of all symbols."""
         scaled = ScaledBasis(channel.domain)
         answer = whole_answer(channel, tally, scaled, passes=self.passes)
         people = reporting_people(channel, tally, answer.mass, scaled.uniform)

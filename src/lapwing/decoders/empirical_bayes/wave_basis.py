@@ -203,7 +203,7 @@ class ScaledBasis:
         return self._mean(self.density(mass))
 
     def _mean(self, density: Vector) -> Vector:
-        """Return the density as masses; symbols that stand apart have 1 / size each."""
+        """Return the density as masses. Symbols that stand apart have 1 / size each."""
         mean = self.uniform.copy()
         shape = density * self.width
         mean[self.joined] = shape * (self.share / shape.sum())

@@ -31,10 +31,10 @@ from lapwing.results.uncertainty import Uncertainty
 Rows = list[tuple[Operator, Vector]]
 
 STRENGTHS = (0, 1, 2, 4, 8, 16)
-"""Smoothing steps an iteration among which held-out reports choose; 0 is EM."""
+"""Smoothing steps an iteration among which held-out reports choose. 0 is EM."""
 
 FOLDS = 5
-"""Parts of the reports; each is held out once."""
+"""Parts of the reports. Each is held out once."""
 
 _TINY = 1e-300
 """Keeps the logarithm and the quotient finite where an output cannot occur and did not."""
@@ -116,7 +116,7 @@ def folds(channel: Channel, tally: CountTally, *, seed: int) -> list[CountTally]
     """
     if not all(isinstance(block.law, Multinomial) for block in channel.blocks):
         raise UnsupportedChannelError(
-            "holding reports out needs reports that are one output each; sets of bits cannot be "
+            "holding reports out needs reports that are one output each. Sets of bits cannot be "
             "distinguished in a tally, so give strength as a number"
         )
     rng = np.random.default_rng(seed)
@@ -229,7 +229,7 @@ class ExpectationMaximization:
                 f"{self.strength!r}"
             )
         if not self.smoothed and self.strength != 1:
-            raise ArgumentError("strength belongs to the smoothing; also pass smoothed=True")
+            raise ArgumentError("strength belongs to the smoothing. Also pass smoothed=True")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise ArgumentError(f"seed must be a whole number of at least 0, got {self.seed!r}")
 
@@ -265,8 +265,8 @@ class ExpectationMaximization:
         solution = self._climb(channel, rows, strength)
         if not solution.converged:
             warnings.warn(
-                f"expectation maximization stopped at its limit of {self.limit} iterations; "
-                "raise the limit or the tolerance",
+                f"expectation maximization stopped at its limit of {self.limit} iterations. "
+                "Raise the limit or the tolerance",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -332,7 +332,7 @@ class ExpectationMaximization:
         if channel.guarantee is None:
             raise UnsupportedChannelError(
                 "the stopping rule of EM needs the channel's epsilon, and this channel states no "
-                "guarantee; pass tolerance"
+                "guarantee. Pass tolerance"
             )
         return 1e-3 * math.exp(channel.guarantee.epsilon)
 

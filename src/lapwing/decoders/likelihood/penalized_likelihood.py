@@ -151,7 +151,7 @@ class PenalizedLikelihood:
         )
         if not solution.converged:
             warnings.warn(
-                f"the penalized likelihood still rose after {self.limit} evaluations; raise the "
+                f"the penalized likelihood still rose after {self.limit} evaluations. Raise the "
                 "limit or the tolerance",
                 ConvergenceWarning,
                 stacklevel=2,

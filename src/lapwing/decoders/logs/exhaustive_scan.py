@@ -195,7 +195,7 @@ class ExhaustiveScan:
         required(
             channel,
             LinearChannel,
-            "an exhaustive scan needs the log of linear hashing; decode counts with a decoder of "
+            "an exhaustive scan needs the log of linear hashing. Decode counts with a decoder of "
             "distributions",
         )
         channel.check(tally)
@@ -267,7 +267,7 @@ class _Scan:
             reached = reaching(tile[:held], limit, found)
             if reached + len(self.symbols) > _FOUND_LIMIT:
                 raise ArgumentError(
-                    f"more than {_FOUND_LIMIT} values are above the threshold; ask for fewer "
+                    f"more than {_FOUND_LIMIT} values are above the threshold. Ask for fewer "
                     "false ones"
                 )
             places = found[:reached]
@@ -343,7 +343,7 @@ class _Scan:
         for key, expected in header.items():
             if document[key] != expected:
                 raise MismatchError(
-                    f"{path.name} is the state of a scan of another {_CALLED[key]}; remove it, or "
+                    f"{path.name} is the state of a scan of another {_CALLED[key]}. Remove it, or "
                     "name another file"
                 )
         done, symbols, supports = (document[key] for key in ("done", "symbols", "supports"))
@@ -353,7 +353,7 @@ class _Scan:
         whole = whole and len(symbols) == len(supports) == len(set(symbols))
         whole = whole and all(0 <= n < self.channel.domain.size for n in symbols)
         if not whole or any(not self.least <= n <= self.log.total for n in supports):
-            raise FormatError(f"{path.name} is damaged; remove it to start the scan again")
+            raise FormatError(f"{path.name} is damaged. Remove it to start the scan again")
         self.done, self.symbols, self.supports = done, symbols, supports
 
     def result(self, provenance: dict[str, Any]) -> HeavyHitters:
@@ -467,7 +467,7 @@ class Candidates:
             if seen.setdefault(value, position) != position:
                 raise ArgumentError(
                     "candidates must all be different, those at positions "
-                    f"{seen[value]} and {position} are not; drop one"
+                    f"{seen[value]} and {position} are not. Drop one"
                 )
         object.__setattr__(self, "values", values)
         check_expected_false(self.expected_false)
@@ -569,7 +569,7 @@ class Candidates:
         required(
             channel,
             LinearChannel,
-            "candidates are scored in the log of linear hashing; decode counts with a decoder of "
+            "candidates are scored in the log of linear hashing. Decode counts with a decoder of "
             "distributions",
         )
         symbols = self.symbols(channel)
@@ -693,7 +693,7 @@ class PrefixExtension:
         required(
             channel,
             PrefixChannel,
-            "prefix extension needs the log of prefix hashing; scan a log of linear hashing",
+            "prefix extension needs the log of prefix hashing. Scan a log of linear hashing",
         )
         logs = channel.split(tally)
         if min(log.total for log in logs) == 0:
@@ -746,6 +746,6 @@ class PrefixExtension:
 
 
 def _largest(supports: NDArray[np.int64], number: int) -> NDArray[np.int64]:
-    """Return the places of the largest numbers; of equal ones at the edge, the first."""
+    """Return the places of the largest numbers. Of equal ones at the edge, the first."""
     order: NDArray[np.int64] = np.argsort(-supports, kind="stable")[:number]
     return order

@@ -23,10 +23,10 @@ from lapwing.results.uncertainty import Band, Target, check_kind, check_level
 METHOD = "all distributions that the answers allow"
 
 _KNOTS = 32
-"""Places at which curves are searched for; between them, a curve that never falls is bounded."""
+"""Places at which curves are searched for. Between them, a curve that never falls is bounded."""
 
 _WIDER = 1.25
-"""Noise beyond its limit leaves no distribution; then the limit grows by this factor."""
+"""Noise beyond its limit leaves no distribution. Then the limit grows by this factor."""
 
 MOST_SYMBOLS = 4096
 
@@ -97,7 +97,7 @@ def allowed_band(release: Release, level: float = 0.95, *, target: Target = "emp
         raise ArgumentError(f"an allowed band needs an ordered domain of at most {MOST_SYMBOLS}")
     if release.people is None:
         raise ArgumentError(
-            "an allowed band needs the number of people, which this release keeps secret; use "
+            "an allowed band needs the number of people, which this release keeps secret. Use "
             "neighbors 'replace-one', or prefix sums, whose answer has a band"
         )
     missed = 1 - level if target == "empirical" else (1 - level) / 2
@@ -140,7 +140,7 @@ def _limit(release: Release, level: float) -> float:
 def _extremes(
     matrix: Matrix, shares: Vector, limit: float, knots: Whole
 ) -> tuple[Vector, Vector] | None:
-    """Return the lowest and highest sums up to each knot; None where no distribution is allowed."""
+    """Return the lowest and highest sums up to each knot. None where no distribution is allowed."""
     from scipy.optimize import linprog  # slow to import
 
     size = matrix.shape[1]

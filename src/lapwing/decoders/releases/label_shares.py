@@ -139,7 +139,7 @@ def has_counts(channel: Channel) -> bool:
 
 def noise_of_counts(channel: Channel) -> AdditiveNoise:
     """Return the noise of the counts of all categories, or raise UnsupportedChannelError."""
-    refusal = "label shares are read from label counts; use step pursuit for other releases"
+    refusal = "label shares are read from label counts. Use step pursuit for other releases"
     operator = required(channel.blocks[0].operator, CellSums, refusal)
     if operator.shape[0] != operator.shape[1]:
         raise UnsupportedChannelError(refusal)
@@ -246,7 +246,7 @@ def segment_shares(
     """
     table, asked = release.domain, decoder or LabelShares()
     if not isinstance(table, Segmented):
-        raise ArgumentError("this release has no segments; give by= and segments= when releasing")
+        raise ArgumentError("this release has no segments. Give by= and segments= when releasing")
     noise = noise_of_counts(release.channel)
     inner, tails = table.domain, tails_of(release)
     sparse = inner.size >= MANY if asked.sparse is None else asked.sparse

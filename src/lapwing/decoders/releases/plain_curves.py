@@ -110,7 +110,7 @@ class CellCounts:
         """
         check_given(channel, release)
         block = channel.blocks[0]
-        refusal = "cell counts are read from a histogram query; use step pursuit for other releases"
+        refusal = "cell counts are read from a histogram query. Use step pursuit for other releases"
         operator = required(block.operator, CellSums, refusal)
         law = required(block.law, AdditiveNoise, refusal)
         kept = np.maximum(release.answers.astype(np.float64), 0.0)
@@ -245,7 +245,7 @@ class CurveSum:
         operator = required(
             channel.blocks[0].operator,
             CurveAnswers,
-            "a sum of functions is read from a release of their coefficients; use step pursuit "
+            "a sum of functions is read from a release of their coefficients. Use step pursuit "
             "for others",
         )
         curve = operator.start + operator.curve @ (release.answers / release.total)
@@ -320,7 +320,7 @@ class SortedPoints:
         operator = required(
             channel.blocks[0].operator,
             PrefixCounts,
-            "sorted points are read from a release of adaptive quantiles; use step pursuit for "
+            "sorted points are read from a release of adaptive quantiles. Use step pursuit for "
             "others",
         )
         held = channel.domain.left.size
@@ -334,6 +334,6 @@ class SortedPoints:
 
 
 def _unseen(decoder: CurveSum | SortedPoints, channel: Channel) -> dict[str, Any]:
-    """Return how it was made; and that the missing are not seen, where some may be missing."""
+    """Return how it was made, and that the missing are not seen, where some may be missing."""
     unseen = {MISSING_KEY: AT_UPPER_END} if channel.domain.missing_index is not None else {}
     return decoder_document(decoder) | unseen

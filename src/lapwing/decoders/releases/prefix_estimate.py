@@ -147,7 +147,7 @@ def prefix_estimate(channel: Channel, release: Release) -> PrefixEstimate:
     law = required(
         block.law if len(channel.blocks) == 1 else None,
         AdditiveNoise,
-        "prefix sums are read from one linear release with added noise; reports of a local "
+        "prefix sums are read from one linear release with added noise. Reports of a local "
         "randomizer are decoded by the spectral prior",
     )
     answers = release.blocks[0].astype(np.float64)
@@ -161,7 +161,7 @@ def prefix_estimate(channel: Channel, release: Release) -> PrefixEstimate:
     if channel.domain.inside_size > DENSE:
         raise UnsupportedChannelError(
             f"this strategy is inverted as a matrix, which is limited to {DENSE} symbols, got "
-            f"{size}; use prefix-sums, or fewer bins"
+            f"{size}. Use prefix-sums, or fewer bins"
         )
     matrix, root = _inverted(block.operator)
     return PrefixEstimate(matrix @ answers, root, law.variance)
@@ -190,7 +190,7 @@ def _pseudo_inverse(operator: Operator) -> Matrix:
         factor = cho_factor(matrix.T @ matrix)
     except LinAlgError:
         raise UnsupportedChannelError(
-            "this release does not determine every symbol's share; decode at the bins it asked for"
+            "this release does not determine every symbol's share. Decode at the bins it asked for"
         ) from None
     inverse: Matrix = cho_solve(factor, matrix.T)
     return inverse

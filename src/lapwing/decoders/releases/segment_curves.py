@@ -17,7 +17,7 @@ from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 
 Segment = str | int | None
-"""The label of a segment; None for the rows in none of them."""
+"""The label of a segment. None for the rows in none of them."""
 
 
 def segment_distributions(release: Release) -> dict[Segment, Distribution]:

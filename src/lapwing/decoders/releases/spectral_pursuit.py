@@ -134,12 +134,12 @@ class ReleasedMasses:
 
 
 def draw_of(mass: Vector, people: int, *, hidden: bool) -> Matrix:
-    """Return the covariance of the shares of so many people drawn from a law.
+    """Return the covariance of the shares of so many people drawn from a distribution.
 
     Parameters
     ----------
     mass : numpy.ndarray
-        float64 [size], the law.
+        float64 [size], the distribution.
     people : int
     hidden : bool
         True: the total varies by as much as itself, because nothing is known of it.
@@ -152,7 +152,7 @@ def draw_of(mass: Vector, people: int, *, hidden: bool) -> Matrix:
 def noise_of(block: Block) -> float:
     """Return the variance of the noise in each answer, or raise UnsupportedChannelError."""
     # Of several rounds the answers are combined, and so is their noise.
-    refusal = "a release with added noise is needed; reports are decoded by the spectral prior"
+    refusal = "a release with added noise is needed. Reports are decoded by the spectral prior"
     return required(block.law, AdditiveNoise, refusal).variance
 
 
@@ -275,7 +275,7 @@ CORNERS, DECAYS = (2.0, 4.0, 8.0, 12.0, 16.0), (2.0, 4.0, 8.0)
 
 AHEAD = 6.0
 """Log-odds of polynomials against waves before anything is seen. Waves are scaled by the answer so
-far, which the evidence for them counts again; on made-up columns at epsilon 0.1 that is worth as
+far, which the evidence for them counts again. On made-up columns at epsilon 0.1 that is worth as
 much. Without it polynomials had little weight where their answer is a tenth nearer."""
 
 
@@ -539,7 +539,7 @@ def _distribution(masses: Vector, population: Vector, held: int) -> Vector:
 
 
 def _with_tails(uncertainty: Uncertainty, tails: float) -> Uncertainty:
-    """Return an error law and all its variants with errors of this excess kurtosis.
+    """Return an error distribution and all its variants with errors of this excess kurtosis.
 
     That of the unbiased sums: a posterior mean rests on no fewer answers, so it has no more.
     """
@@ -551,7 +551,7 @@ def _with_tails(uncertainty: Uncertainty, tails: float) -> Uncertainty:
 def _uncertainty(
     channel: Channel, learned: WholeAnswer, basis: ScaledBasis, cells: Cells
 ) -> Uncertainty:
-    """Return the error law of the posterior, carried from the cells to their symbols."""
+    """Return the error distribution of the posterior, carried from the cells to their symbols."""
     waves, local = always_allowed(learned.mass, basis)
     single = local / local.size
     floor = waves @ waves.T + np.diag(single)

@@ -195,10 +195,10 @@ def pursue(observed: Vector, *, noise: Vector, sampling: Vector) -> SmoothedCurv
 
 
 _EXACT = 2048
-"""Symbols up to which the noise of every wave is computed; above, of some, and interpolated."""
+"""Symbols up to which the noise of every wave is computed. Above, of some, and interpolated."""
 
 _RANK = 128
-"""Columns that a band keeps; the rest counts as independent errors, so variances stay exact."""
+"""Columns that a band keeps. The rest counts as independent errors, so variances stay exact."""
 
 _NOTICED = 3.0
 """Standard deviations of noise below which a share of missing values is taken to be zero."""

@@ -22,7 +22,7 @@ from lapwing.results.uncertainty import Uncertainty
 from lapwing.results.walk_errors import LabelErrors
 
 LEVELS = (0.0, *np.geomspace(1e-4, 0.2, 12).tolist())
-"""Standard deviations of a week's step of a label that everybody has; the grid of the evidence."""
+"""Standard deviations of a week's step of a label that everybody has. The grid of the evidence."""
 
 SPARSITY = 5.0
 """How much stronger than its noise a label's jump must be before its variance grows: there are
@@ -32,7 +32,7 @@ FEW = 24
 """Labels from which what all shares are like is learned, as where one week is decoded."""
 
 PRICE = 4.0
-"""Log-evidence that a jump must win beside the logarithm of the jumps that might be found."""
+"""Log-evidence that a jump must win alongside the logarithm of the jumps that might be found."""
 
 METHOD = "posterior of a random walk of each label over the weeks"
 
@@ -98,7 +98,7 @@ def walked_labels(weeks: Sequence[UnbiasedShares | None]) -> LabelAnswer:
 def walked_labels_so_far(
     weeks: Sequence[UnbiasedShares | None],
 ) -> tuple[list[Vector | None], list[Uncertainty | None]]:
-    """Return masses and error laws of every week given the weeks up to it, of which all is learned.
+    """Return masses and error distributions of every week, learned from the weeks up to it.
 
     At most the last 60 weeks are looked back at. O(weeks * labels), times those that are looked
     back at.
@@ -119,7 +119,7 @@ def walked_labels_so_far(
 
 
 def _walked(weeks: Sequence[UnbiasedShares | None], chosen: Sequence[int]) -> LabelAnswer:
-    """Return the answer with masses and laws of the chosen weeks."""
+    """Return the answer with masses and distributions of the chosen weeks."""
     there = [week for week in weeks if week is not None]
     labels = there[0].shares.size
     weight = np.sum([1 / week.empty for week in there], axis=0)
@@ -166,7 +166,7 @@ def _learned(
 def _best_step(
     seen: Sequence[Vector | None], noise: Sequence[Vector | None], usual: Vector, jump: Matrix
 ) -> Vector:
-    """Return the variances of steps of most evidence beside these jumps: float64 [labels]."""
+    """Return the variances of steps of most evidence alongside these jumps: float64 [labels]."""
 
     def evidence(level: float) -> float:
         return float(_evidences(seen, noise, level**2 * usual + jump).sum())
@@ -176,7 +176,7 @@ def _best_step(
 
 
 def _mass(mean: Vector, variance: Vector, week: UnbiasedShares) -> Vector:
-    """Return the nearest distribution; of many labels, shrunk by what they all are like."""
+    """Return the nearest distribution. Of many labels, shrunk by what they all are like."""
     if mean.size < FEW:
         return simplex(mean)
     known = UnbiasedShares(mean, np.maximum(variance, 1e-300), 0.0, week.reports, week.tails)
@@ -184,7 +184,7 @@ def _mass(mean: Vector, variance: Vector, week: UnbiasedShares) -> Vector:
 
 
 def _law(week: UnbiasedShares, mean: Vector, variance: Vector, usual: Vector) -> Uncertainty:
-    """Return the error law about the week's own people."""
+    """Return the error distribution about the week's own people."""
     drawn = usual * (1 - usual) / week.reports
     told = drawn / week.variance(usual)
     center = mean + told * (week.shares - mean)

@@ -36,12 +36,12 @@ _BAND_INFLATION: dict[Kind, Wider] = {
     "simultaneous": Wider(jump=6.0, step=6.0, flicker=2.0, least=0.03),
 }
 """Factors on the variances of the walk, for bands. A jump that is too small to be sure of may be
-in any week, and how far one goes is learned from that one alone; of the steps and of what each
+in any week, and how far one goes is learned from that one alone. Of the steps and of what each
 week has alone there are many."""
 
 _LOOK_BACK, _MORE = 60, 1.25
-"""Weeks looked back at where a week is decoded from those before it; from how many times as many
-weeks the walk is learned anew."""
+"""Weeks looked back at where a week is decoded from those before it. From how many times as many
+weeks the walk is learned again."""
 
 METHOD = "posterior of a random walk over the weeks, under widened variances"
 

@@ -132,14 +132,14 @@ JUMP_LEVELS = np.geomspace(0.003, 0.6, 8)
 """Levels that are tried for one jump."""
 
 ADDED = 2.0
-"""Log-evidence that a jump or an odd week must win beside the logarithm of the weeks, before it is
-taken for more than a large step of a walk or of what flickers."""
+"""Log-evidence that a jump or an odd week must win alongside the logarithm of the weeks, before it
+is taken for more than a large step of a walk or of what flickers."""
 
 _LOOKED_AT = 6
-"""Weeks, those whose score is largest beside its noise, that are tried at a time."""
+"""Weeks, those whose score is largest alongside its noise, that are tried at a time."""
 
 _SPARSE, _MOST_JUMPS = 12, 8
-"""One jump or odd week is added for so many weeks, one in any case; and this many at most."""
+"""One jump or odd week is added for so many weeks, one in any case, and this many at most."""
 
 
 def with_added_jumps(walk: Walk, looks: Sequence[PseudoMeasurement | None]) -> Walk:
@@ -233,13 +233,13 @@ _PSEUDO_COUNT = 20.0
 """Weight of the chosen spectrum, in amplitudes of a week, when half-octaves are refined."""
 
 _SEARCHED = 120
-"""Weeks, the last ones, from which level and slope are chosen; half-octaves are refined on all."""
+"""Weeks, the last ones, from which level and slope are chosen. Half-octaves are refined on all."""
 
 _MOST_SPREAD = 5.0
 """Factor by which a sweep changes a level at most."""
 
 WHOLE = 128
-"""Symbols up to which all waves are the state; above, the lowest 96 and what stands out."""
+"""Symbols up to which all waves are the state. Above, the lowest 96 and what stands out."""
 
 _WAVES, _EXTRA = 96, 32
 
@@ -283,11 +283,11 @@ def learned_walk(
 
 
 def _with_jumps(walk: Walk, looks: Sequence[PseudoMeasurement | None]) -> tuple[Walk, Flags]:
-    """Return the walk with jumps, and with steps of most evidence beside them; and which it keeps.
+    """Return the walk with its jumps and the steps of most evidence, and which it keeps.
 
-    What one explains the other need not, so they are sought from three sides: jumps beside the
-    steps that the weeks ask for without any, jumps beside hardly any steps, and jumps added one by
-    one to hardly any steps. Each jump that was found has its price.
+    What one explains the other need not, so they are sought from three sides: jumps alongside the
+    steps that the weeks ask for without any, jumps alongside hardly any steps, and jumps added one
+    by one to hardly any steps. Each jump that was found has its price.
     """
     quiet = replace(walk, step=LEVELS[0] ** 2 * walk.frequency**-JUMP_SLOPE, flicker=0.0)
     price = ADDED + float(np.log(max(2, len(looks))))
@@ -473,12 +473,12 @@ def _factors(walk: Walk, squares: Matrix, usual: Matrix) -> Vector:
 
 
 PRICE = 2.0
-"""Log-evidence that a change must win, beside the logarithm of the number of weeks: a change into
-any of them might have been found. In one of 44 made-up series that stand still noise won more, 5.8
-in all, before jumps that are added had a price of their own."""
+"""Log-evidence that a change must win, alongside the logarithm of the number of weeks: a change
+into any of them might have been found. In one of 44 made-up series that stand still noise won more,
+5.8 in all, before jumps that are added had a price of their own."""
 
 _TRIED = 1e-5
-"""Level from which a jump is tried; its square root is the step of a density 1 high."""
+"""Level from which a jump is tried. Its square root is the step of a density 1 high."""
 
 
 @dataclass(frozen=True)

@@ -217,7 +217,7 @@ class SparseRecovery:
         if not pursuit.exhausted and pursuit.support.size < size:
             warnings.warn(
                 f"sparse recovery stopped at its limit of {self.limit} symbols, and there are "
-                "more; these data are not sparse, use another decoder or raise the limit",
+                "more. These data are not sparse, use another decoder or raise the limit",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -243,7 +243,7 @@ class SparseRecovery:
         return solution.point
 
     def _completed(self, size: int, found: NDArray[np.int64], values: Vector) -> Vector:
-        """Return masses of all symbols; `values` are shares above an even spread of the rest."""
+        """Return masses of all symbols. `values` are shares above an even spread of the rest."""
         if found.size == 0:
             return np.full(size, 1 / size)
         mass = np.zeros(size)
@@ -323,7 +323,7 @@ def refit(sensing: Whitened, target: Vector, columns: NDArray[np.int64], norms: 
 def _noise_length(rows: int, level: float) -> float:
     """Return the length that noise of unit variance in so many rows exceeds with probability level.
 
-    The chi-square quantile by Wilson and Hilferty, right to 1 %; one row less than there are,
+    The chi-square quantile by Wilson and Hilferty, right to 1 %. One row less than there are,
     because counts of one block sum to the reports.
     """
     freedom = max(rows - 1, 1)
@@ -435,7 +435,7 @@ class CompressiveEstimate:
         operator = required(
             channel.blocks[0].operator if len(channel.blocks) == 1 else None,
             SignColumns,
-            "the paper's estimate needs reports of compressive privatization; use "
+            "the paper's estimate needs reports of compressive privatization. Use "
             "SparseRecovery, which decodes any channel",
         )
         check_sparsity(self.sparsity, channel)
@@ -446,7 +446,7 @@ class CompressiveEstimate:
         if not odds > 1 or float(ratio.min()) < (1 - 1e-9) * odds:
             raise UnsupportedChannelError(
                 "the paper's estimate needs equation 2, a near output e^epsilon times as likely as "
-                "a far one for every symbol; for a banded matrix use SparseRecovery"
+                "a far one for every symbol. For a banded matrix use SparseRecovery"
             )
         rates = tally.blocks[0] / tally.total
         if self.regime == "high":

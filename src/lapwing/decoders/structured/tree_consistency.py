@@ -118,7 +118,7 @@ def _cell_estimate(
     if two_values is None:
         raise UnsupportedChannelError(
             "tree consistency needs blocks that count cells by randomized response, unary "
-            f"encoding or subset selection, block {number} does not; use Hierarchical, or decode "
+            f"encoding or subset selection, block {number} does not. Use Hierarchical, or decode "
             "this channel by LeastSquares or ExpectationMaximization"
         )
     if reports == 0:
@@ -151,7 +151,7 @@ def haar_estimate(channel: Channel, tally: CountTally) -> Vector:
     if not is_power_of_two(size) or rows != [2**level for level in range(len(channel.blocks))]:
         raise UnsupportedChannelError(
             "a Haar tree must have one block for each level of a domain whose size is a power of "
-            "two; decode another one by LeastSquares(signed=True)"
+            "two. Decode another one by LeastSquares(signed=True)"
         )
     coefficients = np.zeros(size)
     coefficients[0] = 1.0
@@ -330,7 +330,7 @@ class TreeConsistency:
             raise ArgumentError(f"method must be 'weighted-average' or 'admm', got {self.method!r}")
         if self.signed and self.method == "admm":
             raise ArgumentError(
-                "signed=True is for method='weighted-average'; ADMM has no signed estimate"
+                "signed=True is for method='weighted-average'. ADMM has no signed estimate"
             )
         if not 0 < self.tolerance < math.inf:
             raise ArgumentError(f"tolerance must be greater than 0, got {self.tolerance}")
@@ -366,8 +366,8 @@ class TreeConsistency:
         silent = sum(reports == 0 for reports in tally.reports)
         if silent:
             warnings.warn(
-                f"{silent} of the {len(tally.reports)} levels have no reports; shares that only "
-                f"they distinguish are split evenly, and there is no band; collect more reports",
+                f"{silent} of the {len(tally.reports)} levels have no reports. Shares that only "
+                f"they distinguish are split evenly, and there is no band. Collect more reports",
                 WeakAnswerWarning,
                 stacklevel=2,
             )
@@ -404,7 +404,7 @@ class TreeConsistency:
         )
         if not solution.converged:
             warnings.warn(
-                f"tree consistency stopped at its limit of {self.limit} iterations; raise the "
+                f"tree consistency stopped at its limit of {self.limit} iterations. Raise the "
                 "limit or the tolerance",
                 ConvergenceWarning,
                 stacklevel=3,

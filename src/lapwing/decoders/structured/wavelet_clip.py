@@ -213,7 +213,7 @@ class WaveletClip:
 
 
 def _levels(channel: Channel, tally: CountTally) -> list[Level]:
-    """Return law, counts and reports of every level, coarsest first."""
+    """Return distribution, counts and reports of every level, coarsest first."""
     check_given(channel, tally)
     found: list[Level] = []
     for block, counts, reports in zip(channel.blocks, tally.blocks, tally.reports, strict=True):
@@ -221,7 +221,7 @@ def _levels(channel: Channel, tally: CountTally) -> list[Level]:
             block.law,
             SignedSubset,
             "the wavelet's decoder needs blocks of signed subsets, one for each level, got "
-            f"{type(block.law).__name__}; use the decoder that is recommended for this survey",
+            f"{type(block.law).__name__}. Use the decoder that is recommended for this survey",
         )
         found.append((law, counts, reports))
     found.sort(key=lambda level: level[0].coordinates)
@@ -277,7 +277,7 @@ def estimated_differences(levels: Sequence[Level], *, mass_sums: bool) -> list[V
 def _mean(
     first: Vector, first_variance: float, second: Vector, second_variance: float
 ) -> tuple[Vector, float]:
-    """Return the inverse-variance mean of two estimates, and its variance; either may be inf."""
+    """Return the inverse-variance mean of two estimates, and its variance. Either may be inf."""
     one, two = 1 / first_variance, 1 / second_variance
     if one + two == 0:
         return np.zeros_like(first), np.inf

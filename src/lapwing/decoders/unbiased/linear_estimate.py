@@ -121,7 +121,7 @@ def hadamard_estimate(
 
 
 DENSE = 2048
-"""Most symbols for which a channel is inverted as a matrix; some channels need no matrix."""
+"""Most symbols for which a channel is inverted as a matrix. Some channels need no matrix."""
 
 WHOLE = 512
 """Symbols up to which the covariance of a matrix channel is kept whole."""
@@ -138,7 +138,7 @@ METHOD = (
 def linear_estimate(
     channel: Channel, tally: CountTally, *, plug_in: Vector | None = None
 ) -> Uncertainty:
-    """Return the unbiased estimate (its `center`) with its error law.
+    """Return the unbiased estimate (its `center`) with its error distribution.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def variance_of_noise(block: Block, reports: int) -> float:
 
 
 def available_band(channel: Channel, tally: CountTally, plug_in: Vector) -> Uncertainty | None:
-    """Return the exact linear band's error law, or None where the channel does not allow one.
+    """Return the exact linear band's error distribution, or None where the channel has none.
 
     A decoder that needs no inverse still answers then, with a result that has no band.
     """
@@ -223,7 +223,7 @@ def _matrix(channel: Channel, tally: CountTally, plug_in: Vector | None) -> Unce
     if channel.domain.inside_size > DENSE:
         raise UnsupportedChannelError(
             f"this channel is inverted as a matrix, which is limited to {DENSE} symbols, got "
-            f"{size}; decode at fewer bins, or without a band"
+            f"{size}. Decode at fewer bins, or without a band"
         )
     uniform = np.full(size, 1 / size)
     parts = []
@@ -284,7 +284,7 @@ def _factorized(normal: Vector) -> tuple[Vector, bool]:
         reciprocal = float(dpocon(factor, norm, uplo="L" if lower else "U")[0])
     if reciprocal < 1e-14:
         raise UnsupportedChannelError(
-            "this channel cannot be inverted: some distributions give the same reports; decode "
+            "this channel cannot be inverted: some distributions give the same reports. Decode "
             "at fewer bins"
         )
     return factor, lower
@@ -297,7 +297,7 @@ def _blame_silent_groups(tally: CountTally) -> None:
         listed = ", ".join(map(str, silent[:8])) + (", ..." if len(silent) > 8 else "")
         raise TallyError(
             f"every one of the {len(tally.reports)} groups must have reports for an unbiased "
-            f"estimate, group {listed} has none; collect more reports, or use a decoder that "
+            f"estimate, group {listed} has none. Collect more reports, or use a decoder that "
             "needs no inverse"
         ) from None
 
@@ -377,7 +377,7 @@ def warn_when_weak(estimate: Uncertainty, *, what: str, stacklevel: int) -> None
     if widest > 0.5:
         warnings.warn(
             f"{estimate.reports} reports say little: {what} of the CDF is +-{widest:.2g} at its "
-            "widest; collect more reports or use fewer bins",
+            "widest. Collect more reports or use fewer bins",
             WeakAnswerWarning,
             stacklevel=stacklevel,
         )

@@ -93,7 +93,7 @@ class Normalization:
             raise ArgumentError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
         if self.signed and self.method == "clip-and-normalize":
             raise ArgumentError(
-                "method='clip-and-normalize' makes no signed estimate; use 'additive' or "
+                "method='clip-and-normalize' makes no signed estimate. Use 'additive' or "
                 "'norm-cut', or LeastSquares(signed=True)"
             )
 
@@ -163,7 +163,7 @@ def clipped(shares: Vector) -> Vector:
 def cut(shares: Vector) -> NDArray[np.bool_]:
     """Return which shares Norm-Cut keeps: the largest positive ones that sum to at most one.
 
-    The largest is kept even if it is above one by itself.
+    The largest is kept even if it is above one on its own.
 
     Examples
     --------

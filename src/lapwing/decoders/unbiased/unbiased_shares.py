@@ -106,7 +106,7 @@ def unbiased_shares(channel: Channel, tally: CountTally) -> UnbiasedShares:
     raise UnsupportedChannelError(
         "this decoder needs a channel that estimates the share of every symbol on its own: "
         "generalized response, unary encoding, subset selection, Hadamard response or local "
-        "hashing; use LeastSquares or ExpectationMaximization here"
+        "hashing. Use LeastSquares or ExpectationMaximization here"
     )
 
 

@@ -21,11 +21,11 @@ _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/{1,3}(?=.)")
 _PATTERN = re.compile(r"[*?\[]")
 
 Keys = dict[str, str | None]
-"""What the names of folders say of a file; None where they say that there is no value."""
+"""What the names of folders say of a file. None where they say that there is no value."""
 
 
 def address_of(name: str | os.PathLike[str]) -> str | None:
-    """Return the address that a name is; None of a path.
+    """Return the address that a name is. None of a path.
 
     A path that was made of an address has lost a slash, which is given back.
     """
@@ -39,15 +39,15 @@ def address_of(name: str | os.PathLike[str]) -> str | None:
 
 
 def local_path(address: str) -> Path | None:
-    """Return the path that an address of this machine names; None of any other."""
+    """Return the path that an address of this machine names. None of any other."""
     return Path("/" + unquote(address[8:])) if address.startswith("file:///") else None
 
 
 def matching(pattern: Path) -> list[tuple[Path, Path]] | None:
     """Return the files and folders of a pattern, each with the folder that is fixed in it.
 
-    None where it is no pattern, or there is a file of this very name. What is in a folder that is
-    found is not named again. ``**`` enters no links, which may lead around in a circle. Pipes and
+    None where it is no pattern, or there is a file of this very name. The contents of a found
+    folder are not named again. ``**`` enters no links, which may lead around in a circle. Pipes and
     devices are passed over, as in a folder.
 
     Raises
@@ -62,12 +62,12 @@ def matching(pattern: Path) -> list[tuple[Path, Path]] | None:
     names = {path: None for path in _matches(fixed, pattern.parts[len(parts) :])}
     found = [path for path in names if not any(parent in names for parent in path.parents)]
     if not found:
-        raise ArgumentError(f"no file matches {pattern}; check the pattern")
+        raise ArgumentError(f"no file matches {pattern}. Check the pattern")
     return [(path, fixed) for path in sorted(found)]
 
 
 def _matches(folder: Path, patterns: Sequence[str]) -> Iterator[Path]:
-    """Yield the files and folders below a folder that fit; none that is hidden."""
+    """Yield the files and folders below a folder that fit. None that is hidden."""
     pattern, *rest = patterns
     if pattern == "**":
         if not any(part != "**" for part in rest):
@@ -85,7 +85,7 @@ def _matches(folder: Path, patterns: Sequence[str]) -> Iterator[Path]:
 
 
 def _visible(folder: Path) -> list[Path]:
-    """Return what is in a folder, without hidden names; nothing where it cannot be read."""
+    """Return what is in a folder, without hidden names. Nothing where it cannot be read."""
     try:
         names = os.listdir(folder)
     except OSError:
@@ -125,7 +125,7 @@ def file_system(address: str) -> tuple[Any, str]:
     except (pa.ArrowException, OSError, ValueError):
         scheme = address.partition(":")[0]
         raise ArgumentError(
-            f"pyarrow cannot open addresses of {scheme}://; use one of s3://, gs://, abfs://, "
+            f"pyarrow cannot open addresses of {scheme}://. Use one of s3://, gs://, abfs://, "
             "hdfs:// or file://, or download the files"
         ) from None
     return system, path
@@ -153,7 +153,7 @@ def datasets_at(address: str) -> Iterator[tuple[Any, Keys]]:
         ending = name.lower()
         if not ending.endswith((*PARQUET, *ARROW)):
             raise ArgumentError(
-                f"files at an address must end in {', '.join((*PARQUET, *ARROW))}; "
+                f"files at an address must end in {', '.join((*PARQUET, *ARROW))}. "
                 f"{PurePosixPath(name).name} does not: download it"
             )
         kind = "parquet" if ending.endswith(PARQUET) else "ipc"
@@ -180,12 +180,12 @@ def _files(system: Any, path: str, address: str) -> list[tuple[str, tuple[str, .
     if kind == FileType.NotFound:
         files = [(name, parts) for name, parts in files if is_pattern and _fits(name, path)]
     if not files:
-        raise ArgumentError(f"there is no file at {address}; check the address")
+        raise ArgumentError(f"there is no file at {address}. Check the address")
     return [(name, parts[:-1]) for name, parts in files]
 
 
 def _fits(name: str, pattern: str) -> bool:
-    """Return whether each part of a path fits that of a pattern; `**` fits any number of them."""
+    """Return whether each part of a path fits that of a pattern. `**` fits any number of them."""
     return _parts_fit(PurePosixPath(name).parts, PurePosixPath(pattern).parts)
 
 

@@ -4,7 +4,7 @@ What a column's type does not fit the domain's unit is refused, not guessed at: 
 never a column of plain numbers. The type is that of the file, which is public. What a row becomes
 depends on that row alone, so nothing here looks for a type that fits all rows of a batch. Plain
 numbers count as days (date), seconds since 1970 (datetime) or seconds since midnight (time-of-day),
-as everywhere in the package; texts are read as it is declared, see
+as everywhere in the package. Strings are read as it is declared, see
 `lapwing.protocol.domains.text_values`.
 """
 
@@ -60,7 +60,7 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def labels_of(array: Any, *, column: str) -> list[str | None]:
-    """Return an Arrow array as the labels of groups; None where there is none.
+    """Return an Arrow array as the labels of groups. None where there is none.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def labels_of(array: Any, *, column: str) -> list[str | None]:
 
     Notes
     -----
-    Texts are in the form in which they are compared, so two forms of a label are one group.
+    Strings are in the form in which they are compared, so two forms of a label are one group.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -88,7 +88,7 @@ def labels_of(array: Any, *, column: str) -> list[str | None]:
     kinds = (pa.types.is_integer, pa.types.is_date, pa.types.is_boolean, pa.types.is_null)
     if _kind(array.type) != "texts" and not any(kind(array.type) for kind in kinds):
         raise ArgumentError(
-            f"the groups in column {column!r} must be texts, whole numbers or dates, they are "
+            f"the groups in column {column!r} must be strings, whole numbers or dates, they are "
             f"{array.type}"
         )
     if _kind(array.type) == "texts":
@@ -101,7 +101,7 @@ def labels_of(array: Any, *, column: str) -> list[str | None]:
 
 
 def unit_names(array: Any, *, column: str, typed: bool) -> Any:
-    """Return an Arrow array as the names of units; null for a cell that names none.
+    """Return an Arrow array as the names of units. Null for a cell that names none.
 
     Cells of a CSV are trimmed, as labels are, and an empty one or NA names nobody.
 
@@ -115,7 +115,7 @@ def unit_names(array: Any, *, column: str, typed: bool) -> Any:
 
     if pa.types.is_nested(array.type):
         raise ArgumentError(
-            f"the column {column!r} must say whose each row is, in texts, numbers or dates; it "
+            f"the column {column!r} must say whose each row is, in strings, numbers or dates. It "
             f"holds {array.type}"
         )
     if not typed or _kind(array.type) == "texts":
@@ -131,7 +131,7 @@ def unit_names(array: Any, *, column: str, typed: bool) -> Any:
 
 
 def _valid_texts(array: Any, *, refuse: bool, rows: RowCounts | None = None) -> Any:
-    """Return texts or their bytes as texts; what is no UTF-8 is refused, or is missing."""
+    """Return strings or their bytes as strings. Invalid UTF-8 is refused, or is missing."""
     import pyarrow as pa
 
     array = unchecked_texts(array)
@@ -147,8 +147,8 @@ def _valid_texts(array: Any, *, refuse: bool, rows: RowCounts | None = None) -> 
         except UnicodeDecodeError:
             if refuse:
                 raise DomainError(
-                    f"every text must be UTF-8, the text at position {position} is not; convert "
-                    "the file",
+                    f"every string must be UTF-8, the string at position {position} is not. "
+                    "Convert the file",
                     position=position,
                 ) from None
             texts.append(None)
@@ -180,16 +180,16 @@ def values_of(
     typed : bool
         False: texts of a CSV, which may stand for anything.
     texts : {"iso", "days", "seconds"}
-        How texts of dates and times are read.
+        How strings of dates and times are read.
     decimal : {".", ","}
-        What stands before the fraction of a number in a text.
+        What stands before the fraction of a number in a string.
     rows : RowCounts, optional
         Gets the rows that cannot be read.
 
     Raises
     ------
     DomainError
-        When the type does not fit the domain; with the position of the first row that cannot
+        When the type does not fit the domain. With the position of the first row that cannot
         be read, where missing values are refused. Whether values are legal is for the domain to
         say.
 
@@ -260,7 +260,7 @@ def _kind(kind: Any) -> str:
 
 def _refuse_kind(column: str, kind: str, needed: str, advice: str) -> NoReturn:
     raise DomainError(
-        f"the column {column!r} must hold {needed} for this survey, it holds {kind}; {advice}"
+        f"the column {column!r} must hold {needed} for this survey, it holds {kind}. {advice}"
     )
 
 
@@ -284,7 +284,7 @@ def _ordered(
             "datetime": "timestamps or dates",
             "time-of-day": "times of day or timestamps",
         }[unit]
-        advice = "choose another column, or a survey whose domain has the right --unit"
+        advice = "Choose another column, or a survey whose domain has the right --unit"
         if (kind, unit) == ("dates", "time-of-day"):
             advice = str(NoClockError())
         _refuse_kind(column, kind, needed, advice)
@@ -306,8 +306,8 @@ def _ordered(
             if unit == "number":
                 other = ", or, if it has decimal commas, say --decimal ," if decimal == "." else ""
             raise DomainError(
-                f"every value must be a {unit}, the text at position {position} is not; it must "
-                f"be written as {written}; correct it, leave it empty if it is missing{other}",
+                f"every value must be a {unit}, the string at position {position} is not. It must "
+                f"be written as {written}. Correct it, leave it empty if it is missing{other}",
                 position=position,
             )
         if rows is not None:
@@ -334,7 +334,7 @@ def _ordered(
 
 
 def _is_date(cell: Any) -> bool:
-    """Return whether a text that stands for no time of day is a date."""
+    """Return whether a string that stands for no time of day is a date."""
     try:
         content = cell.as_py()
         text = content.decode() if isinstance(content, bytes) else content
@@ -353,7 +353,7 @@ def _said(numbers: NDArray[np.float64], unit: Unit, *, column: str) -> NDArray[n
     """
     if unit != "number":
         warnings.warn(
-            f"the column {column!r} holds plain numbers; they count as {_COUNTED_IN[unit]}",
+            f"the column {column!r} holds plain numbers. They count as {_COUNTED_IN[unit]}",
             LapwingWarning,
             stacklevel=2,
         )
@@ -376,10 +376,10 @@ def _floats(array: Any) -> NDArray[np.float64]:
 
 
 def _texts(array: Any, domain: Any, *, column: str) -> Any:
-    """Return texts as they are; numbers are no texts, because nobody says how to write them."""
+    """Return texts as they are. Numbers are no texts, because nobody says how to write them."""
     kind = _kind(array.type)
     if kind != "texts":
-        _refuse_kind(column, kind, "texts", "convert it first")
+        _refuse_kind(column, kind, "texts", "Convert it first")
     texts = coded_labels(array, ())
     return array.to_numpy(zero_copy_only=False) if texts is None else texts
 
@@ -390,14 +390,14 @@ def _labels(array: Any, domain: Any, *, column: str) -> Any:
     kind = _kind(array.type)
     legal = ("texts", "numbers", "true and false", "dates")
     if kind not in legal[: 2 if isinstance(domain.labels, int) else 4]:
-        _refuse_kind(column, kind, "labels (texts or whole numbers)", "convert it first")
+        _refuse_kind(column, kind, "labels (strings or whole numbers)", "Convert it first")
     if isinstance(domain.labels, int):
         return _counted(array, kind)
     listed = list(domain.listed)
     texts = [str(label) for label in listed]
     if len(set(map(compared_text, texts))) != len(texts):
         raise DomainError(
-            "the labels of this survey must differ as texts, some differ only in type; randomize "
+            "the labels of this survey must differ as strings, some differ only in type. Randomize "
             "through the library"
         )
     missing = array.is_null(nan_is_null=kind == "numbers").to_numpy(zero_copy_only=False)
@@ -421,7 +421,7 @@ def _fractions(array: Any) -> NDArray[np.bool_]:
 
 
 def _whole_as_texts(array: Any) -> Any:
-    """Return whole numbers as texts, and other numbers as null."""
+    """Return whole numbers as strings, and other numbers as null."""
     import pyarrow as pa
 
     if pa.types.is_integer(array.type):
@@ -434,7 +434,7 @@ def _whole_as_texts(array: Any) -> Any:
 
 
 def _counted(array: Any, kind: str) -> Values:
-    """Return labels 0, 1, ... as numbers, -1 for what is none; NaN for missing."""
+    """Return labels 0, 1, ... as numbers, -1 for what is none. NaN for missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""One column of a table as batches of a domain's values; errors name the file and the row."""
+"""One column of a table as batches of a domain's values. Errors name the file and the row."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class ColumnValues:
     by : str, optional
         The column with the public label of each person's group.
     texts : {"iso", "days", "seconds"}
-        How texts of dates and times are read.
+        How strings of dates and times are read.
     curator : bool
         Whether a table without rows is one, as in the central model, where what an error depends
         on is told.
     decimal : {".", ","}
-        What stands before the fraction of a number in a text.
+        What stands before the fraction of a number in a string.
     """
 
     table: Table
@@ -62,7 +62,7 @@ class ColumnValues:
         texts: Texts = "iso",
         curator: bool = False,
     ) -> ColumnValues:
-        """Choose the columns of a table that is open; those of pairs are named as their axes."""
+        """Choose the columns of a table that is open. Those of pairs are named as their axes."""
         if by is not None:
             by = table.column(by, option="--by")
         if isinstance(domain, Product):
@@ -90,10 +90,10 @@ class ColumnValues:
             self.check_type()
 
     def check_type(self) -> None:
-        """Raise DomainError when the column's type is none that the domain takes; read no row.
+        """Raise DomainError when the column's type is none that the domain takes. Read no row.
 
-        What is said of a column's type is said of one without rows, too: else it would tell that
-        there is a row.
+        A column without rows is checked in the same way. Otherwise an error would reveal that a
+        row exists.
         """
         if self.table.typed:
             self._read(self.table.empty(self.name), 0)
@@ -141,20 +141,20 @@ class ColumnValues:
         threads: int = 1,
         rows: RowCounts | None = None,
     ) -> Iterator[Any]:
-        """Yield what `work` makes of each batch, in their order; its DomainErrors name the row.
+        """Yield what `work` makes of each batch, in their order. Its DomainErrors name the row.
 
         With a column of labels, yield it together with the labels of the batch.
 
         Parameters
         ----------
         work : callable
-            Given the values of one batch; with `rows`, also ``rows=`` of that batch.
+            Given the values of one batch. With `rows`, also ``rows=`` of that batch.
         advance : callable
             Told the number of rows after each.
         size : int
             Most values in a batch.
         threads : int
-            How many read values and work beside each other.
+            How many read values and work alongside each other.
         rows : RowCounts, optional
             Gets how many are missing, unreadable and outside.
         """
@@ -182,7 +182,7 @@ class ColumnValues:
         return len(part), result if self.by is None else (result, labels), rows
 
     def counts(self, *, advance: Callable[[int], None], rows: RowCounts) -> NDArray[np.int64]:
-        """Return how many people hold each symbol: int64 [domain.size]; count the rows, too."""
+        """Return how many people hold each symbol: int64 [domain.size]. Also count the rows."""
         size = self.domain.size
         total = np.zeros(size, dtype=np.int64)
         for symbols in self.map(self._symbols, advance=advance, rows=rows):
@@ -207,8 +207,8 @@ class PairValues(ColumnValues):
         """Choose the columns of a table that is open."""
         if column is not None:
             raise ArgumentError(
-                f"this survey asks about pairs, whose columns are {' and '.join(domain.names)}; "
-                "leave --column out"
+                f"this survey asks about pairs, whose columns are {' and '.join(domain.names)}. "
+                "Leave --column out"
             )
         if by in domain.names:
             raise ArgumentError(
@@ -235,12 +235,12 @@ class PairValues(ColumnValues):
             raise DomainError(f"{self.table.label} must hold at least one row, it holds none")
 
     def check_type(self) -> None:
-        """Raise DomainError when a column's type is none that its axis takes; read no row."""
+        """Raise DomainError when a column's type is none that its axis takes. Read no row."""
         for one in self.axes:
             one.check_type()
 
     def _read(self, part: Any, first: int, rows: RowCounts | None = None) -> Any:
-        """Return the values of both axes of some rows; errors name the column also."""
+        """Return the values of both axes of some rows. Errors name the column also."""
         found = {}
         for one, column in zip(self.axes, part.columns, strict=True):
             try:
@@ -265,14 +265,14 @@ class _Pair:
 
 
 def decimal_mark(table: Table, domain: Domain, texts: Texts) -> Decimal:
-    """Return what stands before the fraction of a number; FormatError where that is open."""
+    """Return what stands before the fraction of a number. FormatError where that is open."""
     # Whole numbers, labels and texts of dates have no fractions.
     fractions = domain.ordered and domain.name == "interval"
     return table.decimal_mark() if fractions and _numeric(domain, texts) else "."
 
 
 def _numeric(domain: Domain, texts: Texts) -> bool:
-    """Return whether texts are read as numbers."""
+    """Return whether strings are read as numbers."""
     return domain.unit == "number" or texts != "iso"
 
 
@@ -300,5 +300,5 @@ def at_rows(
             raise of(f"{name}: {error}") from None
         row = first + error.position
         message = str(error).replace(f"position {error.position} ", f"row {row + 1} ")
-        message = message.replace("the batch was not counted", "nothing was counted")
+        message = message.replace("The batch was not counted", "Nothing was counted")
         raise of(f"{name}: {message}", position=row) from None

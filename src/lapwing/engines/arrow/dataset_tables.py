@@ -1,7 +1,7 @@
 """What a job is given, as tables that are opened one by one: files, folders, frames, streams.
 
 Nothing is read but names and types. A folder stands for all tables in it, those of its folders
-too; ``country=PT`` as the name of one is a column of all its files, as in partitioned data sets.
+too. ``country=PT`` as the name of one is a column of all its files, as in partitioned data sets.
 Files and folders whose names start with a dot or an underscore are none, as everywhere.
 """
 
@@ -52,12 +52,12 @@ def files_of(dataset: Any, *, endings: Sequence[str] = TABLES) -> list[tuple[Pat
     ----------
     dataset : Path, str, or a list of them
     endings : sequence of str
-        Of the files of a folder; others in it are refused, not passed over.
+        Of the files of a folder. Others in it are refused, not passed over.
 
     Raises
     ------
     ArgumentError
-        When a folder holds no such file, or one of another kind; or nothing was given.
+        When a folder holds no such file, or one of another kind, or nothing was given.
     """
     if isinstance(dataset, str | os.PathLike):
         dataset = [dataset]
@@ -99,7 +99,7 @@ def _read_folder_names(files: list[Keys]) -> None:
 
 
 def every_file(paths: Sequence[Path]) -> list[Path]:
-    """Return files as they are, and for a folder or a pattern those in it; of addresses none.
+    """Return files as they are, and for a folder or a pattern those in it. Of addresses none.
 
     A folder must hold tables or reports.
     """
@@ -108,7 +108,7 @@ def every_file(paths: Sequence[Path]) -> list[Path]:
 
 
 def _local(name: str | os.PathLike[str]) -> Path | None:
-    """Return a path, also of an address of this machine; None of any other address."""
+    """Return a path, also of an address of this machine. None of any other address."""
     address = address_of(name)
     return Path(name) if address is None else local_path(address)
 
@@ -117,7 +117,7 @@ Place = tuple[Path, Keys]
 
 
 def places_of(dataset: Any, *, endings: Sequence[str] = TABLES) -> list[Place | Table]:
-    """Return the files that names stand for, as of :func:`files_of`; those at addresses as tables.
+    """Return the files that names stand for, as of :func:`files_of`. Those at addresses as tables.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def _files_in(folder: Path, root: Path, endings: tuple[str, ...]) -> Iterator[tu
         if not path.name.lower().endswith(endings):
             raise ArgumentError(
                 f"the folder {folder.name} must hold nothing but files that end in "
-                f"{', '.join(endings)}; {path.name} does not"
+                f"{', '.join(endings)}. {path.name} does not"
             )
         yield path, keys_of(path.relative_to(root).parts[:-1])
 
@@ -226,7 +226,7 @@ def tables_of(dataset: Any, *, header: bool = True, decimal: Decimal | None = No
         with _stream_errors():
             stream = arrow.RecordBatchReader.from_stream(dataset)
         return [_in_memory(_Stream(stream.schema, stream), decimal)]
-    raise ArgumentError(f"the input must be {WHAT}; got {kind_of(dataset)}")
+    raise ArgumentError(f"the input must be {WHAT}, got {kind_of(dataset)}")
 
 
 def with_constants(table: Table, keys: Keys) -> Table:
@@ -300,7 +300,7 @@ def _stream_errors() -> Iterator[None]:
 
 
 class _PandasSchema:
-    """The names of a frame of pandas; the types of those columns that somebody asks for.
+    """The names of a frame of pandas. The types of those columns that somebody asks for.
 
     A column of objects has a type only when all of it is gone through, and an unrelated one need
     not have any.
@@ -330,7 +330,7 @@ class _PandasSchema:
 
 
 def _arrow_column(column: Any, name: str) -> Any:
-    """Return a column of pandas as Arrow has it; FormatError where its cells are of several kinds.
+    """Return a column of pandas as Arrow has it. FormatError where its cells are of several kinds.
 
     Arrow's message would quote the first cell that it cannot convert.
     """
@@ -346,7 +346,7 @@ def _arrow_column(column: Any, name: str) -> Any:
         other = [row for row, kind in enumerate(kinds, 1) if kind not in (first, None)]
         which = f", the one in row {other[0]} is of another" if other else " that Arrow knows"
         message = (
-            f"the column {name!r} of the table must hold cells of one kind{which}; convert the "
+            f"the column {name!r} of the table must hold cells of one kind{which}. Convert the "
             "column first"
         )
     else:
@@ -372,7 +372,7 @@ class _PandasFrame:
 
 
 class _PolarsSchema:
-    """The names and types of a frame of polars, or of a query; nothing is worked out."""
+    """The names and types of a frame of polars, or of a query. Nothing is worked out."""
 
     metadata: ClassVar[None] = None
 
@@ -391,7 +391,7 @@ class _PolarsSchema:
 
 @dataclass(frozen=True)
 class _PolarsFrame:
-    """A frame of polars or a query; only the columns asked for are worked out, in pieces."""
+    """A frame of polars or a query. Only the columns asked for are worked out, in pieces."""
 
     schema: _PolarsSchema
     frame: Any
@@ -428,7 +428,7 @@ def _query_errors() -> Iterator[None]:
         yield
     except polars.exceptions.PolarsError as error:
         raise FormatError(
-            f"the query of polars failed ({type(error).__name__}); correct the query, or collect "
+            f"the query of polars failed ({type(error).__name__}). Correct the query, or collect "
             "it to see which expression it is"
         ) from None
 
@@ -440,7 +440,7 @@ class _Scanned:
     Parameters
     ----------
     schema : pyarrow.Schema
-        Of the data set, with what the fragment itself says beside its columns.
+        Of the data set, with what the fragment itself says besides its columns.
     scanned : pyarrow.dataset.Dataset or Fragment
     stored : bool
         Whether it is Parquet, whose pages are checked.
@@ -452,7 +452,7 @@ class _Scanned:
 
     @property
     def group_rows(self) -> list[int] | None:
-        """Rows of each row group that the fragment has; None where it has no such groups."""
+        """Rows of each row group that the fragment has. None where it has no such groups."""
         groups = getattr(self.scanned, "row_groups", None)
         return None if groups is None else [group.num_rows for group in groups]
 

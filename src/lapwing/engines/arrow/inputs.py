@@ -18,7 +18,7 @@ from lapwing.errors import EngineError, FormatError, LapwingError, MissingExtraE
 from lapwing.protocol.domains.text_values import Decimal
 
 CSV_BLOCK = 4 * 2**20
-"""Bytes of CSV at a time; no line may be longer."""
+"""Bytes of CSV at a time. No line may be longer."""
 
 PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
@@ -26,7 +26,7 @@ ARROW = (".arrow", ".feather", ".ipc")
 
 
 def pyarrow_or_error() -> Any:
-    """Return the package; MissingExtraError where it is not installed."""
+    """Return the package. MissingExtraError where it is not installed."""
     try:
         import pyarrow
     except ImportError:
@@ -62,9 +62,9 @@ def _reason(message: str, path: Path, *, header: bool) -> str:
     if re.search(r"Expected \d+ columns, got \d+", message):
         return f"must have as many fields in every line as in its first, {where} has not"
     if "invalid UTF8" in message:
-        return f"must be UTF-8 text, {where} is not; convert it"
+        return f"must be UTF-8 text, {where} is not. Convert it"
     if "straddling" in message:
-        return f"has a line of more than {CSV_BLOCK >> 20} MiB; it is no table"
+        return f"has a line of more than {CSV_BLOCK >> 20} MiB. It is no table"
     name = path.name.lower()
     kind = "Parquet" if name.endswith(PARQUET) else "Arrow" if name.endswith(ARROW) else "CSV"
     if " " in name and "." not in name:  # no file: "the table", "partition 3"
@@ -95,7 +95,7 @@ def without_causes(work: Callable[Arguments, Result]) -> Callable[Arguments, Res
             if package in ("py4j", "pyspark"):
                 failure = EngineError(
                     f"Spark could not do the job ({type(error).__name__}), and nothing was counted "
-                    "or written; its log says more"
+                    "or written. Its log says more"
                 )
             elif isinstance(error, UnicodeError) or package in _QUOTING:
                 failure = FormatError(
@@ -142,7 +142,7 @@ class StreamFromItsStart(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes, at most so many; none at its end."""
+        """Return the next bytes, at most so many. None at its end."""
         if not self._start:
             return self._rest.read(size)
         end = len(self._start) if size < 0 else size

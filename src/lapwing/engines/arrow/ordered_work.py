@@ -32,10 +32,10 @@ def threads_or_all(threads: int | None) -> int:
 
 
 def in_order(jobs: Iterable[Callable[[], Result]], *, threads: int) -> Iterator[Result]:
-    """Yield the result of each job, in order; at most twice as many as threads are under way.
+    """Yield the result of each job, in order. At most twice as many as threads are under way.
 
-    The first job that fails, in their order, ends it with its error, whichever thread was faster;
-    so does the iterable itself, after the results of what it gave before.
+    The first job that fails, in their order, ends it with its error, whichever thread was faster.
+    So does the iterable itself, after the results of what it gave before.
 
     Parameters
     ----------

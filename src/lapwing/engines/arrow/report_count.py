@@ -1,6 +1,6 @@
 """The kernel that every engine counts with: a batch of rows in, exact counts out, and counts add.
 
-It is a pure function of a batch, and ``+`` is exact and associative; so files may be split in any
+It is a pure function of a batch, and ``+`` is exact and associative. So files may be split in any
 way, and read in any order by any number of threads or machines: the sum is the same to the last
 byte.
 
@@ -9,7 +9,7 @@ each report.
 
 ===========================  ==================================================
 fixed-size binary            the bytes of a report: as they lie in memory
-binary                       the same; bytes of another length are no report
+binary                       the same. Bytes of another length are no report
 lists of so many uint8       the same
 whole numbers                a report of up to 8 bytes, little-endian
 texts                        a report in hexadecimal digits: all cells of a CSV
@@ -69,7 +69,7 @@ def check_report_type(kind: Any, *, width: int, column: str) -> None:
         numbers = ", whole numbers" if width <= 8 else ""
         raise ArgumentError(
             f"the column {column!r} must hold reports of {width} byte(s) for this survey: binary"
-            f"{numbers}, or texts in hexadecimal; it holds {str(kind)[:60]}; name the column of "
+            f"{numbers}, or strings in hexadecimal. It holds {str(kind)[:60]}. Name the column of "
             "reports, or use the survey that asked for them"
         )
 
@@ -87,8 +87,8 @@ def records_of(array: Any, *, width: int) -> tuple[Records, Flags | None]:
     Returns
     -------
     records : numpy.ndarray
-        uint8 [n, width]; a view of the array's own memory where that holds them as they are. What
-        stands in a row that holds no report means nothing.
+        uint8 [n, width]. A view of the array's own memory where that holds them as they are. The
+        content of a row without a report means nothing.
     absent : numpy.ndarray or None
         bool [n]: null, of another length, too large a number, no hexadecimal digits. None where
         every row holds a report.
@@ -121,7 +121,7 @@ def records_of(array: Any, *, width: int) -> tuple[Records, Flags | None]:
 
 
 def _either(first: Flags | None, second: Any) -> Flags | None:
-    """Return which of both are true; None where none is."""
+    """Return which of both are true. None where none is."""
     if not second.any():
         return first
     both: Flags = second if first is None else first | second
@@ -383,7 +383,7 @@ class ReportCounter:
     survey : Survey
         Whose reports they are.
     column : str
-        Where they stand; see :mod:`lapwing.engines.arrow.report_count` for its type.
+        Where they stand. See :mod:`lapwing.engines.arrow.report_count` for its type.
     by : sequence of str
         Columns of public labels: a tally for each label. Of several columns the label is that of a
         partitioned folder: "country=PT/year=2026".
@@ -465,7 +465,7 @@ class ReportCounter:
                 self._tally_of(records[:first])  # a row before it may be worse
                 raise ReportError(
                     f"every row must hold a report of {self._width} byte(s), the "
-                    f"one at position {first} is not one; the batch was not counted",
+                    f"one at position {first} is not one. The batch was not counted",
                     position=first,
                 )
             kept = ~absent
@@ -529,7 +529,7 @@ class ReportCounter:
         return tally
 
     def add(self, rows: CountedRows) -> None:
-        """Count rows that were read; ArgumentError when there are too many groups."""
+        """Count rows that were read. ArgumentError when there are too many groups."""
         self._refused += rows.refused
         if rows.tally is not None:
             self._tally = rows.tally if self._tally is None else self._tally + rows.tally
@@ -611,7 +611,7 @@ def count(
 
 
 def columns_by(by: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return the columns of labels; ArgumentError when one is named twice."""
+    """Return the columns of labels. ArgumentError when one is named twice."""
     one = isinstance(by, str) or not isinstance(by, Iterable)
     columns: tuple[Any, ...] = () if by is None else (by,) if one else tuple(by)
     if not all(isinstance(name, str) for name in columns):
@@ -651,7 +651,7 @@ def check_count_type(kind: Any, *, column: str) -> None:
 
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
         raise ArgumentError(
-            f"the column {column!r} must say how often each report was sent, in whole numbers; it "
+            f"the column {column!r} must say how often each report was sent, in whole numbers. It "
             f"holds {str(kind)[:60]}"
         )
 

@@ -1,9 +1,9 @@
 """A folder of reports that appears whole, and once: until then it is closed to everybody else.
 
 Two reports of one value tell more than the survey promises. So each part is written into a folder
-beside the output that only its owner may enter, and that one process at a time has locked. When all
-parts are there, they take the name of the output in one step, which replaces nothing but an empty
-folder. A job that was killed leaves the closed folder, and the same job goes on from there.
+alongside the output that only its owner may enter, and that one process at a time has locked. When
+all parts are there, they take the name of the output in one step, which replaces nothing but an
+empty folder. A job that was killed leaves the closed folder, and the same job goes on from there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ATTEMPTS = 1000
 
 @dataclass(frozen=True)
 class ReportFolder:
-    """A folder that is to appear, and the closed one beside it.
+    """A folder that is to appear, and the closed one alongside it.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class ReportFolder:
 
     @property
     def closed(self) -> Path:
-        """The folder of unpublished parts, beside the output."""
+        """The folder of unpublished parts, alongside the output."""
         return self.output.with_name(f".{self.output.name}.unpublished")
 
     @property
@@ -56,7 +56,7 @@ class ReportFolder:
         ArgumentError
             When the output is there already, or another process is at work on it.
         OSError
-            When nothing can be written beside the output.
+            When nothing can be written alongside the output.
         """
         if not self.output.name or not self.closed.exists():
             self._check_absent()
@@ -74,14 +74,14 @@ class ReportFolder:
             os.close(descriptor)
 
     def progress(self, job: Mapping[str, Any], paths: list[Path | None]) -> SavedProgress:
-        """Return what a job has done so far; what it has not finished is deleted, unseen.
+        """Return what a job has done so far. Unfinished parts are deleted, unseen.
 
         Parameters
         ----------
         job : mapping
             What is asked, in JSON.
         paths : list
-            All files of values; None of a table in memory.
+            All files of values. None of a table in memory.
 
         Raises
         ------
@@ -104,7 +104,7 @@ class ReportFolder:
         saved: SavedProgress,
         write: Callable[[Any], Mapping[str, Any]],
     ) -> Mapping[str, Any]:
-        """Write a part unless it is finished; return what is noted of it.
+        """Write a part unless it is finished. Return what is noted of it.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class ReportFolder:
         saved : SavedProgress
             Of the job.
         write : callable
-            Given a binary file; returns what to note.
+            Given a binary file. Returns what to note.
 
         Raises
         ------
@@ -127,13 +127,13 @@ class ReportFolder:
         if noted is not None:
             if noted["output"] != part.name:
                 raise ArgumentError(
-                    f"the input has other files than when this job started; give it the same "
+                    f"the input has other files than when this job started. Give it the same "
                     f"files, or delete {self.closed} to start again: nobody has seen its parts"
                 )
             if not part.exists():
                 raise ArgumentError(
                     f"{part.name} was written before and is not in {self.parts} now, so others "
-                    f"may have its reports; its values are not randomized a second time. Put the "
+                    f"may have its reports. Its values are not randomized a second time. Put the "
                     f"part back. If nobody has seen it, delete {self.closed} to start again"
                 )
             return noted
@@ -174,14 +174,14 @@ class ReportFolder:
             return
         if self.output.is_dir() and self.output.is_mount():
             raise ArgumentError(
-                f"the output must be a new folder, {self.output.name} is where a disk is mounted; "
-                "name a folder in it"
+                f"the output must be a new folder, {self.output.name} is where a disk is mounted. "
+                "Name a folder in it"
             )
         if self.output.is_dir() and not any(self.output.iterdir()):
             return
         raise ArgumentError(
             f"the output {self.output.name} already exists, so the values may have been randomized "
-            "before; use those reports, or choose another folder if they are of other people"
+            "before. Use those reports, or choose another folder if they are of other people"
         )
 
     def _lock(self) -> int:
@@ -193,7 +193,7 @@ class ReportFolder:
             import fcntl
         except ImportError:  # Windows
             raise ArgumentError(
-                "a folder of reports needs the file locks of a POSIX system; name a file of "
+                "a folder of reports needs the file locks of a POSIX system. Name a file of "
                 "reports as the output"
             ) from None
         name = self.closed / "lock"
@@ -212,11 +212,11 @@ class ReportFolder:
             except BlockingIOError:
                 os.close(descriptor)
                 raise ArgumentError(
-                    f"another process writes to the output {self.output.name}; its reports would "
+                    f"another process writes to the output {self.output.name}. Its reports would "
                     "be second ones of the same values. Wait until it has ended"
                 ) from None
             os.close(descriptor)
-        raise ArgumentError(f"{self.closed} keeps being deleted; nothing was written")
+        raise ArgumentError(f"{self.closed} keeps being deleted. Nothing was written")
 
     def _make_closed(self) -> None:
         """Make the closed folder, or check that nobody else may enter the one that is there."""
@@ -234,5 +234,5 @@ class ReportFolder:
         closed = stat.S_ISDIR(about.st_mode) and not about.st_mode & 0o077
         if not closed or about.st_uid != os.geteuid():
             raise ArgumentError(
-                f"{self.closed} must be a folder that only you may enter, it is not; delete it"
+                f"{self.closed} must be a folder that only you may enter, it is not. Delete it"
             )

@@ -1,11 +1,11 @@
 """Reports in files: the compact format, Parquet, Arrow or CSV, by the ending of the name.
 
 ===========  ========================================================================
-.lwr         the compact report file, see `lapwing.protocol.messages.reports`;
-             only here is a torn end told from a whole file, and what stands before it kept
-.parquet     one column "report" of fixed-size binary; the schema's metadata name the
+.lwr         the compact report file, see `lapwing.protocol.messages.reports`.
+             Only here is a torn end told from a whole file, and what stands before it kept
+.parquet     one column "report" of fixed-size binary. The schema's metadata name the
              format, its version and the fingerprints of survey and randomizer
-.arrow       the same column and metadata in Arrow's own file format; .feather is another
+.arrow       the same column and metadata in Arrow's own file format. .feather is another
              name for it
 .csv         a first line ``# lapwing-reports 1 survey=<hex> randomizer=<hex>``, then
              the column name "report", then a report in hexadecimal on each line
@@ -57,7 +57,7 @@ Labeled = tuple[Reports, list[str | None]]
 VERSION = "1"
 
 KEYS = ("lapwing.format", "lapwing.version", "lapwing.survey", "lapwing.randomizer")
-"""What a table of reports says beside its columns."""
+"""What a table of reports says besides its columns."""
 _HEADER = re.compile(r"# lapwing-reports (\S+) survey=([0-9a-f]{64}) randomizer=([0-9a-f]{64})")
 _DIGITS = np.frombuffer(
     "".join(f"{byte:02x}" for byte in range(256)).encode(), dtype=np.uint8
@@ -75,7 +75,7 @@ def write_reports(
     ending: str,
     by: str | None = None,
 ) -> int:
-    """Write batches of reports, with the labels beside them; return how many reports.
+    """Write batches of reports, with the labels alongside them. Return how many reports.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def write_reports(
     batches : iterable of Reports, or of (Reports, list of str or None)
         With labels where there is a column of them.
     ending : str
-        One of ENDINGS; with labels one of LABELED_ENDINGS.
+        One of ENDINGS. With labels one of LABELED_ENDINGS.
     by : str, optional
         The name of the column of labels.
     """
@@ -105,14 +105,14 @@ def write_reports(
 
 
 def check_label_column(by: Any) -> None:
-    """Raise ArgumentError unless this may name the column of labels beside reports."""
+    """Raise ArgumentError unless this may name the column of labels alongside reports."""
     if by is not None and not isinstance(by, str):
         raise ArgumentError(
-            f"--by must be the name of one column, got {kind_of(by)}; for a second label, write "
+            f"--by must be the name of one column, got {kind_of(by)}. For a second label, write "
             "the reports of each of its values into a folder of their own, such as country=PT"
         )
     if by == "report":
-        raise ArgumentError("the column of labels must not be named 'report'; rename it")
+        raise ArgumentError("the column of labels must not be named 'report'. Rename it")
 
 
 def report_schema(survey: Survey, *, by: str | None) -> Any:
@@ -122,7 +122,7 @@ def report_schema(survey: Survey, *, by: str | None) -> Any:
     ----------
     survey : Survey
     by : str or None
-        The name of the column of labels; None for no such column.
+        The name of the column of labels. None for no such column.
     """
     pa = pyarrow_or_error()
     check_label_column(by)
@@ -152,7 +152,7 @@ def _header(survey: Survey) -> Header:
 
 
 def report_words(survey: Survey) -> dict[str, str]:
-    """Return what a table of reports says beside its columns: whose they are."""
+    """Return what a table of reports says besides its columns: whose they are."""
     values = ("lapwing-reports", VERSION, survey.fingerprint, survey.randomizer.fingerprint)
     return dict(zip(KEYS, values, strict=True))
 
@@ -197,7 +197,7 @@ def _write_csv(
 def _quoted(label: str) -> str:
     """Return a label as one field of a CSV."""
     if "\n" in label or "\r" in label:
-        raise ArgumentError("the label of a group must be one line, one is not; rename the group")
+        raise ArgumentError("the label of a group must be one line, one is not. Rename the group")
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow([label])
     return text.getvalue()
@@ -207,7 +207,7 @@ def _quoted(label: str) -> str:
 
 
 def read_reports(path: Path, survey: Survey) -> Iterator[Reports]:
-    """Yield the reports of a compact file or a CSV in batches; neither needs pyarrow.
+    """Yield the reports of a compact file or a CSV in batches. Neither needs pyarrow.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def read_reports(path: Path, survey: Survey) -> Iterator[Reports]:
     MismatchError
         When another survey collected them. Nothing was yielded.
     TornFileError
-        When a block of a compact file is torn or damaged; all that is intact was yielded.
+        When a block of a compact file is torn or damaged. All that is intact was yielded.
     FormatError
         When the file is foreign or damaged.
     ReportError
@@ -240,12 +240,12 @@ def _check(path: Path, survey: Survey, *, of_survey: str | None, of_randomizer: 
     if of_survey not in (None, survey.fingerprint):
         raise MismatchError(
             f"{input_name(path)} holds reports of survey {of_survey[:12]}, this one is "
-            f"{survey.fingerprint[:12]}; use the survey file that asked for them"
+            f"{survey.fingerprint[:12]}. Use the survey file that asked for them"
         )
     if of_randomizer != survey.randomizer.fingerprint:
         raise MismatchError(
             f"{input_name(path)} holds reports of randomizer {of_randomizer[:12]}, this survey's "
-            f"is {survey.randomizer.fingerprint[:12]}; they cannot be counted"
+            f"is {survey.randomizer.fingerprint[:12]}. They cannot be counted"
         )
 
 
@@ -262,7 +262,7 @@ def _read_compact(stream: IO[bytes], path: Path, survey: Survey) -> Iterator[Rep
 
 
 def _joined(blocks: Iterator[Reports], width: int) -> Iterator[Reports]:
-    """Yield many blocks as one batch; those before an error are yielded before it is raised."""
+    """Yield many blocks as one batch. Those before an error are yielded before it is raised."""
     waiting: list[Reports] = []
     error: TornFileError | None = None
     most = reports_per_block(width)
@@ -291,7 +291,7 @@ def check_report_table(
     ----------
     path : Path
     metadata : mapping
-        What the schema says beside its columns.
+        What the schema says besides its columns.
     survey : Survey
     required : bool
         Whether a table that says nothing is refused.
@@ -307,8 +307,8 @@ def check_report_table(
     if known != "lapwing-reports":
         if required:
             raise FormatError(
-                f"{path.name} must hold reports written by lapwing, its schema does not say so; "
-                "check the name, or name the column of reports with --column"
+                f"{path.name} must hold reports written by lapwing, its schema does not say so. "
+                "Check the name, or name the column of reports with --column"
             )
         return False
     _check_version(path, version)
@@ -317,7 +317,7 @@ def check_report_table(
 
 
 def open_report_csv(path: Path, survey: Survey, by: Sequence[str]) -> Table:
-    """Return a CSV of reports that this package wrote as a table; errors as of `read_reports`."""
+    """Return a CSV of reports that this package wrote as a table. Errors as of `read_reports`."""
     with path.open("rb") as stream:
         names = _csv_head(stream, path, survey, by)
         empty = not stream.read(1)
@@ -330,7 +330,7 @@ def words_of_csv(line: bytes, path: Path) -> tuple[str, str]:
     if words is None:
         raise FormatError(
             f"{path.name} must hold reports written by lapwing, its first two lines do not "
-            "say so; check the name, or name the column of reports with --column"
+            "say so. Check the name, or name the column of reports with --column"
         )
     version, of_survey, of_randomizer = words.groups()
     _check_version(path, version)
@@ -338,7 +338,7 @@ def words_of_csv(line: bytes, path: Path) -> tuple[str, str]:
 
 
 def words_of_table(path: Path) -> tuple[str, str, int]:
-    """Return the fingerprints in a Parquet or Arrow file, and its rows; no report is read."""
+    """Return the fingerprints in a Parquet or Arrow file, and its rows. No report is read."""
     pa = pyarrow_or_error()
     from pyarrow import parquet
 
@@ -363,7 +363,7 @@ def words_of_table(path: Path) -> tuple[str, str, int]:
 def load_report_table(path: Path) -> Reports:
     """Return all reports in a Parquet, Arrow or CSV file that says whose they are.
 
-    Labels beside the reports are left out.
+    Labels alongside the reports are left out.
 
     Raises
     ------
@@ -412,17 +412,17 @@ def _csv_head(stream: IO[bytes], path: Path, survey: Survey, by: Sequence[str]) 
 
 
 def _check_columns(path: Path, names: list[str], by: Sequence[str]) -> None:
-    """Raise unless a table has reports, beside them at most labels, and the labels asked for."""
+    """Raise unless a table has reports, alongside them at most labels, and the labels asked for."""
     if names[:1] != ["report"] or len(names) > 2:
         raise FormatError(
-            f"{path.name} must hold reports written by lapwing, its schema does not say so; "
-            "check the name"
+            f"{path.name} must hold reports written by lapwing, its schema does not say so. "
+            "Check the name"
         )
     if by and names[1:] != list(by):
         found = f"the column of labels {names[1]!r}" if names[1:] else "no column of labels"
         missing = next(name for name in by if names[1:] != [name])
         raise ArgumentError(
-            f"{path.name} has no column {missing!r} alongside the reports; it has {found}"
+            f"{path.name} has no column {missing!r} alongside the reports. It has {found}"
         )
 
 
@@ -453,7 +453,7 @@ def _bytes_of(lines: list[bytes], digits: int, *, path: Path, row: int) -> NDArr
 def _wrong_report(path: Path, row: int, digits: int) -> ReportError:
     return ReportError(
         f"{path.name}: every report must be {digits} hexadecimal digits, the one at row {row + 1} "
-        "is not; the file was not counted",
+        "is not. The file was not counted",
         position=row,
     )
 
@@ -462,5 +462,5 @@ def _check_version(path: Path, version: str) -> None:
     if version != VERSION:
         raise FormatError(
             f"{path.name} holds reports in version {version[:20]} of the format, this software "
-            f"reads {VERSION}; update lapwing"
+            f"reads {VERSION}. Update lapwing"
         )

@@ -1,6 +1,6 @@
 """Reports of a whole data set, counted: larger than memory, by many threads, goes on if killed.
 
-Files that this package wrote say which survey asked; a table of somebody else's does so only if
+Files that this package wrote say which survey asked. A table of somebody else's does so only if
 its schema has the same words. Where it has none, the column must be named, so that nobody's table
 is taken for reports by chance.
 """
@@ -69,7 +69,7 @@ class ReportSource:
         A table with a column of reports, or a compact report file.
     survey : Survey
     column : str
-        The column of reports; of a compact file, nothing.
+        The column of reports. Of a compact file, nothing.
     by : tuple of str
         Columns of labels.
     count_column : str, optional
@@ -89,7 +89,7 @@ class ReportSource:
 
     @property
     def file(self) -> Path | None:
-        """The file that can be read again; None of what is read once, or is no file."""
+        """The file that can be read again. None of what is read once, or is no file."""
         if isinstance(self.table, Path):
             return None if self.table == STDIN else self.table
         return self.table.file
@@ -108,8 +108,8 @@ class ReportSource:
     def jobs(self, counter: ReportCounter) -> Iterator[Job]:
         """Yield the work: each job reads some rows, for a counter to add.
 
-        Errors name the file and the row; see :meth:`ReportCounter.read`. What cannot be read fails
-        here, or in a job.
+        Errors name the file and the row. See :meth:`ReportCounter.read`. An unreadable input
+        fails here, or in a job.
         """
         if isinstance(self.table, Path):
             first = 0
@@ -181,10 +181,10 @@ def report_sources(
     Parameters
     ----------
     dataset : Path, str, list of them, or a table in memory
-        Compact report files too; see :func:`lapwing.engines.arrow.dataset_tables.tables_of`.
+        Compact report files too. See :func:`lapwing.engines.arrow.dataset_tables.tables_of`.
     survey : Survey
     column : str, optional
-        The column of reports; "report" in what this package wrote.
+        The column of reports. "report" in what this package wrote.
     by : tuple of str
         Columns of labels.
     count_column : str, optional
@@ -232,14 +232,14 @@ def _of_file(
         if by:
             raise ArgumentError(
                 f"--by needs reports in a table that has labels, .parquet, .arrow or .csv, "
-                f"{input_name(path)} is not; write it with: lapwing randomize --by"
+                f"{input_name(path)} is not. Write it with: lapwing randomize --by"
             )
         if path != STDIN:
             with path.open("rb"):  # an error of the system before any work is done
                 pass
         if count_column is not None:
             raise ArgumentError(
-                f"count_column needs a table of reports and counts, .parquet, .arrow or .csv; "
+                f"count_column needs a table of reports and counts, .parquet, .arrow or .csv. "
                 f"{input_name(path)} is not"
             )
         return ReportSource(path, survey, "")
@@ -482,7 +482,7 @@ class _Step:
     number : int
         Of the source.
     rows : list of CountedRows
-        What they add; of some small files together it stands with the first of them.
+        What they add. Of some small files together it stands with the first of them.
     reports, refused : int
         Of this source.
     is_last : bool
@@ -548,14 +548,14 @@ def _bundle(some: list[tuple[int, ReportSource]], counter: ReportCounter) -> lis
 
 
 def _intact(jobs: Iterator[Job], tear: Callable[[], None], *, salvage: bool) -> Iterator[Job]:
-    """Yield the jobs of what is intact; where that is not all, warn if it is to be salvaged."""
+    """Yield the jobs of what is intact. Where that is not all, warn if it is to be salvaged."""
     try:
         yield from jobs
     except TornFileError as error:
         if not salvage:
-            message = f"{error}; nothing was counted, --salvage counts those"
+            message = f"{error}. Nothing was counted, --salvage counts those"
             raise TornFileError(
                 message, path=error.path, block=error.block, intact=error.intact
             ) from None
         tear()
-        warnings.warn(f"{error}; only those were counted", LapwingWarning, stacklevel=2)
+        warnings.warn(f"{error}. Only those were counted", LapwingWarning, stacklevel=2)

@@ -1,7 +1,7 @@
-"""What a job has done so far, beside its output: a job that was killed goes on from there.
+"""What a job has done so far, alongside its output: a job that was killed goes on from there.
 
 The file holds what the job was asked to do, the files that are done with their sizes, times and a
-digest, and what was counted in them, under one checksum; it is written whole or not at all, so what
+digest, and what was counted in them, under one checksum. It is written whole or not at all, so what
 is counted and which files it was counted in always agree. It is as secret as what it holds, and is
 readable by its owner only.
 """
@@ -49,14 +49,14 @@ def identity(path: Path) -> dict[str, Any]:
 
 
 def read_head(path: Path) -> tuple[dict[str, Any], bytes]:
-    """Return the head of a file of progress, and what was counted; FormatError when damaged."""
+    """Return the head of a file of progress, and what was counted. FormatError when damaged."""
     content = path.read_bytes()
     content, digest = content[:-32], content[-32:]
     start = len(MAGIC) + 4
     whole = content.startswith(MAGIC) and hashlib.sha256(content).digest() == digest
     if not whole or len(content) < start:
         raise FormatError(
-            f"{path.name} must hold the progress of a job, it does not or is damaged; delete "
+            f"{path.name} must hold the progress of a job, it does not or is damaged. Delete "
             f"it, and the job starts again"
         )
     (length,) = struct.unpack("<I", content[start - 4 : start])
@@ -85,7 +85,7 @@ class SavedProgress:
     _cost: float = field(default=0.0, init=False)
 
     def load(self) -> bytes | None:
-        """Return what was counted so far; None when the job starts.
+        """Return what was counted so far. None when the job starts.
 
         Raises
         ------
@@ -100,7 +100,7 @@ class SavedProgress:
         if canonical(head["job"]) != canonical(dict(self.job)):
             raise ArgumentError(
                 f"{self._name} holds the progress of another job, with another survey or "
-                "other options; run that job to its end, or delete the file to start again"
+                "other options. Run that job to its end, or delete the file to start again"
             )
         self._done = dict(head["done"])
         return counted
@@ -110,7 +110,7 @@ class SavedProgress:
         return "" if self.path is None else str(self.path)
 
     def is_done(self, path: Path | None) -> dict[str, Any] | None:
-        """Return what was said of a file when it was done; None when it was not, or is no file.
+        """Return what was said of a file when it was done. None when it was not, or is no file.
 
         Raises
         ------
@@ -125,7 +125,7 @@ class SavedProgress:
         if entry["identity"] != identity(path):
             raise ArgumentError(
                 f"{path.name} was changed after it was counted, so nothing can go on from "
-                f"{self._name}; delete that file, and the job starts again"
+                f"{self._name}. Delete that file, and the job starts again"
             )
         said: dict[str, Any] = entry["said"]
         return said
@@ -137,12 +137,12 @@ class SavedProgress:
         left = self._done.keys() - {_key(path) for path in paths if path is not None}
         if left:
             raise ArgumentError(
-                f"{Path(min(left)).name} was counted before, and is not named now; name all "
+                f"{Path(min(left)).name} was counted before, and is not named now. Name all "
                 f"files again, or delete {self._name} to start again"
             )
 
     def identity(self, path: Path | None) -> dict[str, Any] | None:
-        """Return the :func:`identity` of a file that is to be noted; None where nothing is."""
+        """Return the :func:`identity` of a file that is to be noted. None where nothing is."""
         return None if self.path is None or path is None else identity(path)
 
     def add(
@@ -168,7 +168,7 @@ class SavedProgress:
         if identity(path) != before:
             raise ArgumentError(
                 f"{path.name} was changed while it was read, so its counts belong to no one "
-                f"version of it; start again when no program writes to it"
+                f"version of it. Start again when no program writes to it"
             )
         self._done[_key(path)] = {"identity": dict(before), "said": dict(said)}
 

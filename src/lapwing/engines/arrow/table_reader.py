@@ -4,7 +4,7 @@ A file is never held whole. Messages of Arrow are not passed on: they quote raw 
 
 The first line of a CSV is a header only if somebody says so. Where it is none, it holds a person's
 values, who would be lost, and whom an error that lists the "names" would show. So names of columns
-are values until one of them was asked for by name; a file without a header is read as such, with
+are values until one of them was asked for by name. A file without a header is read as such, with
 columns that are named 1, 2, 3.
 
 A CSV whose fields have semicolons between may write 1,5 for one and a half. Nothing tells it from a
@@ -60,7 +60,7 @@ class ArrowFile:
 
     @classmethod
     def opened(cls, path: Path) -> ArrowFile:
-        """Return the file, of which only the schema was read; errors are Arrow's."""
+        """Return the file, of which only the schema was read. Errors are Arrow's."""
         import pyarrow as pa
 
         with pa.OSFile(str(path)) as source:
@@ -70,7 +70,7 @@ class ArrowFile:
             return cls(path, opened.schema, stream)
 
     def batches(self, columns: list[str]) -> Iterator[Any]:
-        """Yield some columns as pyarrow.RecordBatch objects; errors are Arrow's."""
+        """Yield some columns as pyarrow.RecordBatch objects. Errors are Arrow's."""
         import pyarrow as pa
 
         places = sorted(self.schema.get_field_index(name) for name in columns)
@@ -91,7 +91,7 @@ _OF_SPARK = "org.apache.spark.sql.parquet.row.metadata"
 
 
 def texts_of_metadata(schema: Any) -> dict[str, str]:
-    """Return what a schema says beside its columns, as texts."""
+    """Return what a schema says besides its columns, as strings."""
     return words_in_footer(
         {
             key.decode(errors="replace"): value.decode(errors="replace")
@@ -117,7 +117,7 @@ def words_in_footer(said: dict[str, str]) -> dict[str, str]:
 
 
 def parquet_file(path: Path, content: bytes | None = None, *, metadata: Any = None) -> Any:
-    """Return an open pyarrow.parquet.ParquetFile, whose pages are checked; errors are Arrow's.
+    """Return an open pyarrow.parquet.ParquetFile, whose pages are checked. Errors are Arrow's.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class SmallFiles:
         self.room = room
 
     def content(self, stream: IO[bytes]) -> bytes | None:
-        """Return what an open file holds; None where it is not small, or there is no room."""
+        """Return what an open file holds. None where it is not small, or there is no room."""
         size = os.fstat(stream.fileno()).st_size
         if size > _SMALL or size + _OF_A_FILE > self.room:
             return None
@@ -180,7 +180,7 @@ _SMALL = 2**18
 """Bytes of the largest small file."""
 
 _OF_A_FILE = 2**13
-"""Bytes that an open file takes beside its content."""
+"""Bytes that an open file takes alongside its content."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class ParquetSource:
     metadata : pyarrow.parquet.FileMetaData
     schema : pyarrow.Schema
     content : pyarrow.parquet.ParquetFile, optional
-        Whose content is in memory; without it the file is opened again when it is read.
+        Whose content is in memory. Without it the file is opened again when it is read.
     """
 
     path: Path
@@ -203,7 +203,7 @@ class ParquetSource:
 
     @classmethod
     def of(cls, path: Path, content: bytes | None) -> ParquetSource:
-        """Return a file by its content, or by its name; errors are Arrow's."""
+        """Return a file by its content, or by its name. Errors are Arrow's."""
         file = parquet_file(path, content)
         return cls(path, file.metadata, file.schema_arrow, None if content is None else file)
 
@@ -213,7 +213,7 @@ class ParquetSource:
 
 
 def all_rows(batches: Iterator[Any], number: int) -> Iterator[Any]:
-    """Yield batches; pyarrow.ArrowInvalid when they have another number of rows than they should.
+    """Yield batches. pyarrow.ArrowInvalid when they have another number of rows than they should.
 
     The header of a page has no checksum, and says how many values the page holds.
     """
@@ -236,9 +236,9 @@ TABLES = (*PARQUET, *ARROW, *CSV_ENDINGS)
 
 _NO_CSV = {b"PAR1": "Parquet", b"\x1f\x8b": "packed by gzip", MAGIC: "a file of exact counts"}
 """What else standard input may start with."""
-_NO_HEADER = "if it has no line of names, say so with --no-header, and columns are 1, 2, 3"
+_NO_HEADER = "If it has no line of names, say so with --no-header, and columns are 1, 2, 3"
 _NAME_LIMIT = 20
-"""Columns that a message names; a file may have thousands."""
+"""Columns that a message names. A file may have thousands."""
 
 
 class HeldRows(Protocol):
@@ -264,27 +264,27 @@ class Table:
     names : tuple of str
         Of its columns.
     rows : int or None
-        How many; None when only reading to the end would tell (CSV).
+        How many. None when only reading to the end would tell (CSV).
     typed : bool
-        Whether columns have types (Parquet) or are the bytes of texts (CSV).
+        Whether columns have types (Parquet) or are the bytes of strings (CSV).
     delimiter : str
         Between the fields of a CSV.
     blank : int
         Empty lines before the header of a CSV.
     header : bool
-        Whether the first line names the columns; else they are named 1, 2, 3.
+        Whether the first line names the columns, else they are named 1, 2, 3.
     decimal : {".", ","} or None
-        What stands before the fraction of a number in a text; None where nobody said.
+        What stands before the fraction of a number in a string. None where nobody said.
     start : bytes or None
-        What was read of standard input, which gives its rows once; None of a file.
+        What was read of standard input, which gives its rows once. None of a file.
     skip : int
         Lines of a CSV before all others.
     source : HeldRows, optional
-        Rows that are no Parquet and no CSV; then the path only lends its name.
+        Rows that are no Parquet and no CSV. Then the path only lends its name.
     constant : mapping
         Columns that are the same in every row: what the folders of a partitioned data set say.
     metadata : mapping
-        What the schema of a typed file says beside its columns.
+        What the schema of a typed file says besides its columns.
     is_file : bool
         Whether the path is that of a file that can be read again.
     parquet : ParquetSource, optional
@@ -319,7 +319,7 @@ class Table:
 
     @property
     def file(self) -> Path | None:
-        """The file that can be read again; None of what is read once, or is no file."""
+        """The file that can be read again. None of what is read once, or is no file."""
         return self.path if self.is_file and self.path != STDIN else None
 
     def decimal_mark(self) -> Decimal:
@@ -333,19 +333,19 @@ class Table:
         if self.decimal is None and not self.typed and self.delimiter == ";":
             raise FormatError(
                 f"{self.label} has semicolons between its fields, so its numbers may have decimal "
-                "commas; say which: --decimal , where one and a half is 1,5; --decimal . where it "
+                "commas. Say which: --decimal , where one and a half is 1,5. --decimal . where it "
                 "is 1.5"
             )
         return self.decimal or "."
 
     def batches(self, columns: Sequence[str], *, rows: int = BATCH_ROWS) -> Iterator[Any]:
-        """Yield pyarrow.RecordBatch objects of some columns; each has at least one row.
+        """Yield pyarrow.RecordBatch objects of some columns. Each has at least one row.
 
         Parameters
         ----------
         columns : sequence of str
         rows : int
-            Most in a batch; of a CSV it is its block that limits them.
+            Most in a batch. Of a CSV it is its block that limits them.
 
         Raises
         ------
@@ -369,7 +369,7 @@ class Table:
         rows : int
             Most in a batch.
         together : int or None
-            Least rows of a part, but for the last; None: one part.
+            Least rows of a part, but for the last. None: one part.
         """
         grouped = self.source is None or getattr(self.source, "group_rows", None) is not None
         if self.typed and grouped:
@@ -411,7 +411,7 @@ class Table:
         yield from self._whole(read(stored, groups, rows), columns)
 
     def _whole(self, source: Iterator[Any], columns: list[str]) -> Iterator[Any]:
-        """Yield the batches that have rows, with all columns; errors are ours."""
+        """Yield the batches that have rows, with all columns. Errors are ours."""
         with reading(self.path, header=self.header, decimal=self.decimal):
             for batch in source:
                 if not batch.num_rows:
@@ -430,7 +430,7 @@ class Table:
 
     @property
     def schema(self) -> Any:
-        """The pyarrow.Schema of what is stored; None of a CSV."""
+        """The pyarrow.Schema of what is stored. None of a CSV."""
         if not self.typed:
             return None
         if self.source is not None:
@@ -499,7 +499,7 @@ class Table:
         beside: str | None = None,
         labels: bool = False,
     ) -> str:
-        """Return the name of a column that exists; without a name, of the only one.
+        """Return the name of a column that exists. Without a name, of the only one.
 
         Parameters
         ----------
@@ -530,12 +530,12 @@ class Table:
                 commas = not self.header and self.delimiter == ","
                 raise ArgumentError(
                     f"{option} must name one of the columns of {self.label}: {self._listed()}"
-                    + ("; or, where its numbers have decimal commas, say --decimal ," * commas)
+                    + (", or, where its numbers have decimal commas, say --decimal ," * commas)
                 )
             some = len(self.names)
             which = "the column of labels in" if some == 1 else f"one of the {some} columns of"
             raise ArgumentError(
-                f"{option} must name {which} {self.label}, as its first line does; {_NO_HEADER}"
+                f"{option} must name {which} {self.label}, as its first line does. {_NO_HEADER}"
             )
         if self.rows == 0 and not self.header and name.isdecimal():
             return name  # nobody stands in the file, so nothing says how many columns it has
@@ -543,15 +543,15 @@ class Table:
             if not proved:
                 self._check_header()
                 raise ArgumentError(
-                    f"{self.label} has no column {name!r} in its first line; check the name. "
+                    f"{self.label} has no column {name!r} in its first line. Check the name. "
                     f"That line is not shown, because it may hold values: {_NO_HEADER}"
                 )
             raise ArgumentError(
-                f"{self.label} has no column {name!r}{nearest(name, self.names)}; "
-                f"it has: {self._listed()}"
+                f"{self.label} has no column {name!r}{nearest(name, self.names)}. "
+                f"It has: {self._listed()}"
             )
         if self.names.count(name) > 1:
-            raise FormatError(f"{self.label} has two columns named {name!r}; rename one")
+            raise FormatError(f"{self.label} has two columns named {name!r}. Rename one")
         return name
 
     def _listed(self) -> str:
@@ -565,8 +565,8 @@ class Table:
         csv_header = self.header and not self.typed
         if csv_header and any(_looks_like_a_value(name) for name in self.names):
             raise FormatError(
-                f"the first line of {self.label} must name the columns, it looks like values; "
-                f"add a header line, or name the column with --column; {_NO_HEADER}"
+                f"the first line of {self.label} must name the columns, it looks like values. "
+                f"Add a header line, or name the column with --column. {_NO_HEADER}"
             )
 
 
@@ -586,7 +586,7 @@ def open_table(
     header : bool
         Whether the first line of a CSV names the columns.
     decimal : {".", ","}, optional
-        What stands before the fraction of a number in a text. A comma is no separator of fields
+        What stands before the fraction of a number in a string. A comma is no separator of fields
         then, unless the line of names has no other.
     small : SmallFiles, optional
         A small Parquet file is read whole, and is opened once.
@@ -611,7 +611,7 @@ def open_table(
         )
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise ArgumentError(
-            f"a table must be a plain file, {path.name} is a pipe or a device; name a file, "
+            f"a table must be a plain file, {path.name} is a pipe or a device. Name a file, "
             "or give a CSV on standard input (-)"
         )
     content = None
@@ -620,7 +620,7 @@ def open_table(
             content = small.content(opened)
     pyarrow_or_error()
     if not header and name.endswith((*PARQUET, *ARROW)):
-        raise ArgumentError(f"--no-header is for CSV; the columns of {path.name} have names")
+        raise ArgumentError(f"--no-header is for CSV. The columns of {path.name} have names")
     with reading(path, header=header):
         if name.endswith(PARQUET):
             held = ParquetSource.of(path, content)
@@ -650,7 +650,7 @@ def _open_stdin(*, header: bool, decimal: Decimal | None) -> Table:
     for magic, kind in _NO_CSV.items():
         if start.startswith(magic):
             raise ArgumentError(
-                f"standard input must be a CSV, it is {kind}; give the name of the file instead"
+                f"standard input must be a CSV, it is {kind}. Give the name of the file instead"
             )
     made = csv_table(STDIN, start, header=header, decimal=decimal)
     return replace(made, start=start)
@@ -674,13 +674,13 @@ def csv_table(path: Path, start: bytes, *, header: bool, decimal: Decimal | None
         rows = None if start else 0
         return Table(path, ("1",), rows, typed=False, header=False, decimal=decimal)
     if line is None:
-        raise FormatError(f"{input_name(path)} is empty; a CSV starts with a line of column names")
+        raise FormatError(f"{input_name(path)} is empty. A CSV starts with a line of column names")
     try:
         first = line.decode("utf-8-sig").rstrip("\r")
     except UnicodeDecodeError:
-        raise FormatError(f"{input_name(path)} must be UTF-8 text, it is not; convert it") from None
+        raise FormatError(f"{input_name(path)} must be UTF-8 text, it is not. Convert it") from None
     if not first.replace("\t", "").isprintable():
-        raise FormatError(f"{input_name(path)} must be a table of texts, it is something else")
+        raise FormatError(f"{input_name(path)} must be a table of strings, it is something else")
     delimiter = _delimiter(first, header=header, decimal=decimal)
     names = next(csv.reader([first], delimiter=delimiter))
     alone = len(names) == 1

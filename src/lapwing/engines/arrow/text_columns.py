@@ -1,6 +1,6 @@
-"""Columns of texts as numbers of a domain's unit, each row by itself.
+"""Columns of strings as numbers of a domain's unit, each row on its own.
 
-`lapwing.protocol.domains.text_values.number_in_text` says what a text means. Here the usual forms
+`lapwing.protocol.domains.text_values.number_in_text` says what a string means. Here the usual forms
 are read for many rows at once, from the bytes of the column, to the same numbers; whatever has
 another form goes to that function, row by row. So a row that cannot be read costs its own time and
 changes no other.
@@ -33,7 +33,7 @@ _WIDEST_CLOCK, _WIDEST_MOMENT = 15, 26
 def numbers_in_texts(
     array: Any, *, unit: Unit, texts: Texts, decimal: Decimal = "."
 ) -> tuple[Floats, Flags]:
-    """Return texts as numbers, NaN for missing and unreadable ones, and where unreadable ones are.
+    """Return strings as numbers (NaN if missing or unreadable), and which are unreadable.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def numbers_in_texts(
 
 
 def _with_points(array: Any) -> Any:
-    """Return texts with a point for each comma; where a point stood, what no number has."""
+    """Return texts with a point for each comma. Where a point stood, what no number has."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -80,7 +80,7 @@ def _with_points(array: Any) -> Any:
 
 
 def without_views(array: Any) -> Any:
-    """Return an array of a kind that Arrow's functions take; texts of polars' categories are none.
+    """Return an array of a kind that Arrow's functions take. Texts of polars' categories are none.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def _decimals(array: Any) -> tuple[Floats, Flags]:
 
 
 def _written_as_iso(array: Any, unit: Unit) -> tuple[Floats, Flags]:
-    """Return the numbers of texts in the usual ISO forms, and where there is more to read."""
+    """Return the numbers of strings in the usual ISO forms, and where there is more to read."""
     _, offset_buffer, data_buffer = array.buffers()
     present = _present(array)
     numbers = np.full(len(array), np.nan)
@@ -228,7 +228,7 @@ def _digits(table: Bytes, start: int, end: int) -> tuple[NDArray[np.int32], Flag
 def _clock_parts(table: Bytes) -> tuple[NDArray[np.int32], NDArray[np.int32], int, Flags]:
     """Return seconds since midnight, parts of a second, how many parts one has, and what is legal.
 
-    Of HH:MM, HH:MM:SS and HH:MM:SS.f; the hour may be 24 or more.
+    Of HH:MM, HH:MM:SS and HH:MM:SS.f. The hour may be 24 or more.
     """
     length, count = table.shape
     nothing = np.zeros(count, dtype=np.int32)

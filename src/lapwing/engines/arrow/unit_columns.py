@@ -17,7 +17,7 @@ from lapwing.protocol.messages.unit_rows import UnitRows
 
 
 def unit_column(one: ColumnValues, name: str, beside: ColumnValues | None) -> str:
-    """Return the name of the column of units; ArgumentError when it is not one of its own.
+    """Return the name of the column of units. ArgumentError when it is not one of its own.
 
     Its type is checked, and no row is read.
     """
@@ -84,5 +84,5 @@ def check_units(unit: Any, most: Any, progress: Any) -> None:
         )
     if unit is not None and progress is not None:
         raise ArgumentError(
-            "--resume keeps counts, and those of units are known at the end only; leave it out"
+            "--resume keeps counts, and those of units are known at the end only. Leave it out"
         )

@@ -188,7 +188,7 @@ def randomize(
             return total
     if output.exists() and not output.is_dir():
         raise ArgumentError(
-            f"the output must be a folder, or a file that ends in {', '.join(ENDINGS)}; "
+            f"the output must be a folder, or a file that ends in {', '.join(ENDINGS)}. "
             f"{output.name} is neither"
         )
     return _write_folder(output, columns, survey, by, work, examine)
@@ -206,7 +206,7 @@ def write_columns(
     advance: Advance = unwatched,
     rows: RowCounts | None = None,
 ) -> int:
-    """Write the reports of the values of some columns; return how many.
+    """Write the reports of the values of some columns. Return how many.
 
     Parameters
     ----------
@@ -388,7 +388,7 @@ def _unit_counts(
 def curator_columns(
     table: Table, curated: Domain, *, column: str | None, by: str | None, texts: Texts
 ) -> tuple[ColumnValues, ColumnValues | None]:
-    """Return the column of values of a table, and that of segments; checked, no row is read.
+    """Return the column of values of a table, and that of segments. Checked, no row is read.
 
     Parameters
     ----------
@@ -408,7 +408,7 @@ def curator_columns(
 
 
 def segments_beside(one: ColumnValues, by: str | None, domain: Domain) -> ColumnValues | None:
-    """Return the column of segments beside that of the values."""
+    """Return the column of segments alongside that of the values."""
     if not isinstance(domain, Segmented):
         if by is not None:
             raise ArgumentError("a column of segments needs a domain that has them: Segmented")

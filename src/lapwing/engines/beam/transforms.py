@@ -241,7 +241,7 @@ class CountReports(CombineFn):  # type: ignore[misc]
     def _check_ungrouped(self) -> None:
         if len(self._names) > 1:
             raise ArgumentError(
-                f"reports alone have no column {self._names[1]!r}; give batches or rows, or leave "
+                f"reports alone have no column {self._names[1]!r}. Give batches or rows, or leave "
                 "out by and use CombinePerKey"
             )
 
@@ -421,7 +421,7 @@ class _Counted:
 
 
 def is_arrow(element: Any) -> bool:
-    """Return whether an element is rows of Arrow; nothing is imported to ask."""
+    """Return whether an element is rows of Arrow. Nothing is imported to ask."""
     return type(element).__name__ in ("RecordBatch", "Table") and hasattr(element, "schema")
 
 
@@ -432,34 +432,34 @@ def batches_of(rows: Any) -> list[Any]:
 
 
 def column_in(batch: Any, name: str) -> Any:
-    """Return a column of a batch; ArgumentError where there is none of that name."""
+    """Return a column of a batch. ArgumentError where there is none of that name."""
     if batch.schema.names.count(name) != 1:
         names = ", ".join(map(str, batch.schema.names[:20]))
-        raise ArgumentError(f"each batch must have one column {name!r}; this one has: {names}")
+        raise ArgumentError(f"each batch must have one column {name!r}. This one has: {names}")
     return without_views(batch.column(batch.schema.get_field_index(name)))
 
 
 def cell_of(row: Any, name: str) -> Any:
-    """Return a field of a mapping or of an object; ArgumentError where it has none."""
+    """Return a field of a mapping or of an object. ArgumentError where it has none."""
     if isinstance(row, Mapping):
         if name in row:
             return row[name]
     elif hasattr(row, name):
         return getattr(row, name)
     raise ArgumentError(
-        f"each row must have a field {name!r}, {kind_of(row)} has none; check the column"
+        f"each row must have a field {name!r}, {kind_of(row)} has none. Check the column"
     )
 
 
 def column_of(cells: Iterable[Any], *, name: str) -> Any:
-    """Return single cells as a pyarrow.Array; ArgumentError where they are of several types."""
+    """Return single cells as a pyarrow.Array. ArgumentError where they are of several types."""
     import pyarrow as pa
 
     try:
         return pa.array(list(cells))
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         raise ArgumentError(
-            f"all cells of {name!r} must be of one type: bytes, texts or whole numbers"
+            f"all cells of {name!r} must be of one type: bytes, strings or whole numbers"
         ) from None
 
 

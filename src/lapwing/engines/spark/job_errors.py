@@ -115,13 +115,13 @@ def answered(rows: SparkRows, columns: list[str], work: Callable[[], Result]) ->
     rows : SparkRows
         What it reads.
     columns : list of str
-        Of them; in the same partitions, the row that an error is about is found again.
+        Of them. In the same partitions, the row that an error is about is found again.
     work : callable
 
     Raises
     ------
     LapwingError
-        What a task said, with file and row where Spark knows them; an EngineError for all else.
+        What a task said, with file and row where Spark knows them. An EngineError for all else.
     """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -147,14 +147,14 @@ def _raise(error: Exception, rows: SparkRows, columns: list[str]) -> NoReturn:
     condition = error.getCondition() if hasattr(error, "getCondition") else None
     raise EngineError(
         f"Spark could not do the job ({condition or type(error).__name__}), and nothing was "
-        "counted or written; its log says more"
+        "counted or written. Its log says more"
     ) from None
 
 
 def _unfit(what: str) -> EngineError:
     return EngineError(
         f"the executors {what}: install 'lapwing[spark]=={VERSION}' where they run, or name a "
-        "Python that has it (PYSPARK_PYTHON); nothing was counted or written"
+        "Python that has it (PYSPARK_PYTHON). Nothing was counted or written"
     )
 
 
@@ -183,7 +183,7 @@ def _place(
 ) -> tuple[str | None, int | None]:
     """Return the file of a row of a partition and its number there, as far as Spark knows them.
 
-    The job is asked a second time for that row alone; asking for the file of each beforehand would
+    The job is asked a second time for that row alone. Asking for the file of each beforehand would
     cost more than counting them.
     """
     from py4j.protocol import Py4JError

@@ -31,11 +31,11 @@ class SparkRows:
     ----------
     df : pyspark.sql.DataFrame
     table : Table
-        Its names and types; it holds no rows.
+        Its names and types. It holds no rows.
     from_files : bool
         Whether it is nothing but files, which must say whose reports they hold.
     stored_rows : list of int or None
-        What the footers say that were read so far; None where one is encrypted.
+        What the footers say that were read so far. None where one is encrypted.
     """
 
     df: Any
@@ -45,12 +45,12 @@ class SparkRows:
 
     @classmethod
     def of(cls, df: Any) -> SparkRows:
-        """Return a data frame as such; ArgumentError when it is something else."""
+        """Return a data frame as such. ArgumentError when it is something else."""
         if isinstance(df, SparkRows):
             return df
         if not hasattr(df, "mapInArrow"):
             raise ArgumentError(
-                f"the input must be a DataFrame of pyspark.sql, got {kind_of(df)}; "
+                f"the input must be a DataFrame of pyspark.sql, got {kind_of(df)}. "
                 "lapwing.engines.arrow reads files and tables in memory"
             )
         for relation in relations(df):
@@ -65,7 +65,7 @@ class SparkRows:
         return self.df.selectExpr([quoted(name) for name in columns])
 
     def words(self, column: str) -> list[tuple[Path, Mapping[str, str]]]:
-        """Return what is said beside a column of reports, in the frame's schema and in its files.
+        """Return the metadata of a column of reports, from the frame's schema and its files.
 
         These are the files that the column comes from: others of a join may be of another survey.
 
@@ -96,8 +96,8 @@ class SparkRows:
             stored = sum(rows for rows in self.stored_rows if rows is not None)
             if stored != number:
                 raise FormatError(
-                    f"the files say that they hold {stored:,} rows, Spark read {number:,}; a file "
-                    "is damaged, or was changed meanwhile; nothing was counted"
+                    f"the files say that they hold {stored:,} rows, Spark read {number:,}. A file "
+                    "is damaged, or was changed meanwhile. Nothing was counted"
                 )
 
 
@@ -125,7 +125,7 @@ class _Relation:
         return list(self.relation.location().inputFiles())
 
     def check_reading(self) -> None:
-        """Have the checksums of pages compared; ArgumentError where a reader would log values.
+        """Have the checksums of pages compared. ArgumentError where a reader would log values.
 
         The setting stays in the session: another job of it may be at work at the same time.
         """
@@ -138,7 +138,7 @@ class _Relation:
         if of_texts and options.get("mode") == "failfast":
             raise ArgumentError(
                 f"{self._name} is read in the mode FAILFAST of Spark, which writes what it cannot "
-                "parse into its logs; read it in the mode PERMISSIVE: such values are missing, and "
+                "parse into its logs. Read it in the mode PERMISSIVE: such values are missing, and "
                 "where the survey refuses missing values, the error says the file and the row"
             )
         session = self.relation.sparkSession()
@@ -147,8 +147,8 @@ class _Relation:
         said = state.newHadoopConfWithOptions(self.relation.options()).get(_CHECKED)
         if said != "true":
             raise ArgumentError(
-                f"{self._name} is read with {_CHECKED}={said}, so damaged pages would be counted; "
-                "read it without that option"
+                f"{self._name} is read with {_CHECKED}={said}, so damaged pages would be counted. "
+                "Read it without that option"
             )
 
     @property
@@ -157,7 +157,7 @@ class _Relation:
 
 
 def relations(df: Any) -> list[_Relation]:
-    """Return the files that a data frame reads; none of a session of Spark Connect."""
+    """Return the files that a data frame reads. None of a session of Spark Connect."""
     if jvm_of(df.sparkSession) is None:
         return []
     leaves = _items(df._jdf.queryExecution().analyzed().collectLeaves())
@@ -217,7 +217,7 @@ _BY_PLACE = ("Union", "Intersect", "Except")
 
 
 def _behind(node: Any, attribute: Any) -> list[str] | None:
-    """Return the files behind a column of a step of a plan; None where nobody can tell."""
+    """Return the files behind a column of a step of a plan. None where nobody can tell."""
     children = _items(node.children())
     if not children:
         relation = _relation(node)
@@ -269,7 +269,7 @@ class _NoRows:
     def batches(self, columns: list[str]) -> Any:
         raise EngineError(
             "the rows of a data frame of Spark are with its executors, only its columns are known "
-            "here; use lapwing.engines.spark"
+            "here. Use lapwing.engines.spark"
         )
 
 
@@ -309,7 +309,7 @@ class ParquetFooter:
     words : mapping
         Beside its columns.
     rows : int or None
-        In the file; None where the footer is encrypted.
+        In the file. None where the footer is encrypted.
     """
 
     words: Mapping[str, str]
@@ -397,7 +397,7 @@ def _footer(tail: bytes, uri: str) -> ParquetFooter:
         check_footer(about)
     except (pa.ArrowException, OSError):
         raise FormatError(
-            f"{file_name(uri)} cannot be read as Parquet; it is damaged, or of another kind"
+            f"{file_name(uri)} cannot be read as Parquet. It is damaged, or of another kind"
         ) from None
     said = {
         key.decode(errors="replace"): word.decode(errors="replace")
@@ -407,17 +407,17 @@ def _footer(tail: bytes, uri: str) -> ParquetFooter:
 
 
 def jvm_of(session: Any) -> Any:
-    """Return the Java side of a session; None of one of Spark Connect, which shows none."""
+    """Return the Java side of a session. None of one of Spark Connect, which shows none."""
     return getattr(session, "_jvm", None)
 
 
 def required_jvm(session: Any) -> Any:
-    """Return the Java side of a session; EngineError of one of Spark Connect."""
+    """Return the Java side of a session. EngineError of one of Spark Connect."""
     jvm = jvm_of(session)
     if jvm is None:
         raise EngineError(
             "this needs a classic session of Spark, not Spark Connect, which gives no access to "
-            "its file systems; start one without SPARK_REMOTE"
+            "its file systems. Start one without SPARK_REMOTE"
         )
     return jvm
 
@@ -449,7 +449,7 @@ def file_errors(name: str) -> Iterator[None]:
             number = known[thrown]
             raise OSError(number, os.strerror(number), name) from None
         raise EngineError(
-            f"Spark cannot reach {name} ({thrown}); check its spelling and the settings of the "
+            f"Spark cannot reach {name} ({thrown}). Check its spelling and the settings of the "
             f"cluster"
         ) from error
 

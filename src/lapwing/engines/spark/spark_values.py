@@ -1,17 +1,17 @@
 """A data frame of Spark: reports counted, values randomized into reports or counted.
 
-Spark does a task again that failed, and may run it twice at once; each attempt draws its own
+Spark does a task again that failed, and may run it twice at once. Each attempt draws its own
 randomness, so two attempts give two reports of one value, and who sees both learns more than the
 survey promises. So nobody sees an attempt: all are written into a folder that only its owner may
 enter. Spark's own commit keeps one attempt of each partition there and deletes the others. Then
 that folder takes the name of the output, in one step of the file system.
 
 A task that comes late, of a job that failed or of a copy that Spark no longer needs, would make the
-closed folder anew if it were gone, open to others. So it is deleted when no such task is at work;
-where one does not end, the folder stays, closed. So does that of a job that is killed: nobody can
+closed folder again if it were gone, open to others. So it is deleted when no such task is at work.
+Where one does not end, the folder stays, closed. So does that of a job that is killed: nobody can
 tell it from that of a job that is at work elsewhere, which must lose nothing.
 
-A job that is killed before the last step leaves nothing that others may see; after it the output
+A job that is killed before the last step leaves nothing that others may see. After it the output
 is there, and no job writes to a folder that is there.
 """
 
@@ -207,13 +207,13 @@ def _counted_by_spark(
 _GROUPED_TYPES = {
     *("string", "binary", "tinyint", "smallint", "int", "bigint", "date", "boolean"),
 }
-"""Types of which Spark groups equal values and no others; a collation makes different texts one."""
+"""Types of which Spark groups equal values and no others. A collation makes different texts one."""
 
 
 def _of_counted(
     rows: SparkRows, columns: list[str], survey: Survey, given: dict[str, Any]
 ) -> ReportCount | None:
-    """Return the tally of what Spark counted; None where reports are too many different ones.
+    """Return the tally of what Spark counted. None where reports are too many different ones.
 
     Raises
     ------
@@ -244,7 +244,7 @@ def _of_counted(
 
 
 def _number_of_labels(rows: SparkRows, labels: list[str], most: int) -> int:
-    """Return how many labels there are; ArgumentError when they are too many."""
+    """Return how many labels there are. ArgumentError when they are too many."""
     different = rows.select(labels).dropna("all").distinct().limit(most + 1)
     number: int = answered(rows, labels, different.count)
     check_groups(number, most)
@@ -391,7 +391,7 @@ def randomize(
 
 
 def _numbers_that_add_up() -> Any:
-    """Return how Spark adds the counts of tasks; those of an attempt that is repeated, twice."""
+    """Return how Spark adds the counts of tasks. Those of an attempt that is repeated, twice."""
 
     class Numbers:  # sent by what it does: executors may have no lapwing, and say so later
         def zero(self, value: list[int]) -> list[int]:
@@ -573,17 +573,17 @@ class _Place:
         if self.files.exists(self.path):
             raise ArgumentError(
                 f"the output {self.path.getName()} already exists, so the values may have been "
-                "randomized before; use those reports, or choose another folder if they are of "
+                "randomized before. Use those reports, or choose another folder if they are of "
                 "other people"
             )
 
     @property
     def _start(self) -> str:
-        """How the names of its private folders start; Spark's readers pass such names over."""
+        """How the names of its private folders start. Spark's readers pass such names over."""
         return f".{self.path.getName()}.lapwing-"
 
     def private_folder(self) -> Any:
-        """Return a new folder beside the output that only its owner may enter.
+        """Return a new folder alongside the output that only its owner may enter.
 
         Those that are there stay: another job may be at work in them.
         """
@@ -596,7 +596,7 @@ class _Place:
         if left:
             warnings.warn(
                 f"next to {self.path.getName()} is {left[0]}, from a job that was killed or is "
-                f"still running; if none is running, delete it: it holds reports that must stay "
+                f"still running. If none is running, delete it: it holds reports that must stay "
                 f"private",
                 LapwingWarning,
                 stacklevel=2,
@@ -610,7 +610,7 @@ class _Place:
         return folder
 
     def take(self, attempt: Any) -> None:
-        """Give the output its name, in one step; ArgumentError where somebody else was first."""
+        """Give the output its name, in one step. ArgumentError where somebody else was first."""
         from py4j.protocol import Py4JJavaError
 
         hadoop = self.jvm.org.apache.hadoop.fs

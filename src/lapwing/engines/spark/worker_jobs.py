@@ -4,8 +4,8 @@ Each function takes what the driver said, as JSON, and an iterator of pyarrow.Re
 and yields such. Rows are named by partition and row: where that is in the input, the driver finds.
 
 Counts of some partitions are rows of a data frame, which other tasks or the driver add up. A row is
-a tally, counts as canonical JSON or a log as its reports; or the tallies of all labels together.
-The rows that hold no report are a number beside them.
+a tally, counts as canonical JSON or a log as its reports, or the tallies of all labels together.
+The rows that hold no report are a number alongside them.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class _Handed:
 
 
 def _table(given: Given, batches: Batches) -> Table | None:
-    """Return a partition as a table; None when it has no rows."""
+    """Return a partition as a table. None when it has no rows."""
     for batch in batches:
         if batch.num_rows:
             break
@@ -260,7 +260,7 @@ def _contents(tally: Tally) -> Iterator[bytes]:
 
 
 def added(batches: Iterable[Any], survey: Survey) -> ReportCount:
-    """Return the sum of rows; ArgumentError when there are more groups than anybody looks at."""
+    """Return the sum of rows. ArgumentError when there are more groups than anybody looks at."""
     total = ReportCount({})
     for batch in batches:
         for row in batch.to_pylist():

@@ -35,7 +35,7 @@ class SlidingWindow(Operator):
 
     Notes
     -----
-    Both products need one prefix sum and two differences of it; relative rounding error about
+    Both products need one prefix sum and two differences of it. Relative rounding error about
     size * 1e-16. Products with one vector run compiled, those with a matrix in NumPy: they are
     each other's reference in the tests.
     """
@@ -210,7 +210,7 @@ def _points(
 
 
 class Circulant(Operator):
-    """Entry (j, i) is ``kernel[(j - i) mod size]``; O(size log size) per product.
+    """Entry (j, i) is ``kernel[(j - i) mod size]``. O(size log size) per product.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ class SlidingTable(Operator):
     -----
     The difference between the table and the floor is convolved by a real FFT of the length of
     the output or a little more: O(size log size) per product for any width. Rounding errors are
-    about 1e-16 of the largest entry of the product, so small entries lose digits; the floor is
+    about 1e-16 of the largest entry of the product, so small entries lose digits. The floor is
     added after the FFT and keeps products with positive vectors positive.
     """
 

@@ -58,7 +58,7 @@ class WalshHadamard(SymmetricOperator):
 class HadamardAgreement(Operator):
     """From signed indices to (row, sign): `inside` where the row's sign of the index is the sign.
 
-    Input cell c stands for index ``c // 2``, positive when c is even; output ``2 row + b`` for a
+    Input cell c stands for index ``c // 2``, positive when c is even. Output ``2 row + b`` for a
     row and the sign +1 (b = 0) or -1. Agreement depends on the input only through the difference
     of the two cells of each index, so a product is one Walsh-Hadamard transform.
 
@@ -115,7 +115,7 @@ class HadamardAgreement(Operator):
         Returns
         -------
         numpy.ndarray
-            float64 [rows]; unbiased, because it is linear.
+            float64 [rows]. Unbiased, because it is linear.
         """
         product: Vector = self.transform._matmat(rates[0::2] - rates[1::2])
         product /= self.rows * (self.inside - self.outside)
@@ -126,7 +126,7 @@ class HadamardBlocks(Operator):
     """`inside` where an output is in the own block and its row of the own column is +1.
 
     Outputs are ``block * length + row``. Input s has block ``s % blocks`` and column
-    ``s // blocks + 1``; column 0, all ones, belongs to nobody. Two columns of one block agree in
+    ``s // blocks + 1``. Column 0, all ones, belongs to nobody. Two columns of one block agree in
     a quarter of it, so a product is one Walsh-Hadamard transform, and so is the inverse.
 
     Parameters
@@ -196,7 +196,7 @@ class HadamardBlocks(Operator):
         Returns
         -------
         numpy.ndarray
-            float64 [length, blocks]; row c holds column c, so row 0 holds the totals.
+            float64 [length, blocks]. Row c holds column c, so row 0 holds the totals.
         """
         rows = rates.reshape(self.blocks, self.length).T
         return self._transform(np.ascontiguousarray(rows))

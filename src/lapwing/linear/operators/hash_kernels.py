@@ -19,7 +19,7 @@ _INNER = 2**12
 """Entries of a transform that are finished while they are in the first cache."""
 
 _WORDS = 64
-"""Words of 64 reports that are scored together; their tables take half a megabyte a parity."""
+"""Words of 64 reports that are scored together. Their tables take half a megabyte a parity."""
 
 
 @compiled(inline="always")
@@ -76,7 +76,7 @@ _ones: Any = numba.extending.intrinsic(_count_ones)
 def spectrum_points(codes, key_bits, hash_bits, spectrum, positions, weights):  # pragma: no cover
     """Write what every report adds to the transform of the supports, and return how many points.
 
-    `spectrum` is the transform of the near set; entry 0 is the same for all reports and left out,
+    `spectrum` is the transform of the near set. Entry 0 is the same for all reports and left out,
     and so are entries 0. See `lapwing.protocol.channels.hashed_channel`.
     """
     mask = (np.uint64(1) << np.uint64(key_bits)) - np.uint64(1)
@@ -158,7 +158,7 @@ def reaching(x, limit, found):  # pragma: no cover
 
 @compiled()
 def _bit_planes(codes, planes):  # pragma: no cover
-    """Write bit j of code i as bit i of row j, 64 codes to a word; beyond the codes zeros."""
+    """Write bit j of code i as bit i of row j, 64 codes to a word. Beyond the codes zeros."""
     planes[:] = 0
     for i in range(codes.size):
         word, place = i >> 6, np.uint64(i & 63)
@@ -242,7 +242,7 @@ def linear_supports(codes, keys, key_bits, hash_bits, near, counts):  # pragma: 
 def hashed_supports(factor, shift, low, width, keys, counts):  # pragma: no cover
     """Add for each key how many reports support it: whose hash is in the report's cell.
 
-    The hash is the high half of ``factor * key + shift``; a cell is `width` hashes from `low` on.
+    The hash is the high half of ``factor * key + shift``. A cell is `width` hashes from `low` on.
     Four reports at a time, so that counts are read and written a quarter as often.
     """
     half = np.uint64(32)
@@ -274,7 +274,7 @@ def hashed_supports(factor, shift, low, width, keys, counts):  # pragma: no cove
 
 @compiled()
 def pooled_sums(factors, shifts, keys, size, mass, out):  # pragma: no cover
-    """Add the mass of every key at its value of each hash; out is [hashes * size]."""
+    """Add the mass of every key at its value of each hash. Out is [hashes * size]."""
     half = np.uint64(32)
     values = np.empty(1024, dtype=np.int64)
     for start in range(0, keys.size, 1024):

@@ -66,7 +66,7 @@ class PooledHashes(Operator):
     """`inside` at a symbol's hash under each hash of a pool, `outside` elsewhere.
 
     Output ``number * size + value`` is one value of one hash. The table of all hashes is never
-    kept: each product hashes all symbols anew, 1 ns a hash.
+    kept: each product hashes all symbols again, 1 ns a hash.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The base of all operators, with an answer to every question that costs O(rows * columns).
 
-A matrix that knows better overrides the answer; nobody asks of what class an operator is. Here are
+A matrix that knows better overrides the answer. Nobody asks of what class an operator is. Here are
 also the operators that are made of others: stacked, weighted to an information matrix, on coarser
 or finer bins, and whitened.
 """
@@ -24,7 +24,7 @@ Numbers = TypeVar("Numbers", Vector, Whole)
 
 
 class Operator(LinearOperator):  # type: ignore[misc]  # SciPy has no stubs
-    """A real matrix that is known by its products; shape [rows, columns].
+    """A real matrix that is known by its products. Shape [rows, columns].
 
     A class writes ``_matmat`` and ``_rmatmat`` for arrays of one and of two dimensions, or
     ``_matvec`` and ``_rmatvec``, or both where vectors have a faster way.
@@ -64,7 +64,7 @@ class Operator(LinearOperator):  # type: ignore[misc]  # SciPy has no stubs
 
     @property
     def on_cells(self) -> Operator:
-        """The operator on the cells that it tells apart; itself where those are the columns."""
+        """The operator on the cells that it tells apart. Itself where those are the columns."""
         return self
 
     def cell_totals(self, entries: Numbers) -> Numbers:
@@ -104,7 +104,7 @@ class Operator(LinearOperator):  # type: ignore[misc]  # SciPy has no stubs
         weights : numpy.ndarray
             float64 [rows].
         lags : int
-            At least 1; entries that would leave the matrix are zero.
+            At least 1. Entries that would leave the matrix are zero.
 
         Notes
         -----
@@ -129,7 +129,7 @@ class Operator(LinearOperator):  # type: ignore[misc]  # SciPy has no stubs
         Parameters
         ----------
         lags : int
-            At least 1; the first row is the diagonal, and entries that would leave the matrix are
+            At least 1. The first row is the diagonal, and entries that would leave the matrix are
             zero.
         """
         size = self.shape[1]
@@ -174,7 +174,7 @@ class Operator(LinearOperator):  # type: ignore[misc]  # SciPy has no stubs
         return counts
 
     def separate_shares(self, rates: Vector, reports: int) -> tuple[Vector, Vector, float] | None:
-        """Return the unbiased share of every column by itself, where rows allow that, else None.
+        """Return the unbiased share of every column on its own, where rows allow that, else None.
 
         Parameters
         ----------
@@ -263,7 +263,7 @@ class Stacked(Operator):
     Parameters
     ----------
     operators : sequence of LinearOperator
-        At least one; all with the same number of columns.
+        At least one. All with the same number of columns.
     """
 
     def __init__(self, operators: Sequence[LinearOperator]) -> None:
@@ -296,7 +296,7 @@ class Stacked(Operator):
 
 
 class BlockDiagonal(Operator):
-    """One matrix, as often as it is asked, along the diagonal; shape [times rows, times columns].
+    """One matrix, as often as it is asked, along the diagonal. Shape [times rows, times columns].
 
     Parameters
     ----------
@@ -374,14 +374,14 @@ def cell_of(size: int, cells: int) -> NDArray[np.int64]:
 class Coarsened(Operator):
     """An operator on cells, applied to symbols: people are in the cell that holds their symbol.
 
-    Shape ``[inner rows, size]``; one addition per symbol on top of the inner product.
+    Shape ``[inner rows, size]``. One addition per symbol on top of the inner product.
 
     Parameters
     ----------
     inner : LinearOperator
         Its columns are the cells.
     size : int
-        Symbols, at least as many as cells; cells differ by at most one symbol.
+        Symbols, at least as many as cells. Cells differ by at most one symbol.
     """
 
     def __init__(self, inner: LinearOperator, *, size: int) -> None:
@@ -430,7 +430,7 @@ class Coarsened(Operator):
 
 
 class Repeated(Operator):
-    """Entry (j, i) is ``1 / times`` when ``j // times == i``; shape ``[size * times, size]``.
+    """Entry (j, i) is ``1 / times`` when ``j // times == i``. Shape ``[size * times, size]``.
 
     Parameters
     ----------
@@ -487,7 +487,7 @@ class Whitened(Operator):
         return self.stacked.rmatvec(scaled) - float(self.center @ scaled)
 
     def column(self, number: int) -> Vector:
-        """Return one column: float64 [rows]; without a product where operators know theirs."""
+        """Return one column: float64 [rows]. Without a product where operators know theirs."""
         parts = [operator.column(number) for operator in self.stacked.operators]
         return self.scale * (np.concatenate(parts) - self.center)
 

@@ -40,7 +40,7 @@ def column_numbers(seed: int, start: int, stop: int, rows: int) -> NDArray[np.ui
     Notes
     -----
     The key is the SHA-256 of ``"lapwing columns <seed>"``, the counter a big-endian number of 128
-    bits; a column takes ``ceil(rows / 4)`` blocks of four little-endian numbers.
+    bits. A column takes ``ceil(rows / 4)`` blocks of four little-endian numbers.
     """
     blocks = (rows + 3) // 4
     key = hashlib.sha256(f"lapwing columns {seed}".encode()).digest()
@@ -134,7 +134,7 @@ def coherence(packed: NDArray[np.uint8], rows: int) -> float:
     Notes
     -----
     Columns are centered first, as a decoder sees them. A column that is constant says nothing, and
-    counts as correlated with all. Near 1, two symbols cannot be told apart; about
+    counts as correlated with all. Near 1, two symbols cannot be distinguished. About
     ``sqrt(2 ln(columns^2) / rows)`` is what chance gives at half of the rows. O(columns^2 rows).
     """
     counts = ones_per_column(packed)
@@ -176,13 +176,13 @@ class SignColumns(Operator):
     """Column x is ``inside[x]`` where its bit is one and ``outside[x]`` elsewhere.
 
     The mean of compressive privatization: the bits say which outputs are near a value. O(rows
-    columns) per product; a bit per entry of memory, and eight bytes for matrices of up to 2^24
+    columns) per product. A bit per entry of memory, and eight bytes for matrices of up to 2^24
     entries once they are multiplied.
 
     Parameters
     ----------
     packed : numpy.ndarray
-        uint8 [columns, ceil(rows / 8)]; bit ``j % 8`` of byte ``j // 8`` is row j.
+        uint8 [columns, ceil(rows / 8)]. Bit ``j % 8`` of byte ``j // 8`` is row j.
     rows : int
     inside, outside : numpy.ndarray
         float64 [columns].

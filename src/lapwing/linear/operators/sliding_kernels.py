@@ -11,7 +11,7 @@ from lapwing.linear.compiled_kernel import compiled
 
 @compiled()
 def slide(x, width, gap, outside, out):  # pragma: no cover
-    """Write the product of a sliding window with x into out; see SlidingWindow.
+    """Write the product of a sliding window with x into out. See SlidingWindow.
 
     `gap` is inside - outside. The prefix sum is kept in `out` itself, whose entries from
     `width` on are then turned into differences from the back, so that none is read too late.
@@ -32,7 +32,7 @@ def slide(x, width, gap, outside, out):  # pragma: no cover
 
 @compiled()
 def slide_adjoint(r, width, gap, outside, sums, out):  # pragma: no cover
-    """Write the product of the adjoint with r into out; `sums` is scratch as long as r."""
+    """Write the product of the adjoint with r into out. `sums` is scratch as long as r."""
     total = 0.0
     for j in range(r.shape[0]):
         total += r[j]

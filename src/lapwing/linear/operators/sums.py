@@ -96,7 +96,7 @@ UNIT = 2**20
 
 @memoized(most=8)
 def coefficients(size: int) -> NDArray[np.int64]:
-    """Return ``UNIT * f_k``, rounded: int64 [size]; ``f_0 = 1, f_k = f_(k-1) (2 k - 1) / (2 k)``.
+    """Return ``UNIT * f_k``, rounded: int64 [size]. ``f_0 = 1, f_k = f_(k-1) (2 k - 1) / (2 k)``.
 
     The power series of ``(1 - x)^(-1/2)``, whose square is ``1 + x + x^2 + ...``.
     """
@@ -108,10 +108,10 @@ def coefficients(size: int) -> NDArray[np.int64]:
 
 
 class SquareRootSums(Operator):
-    """Entry (i, j) is ``UNIT f_(i - j)`` for i >= j, else 0; up to rounding, a root of prefix sums.
+    """Entry (i, j) is ``UNIT f_(i - j)`` for i >= j, else 0. Up to rounding, a root of prefix sums.
 
     ``A (A x) / UNIT^2`` is the cumulative sum of x, but for the rounding of its entries. Shape
-    [size, size]; products by FFT, O(size log size).
+    [size, size]. Products by FFT, O(size log size).
     """
 
     def __init__(self, size: int) -> None:
@@ -133,7 +133,7 @@ class SquareRootSums(Operator):
     def inverse(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return x with ``A x = y``: float64 [size] or [size, columns].
 
-        The inverse is a lower-triangular Toeplitz matrix too; its first column is found once, by
+        The inverse is a lower-triangular Toeplitz matrix too. Its first column is found once, by
         doubling (Newton's iteration on power series).
         """
         spectrum = np.fft.rfft(y, 2 * self.size, axis=0)
@@ -164,7 +164,7 @@ def _product(
 
 
 class BlendedSums(Stacked):
-    """The square root T of the prefix sums, and rows R below it; shape [size + rows, size].
+    """The square root T of the prefix sums, and rows R below it. Shape [size + rows, size].
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class BlendedSums(Stacked):
         self.rows = rows
 
     def _without_sums(self, y: Matrix) -> Matrix:
-        """Return ``T'^-1 y``; T' is T read from behind."""
+        """Return ``T'^-1 y``. T' is T read from behind."""
         return self.sums.inverse(y[::-1])[::-1]
 
     @cached_property
@@ -191,7 +191,7 @@ class BlendedSums(Stacked):
     def normal_solve(self, y: Vector) -> Vector:
         """Return x with ``(T'T + R'R) x = y``: float64 of the shape given.
 
-        With ``Q = T'^-1 R'`` it is ``T^-1 (I - Q (I + Q'Q)^-1 Q') T'^-1``; O(size log size) a
+        With ``Q = T'^-1 R'`` it is ``T^-1 (I - Q (I + Q'Q)^-1 Q') T'^-1``. O(size log size) a
         column.
         """
         turned, factor = self._turned
@@ -203,7 +203,7 @@ class BlendedSums(Stacked):
 class BlendedRoot(Operator):
     """From unit noise in the answers of :class:`BlendedSums` to noise in the prefix sums.
 
-    The prefix sums of ``(M'M)^-1 M'``, M being that matrix; shape [size, answers].
+    The prefix sums of ``(M'M)^-1 M'``, M being that matrix. Shape [size, answers].
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ class TreeSums(Operator):
         return [nodes[part] for part in self._slices]
 
     def gather(self, level: int, values: Vector) -> Vector:
-        """Return the sums over the children of each node of a level; values of the level below."""
+        """Return the sums over the children of each node of a level. Values of the level below."""
         children = self._children[level]
         if isinstance(children, int):
             sums: Vector = np.einsum("ij...->i...", values.reshape(-1, children, *values.shape[1:]))

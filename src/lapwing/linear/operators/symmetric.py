@@ -9,7 +9,7 @@ from lapwing.linear.operators.operator import SymmetricOperator
 
 
 class CompoundSymmetric(SymmetricOperator):
-    """``(diagonal - off_diagonal) I + off_diagonal J`` with J all ones; O(size) per product.
+    """``(diagonal - off_diagonal) I + off_diagonal J`` with J all ones. O(size) per product.
 
     The mean of a generalized randomized response or of a unary encoding. It is circulant, and
     its inverse is of the same kind.
@@ -122,12 +122,12 @@ class CompoundSymmetric(SymmetricOperator):
 class PairSymmetric(SymmetricOperator):
     """Entry (s, t) is `own` for s = t, `opposite` for the two of one pair, else `other`.
 
-    Symbols ``2k`` and ``2k + 1`` are a pair. The matrix is symmetric; O(pairs) per product.
+    Symbols ``2k`` and ``2k + 1`` are a pair. The matrix is symmetric. O(pairs) per product.
 
     Parameters
     ----------
     pairs : int
-        At least 1; the matrix has twice as many rows and columns.
+        At least 1. The matrix has twice as many rows and columns.
     own, opposite, other : float
     """
 

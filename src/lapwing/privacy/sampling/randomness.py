@@ -65,7 +65,7 @@ class _Key:
         return self._left == 0 and self._position == BUFFER_BYTES
 
     def fill_start(self, target: memoryview) -> int:
-        """Fill the start of a buffer, as far as the block at hand reaches; return the length."""
+        """Fill the start of a buffer, as far as the block at hand reaches. Return the length."""
         if self._position == BUFFER_BYTES:
             self._left -= BUFFER_BYTES
             self._stream.update_into(_ZEROS, self._buffer)
@@ -115,7 +115,7 @@ class Keystream:
         """Refuse to be copied or pickled."""
         raise PrivacyError(
             "a source of randomness must not be copied or pickled, because the copy would hand out "
-            "the same words; call lapwing.privacy.secure() where it is needed, or "
+            "the same words. Call lapwing.privacy.secure() where it is needed, or "
             "lapwing.seeded() with another seed"
         )
 
@@ -206,7 +206,7 @@ def source_of(rng: RandomSource | None) -> RandomSource:
         return secure()
     if not callable(getattr(rng, "words", None)):
         raise ArgumentError(
-            f"rng must be a source of random words, got {kind_of(rng)}; leave it out for "
+            f"rng must be a source of random words, got {kind_of(rng)}. Leave it out for "
             "secure randomness, or pass lapwing.seeded(1) in a test, which protects nobody"
         )
     return rng
@@ -229,7 +229,7 @@ def generator_of(rng: np.random.Generator | RandomSource | int) -> np.random.Gen
         said = str(rng) if isinstance(rng, int) else kind_of(rng)
         raise ArgumentError(
             "rng must be a seed, a whole number of at least 0, or a generator of NumPy, got "
-            f"{said}; pass for example rng=1"
+            f"{said}. Pass for example rng=1"
         ) from None
 
 

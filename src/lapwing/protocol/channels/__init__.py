@@ -1,1 +1,1 @@
-"""The law of what is observed, given the distribution."""
+"""The distribution of what is observed, given the distribution."""

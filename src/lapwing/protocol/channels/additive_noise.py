@@ -1,4 +1,4 @@
-"""The law of a curator's release: linear answers about all people, with known noise added."""
+"""The distribution of a curator's release: linear answers with known noise added."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ CountVector = NDArray[np.int64]
 class AdditiveNoise:
     """The block's counts are ``M h`` plus independent noise, h the counts of all n people.
 
-    Unlike a report's law, the noise does not grow with the people: its share of what is seen falls
-    as 1 / n. Seen from the distribution the people were drawn from, ``M h / n`` itself varies about
-    ``M mass``.
+    Unlike a report's distribution, the noise does not grow with the people: its share of what is
+    seen falls as 1 / n. Seen from the distribution the people were drawn from, ``M h / n`` itself
+    varies about ``M mass``.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class AdditiveNoise:
     def score_and_information(
         self, operator: Operator, mass: Vector, counts: CountVector, reports: int
     ) -> tuple[Vector, Operator]:
-        """Return those of the normal law of the counts about ``n M mass``.
+        """Return those of the normal distribution of the counts about ``n M mass``.
 
         Its covariance ``n M (diag(mass) - mass mass') M' + variance I`` is taken at `mass`.
         O(outputs^2 size).
@@ -66,8 +66,8 @@ class AdditiveNoise:
     ) -> Iterable[tuple[Operator, CountVector]]:
         """Refuse: a release is not a count of events, so there is nothing for EM to share out."""
         raise UnsupportedChannelError(
-            "expectation maximization needs counts of events, and a release has noise added; "
-            "decode it by step pursuit, least squares or the spectral prior"
+            "expectation maximization needs counts of events, and a release has noise added. "
+            "Decode it by step pursuit, least squares or the spectral prior"
         )
 
     def sample(

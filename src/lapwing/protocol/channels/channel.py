@@ -248,7 +248,7 @@ class Channel:
         if tally.fingerprint != self.fingerprint:
             raise MismatchError(
                 f"the tally was made by randomizer {tally.fingerprint[:12]}, this channel is of "
-                f"{self.fingerprint[:12]}; decode it with the survey that collected it"
+                f"{self.fingerprint[:12]}. Decode it with the survey that collected it"
             )
         shapes = [block.outputs for block in self.blocks]
         found = [counts.size for counts in tally.blocks]
@@ -279,13 +279,13 @@ def check_given(channel: Any, tally: Any) -> None:
     """
     if not isinstance(channel, Channel) and hasattr(channel, "counts"):
         raise UnsupportedChannelError(
-            "this decoder reads counts, and this is the channel of a log of reports; let the "
+            "this decoder reads counts, and this is the channel of stored reports. Let the "
             "survey count them: survey.decode(tally, decoder=...)"
         )
     if not isinstance(channel, Channel):
         raise ArgumentError(
             f"a decoder is given a channel and a tally, got {kind_of(channel)} for the "
-            "channel; pass randomizer.channel, or let the survey do it: "
+            "channel. Pass randomizer.channel, or let the survey do it: "
             "survey.decode(tally, decoder=...)"
         )
     channel.check(tally)

@@ -46,9 +46,9 @@ class HashedSupport(ProductOfBits):
     def sample(
         self, operator: Operator, people: CountVector, rng: np.random.Generator
     ) -> CountVector:
-        """Refuse: the joint law of all supports is not known."""
+        """Refuse: the joint distribution of all supports is not known."""
         raise UnsupportedChannelError(
-            "no exact joint distribution of hashed supports is known; randomize every person "
+            "no exact joint distribution of hashed supports is known. Randomize every person "
             "instead"
         )
 
@@ -66,7 +66,7 @@ def hashed_channel(
     if domain.size > LISTED:
         raise UnsupportedChannelError(
             f"a distribution can be decoded for at most {LISTED} values, the domain has "
-            f"{domain.size}; look for its heavy hitters: ExhaustiveScan, or Candidates"
+            f"{domain.size}. Look for its heavy hitters: ExhaustiveScan, or Candidates"
         )
     operator = CompoundSymmetric(domain.size, diagonal=inside, off_diagonal=outside)
     return Channel(domain, [Block(operator, HashedSupport())], fingerprint, guarantee)
@@ -82,7 +82,7 @@ def check_log(log: Observation, fingerprint: str) -> None:
     if log.fingerprint != fingerprint:
         raise MismatchError(
             f"the log was made by randomizer {log.fingerprint[:12]}, this channel is of "
-            f"{fingerprint[:12]}; decode it with the survey that collected it"
+            f"{fingerprint[:12]}. Decode it with the survey that collected it"
         )
 
 
@@ -138,7 +138,7 @@ class LinearChannel:
             raise TallyError("there is nothing to decode: the log holds no reports")
         bits = self.hash.seed_bits + self.hash.hash_bits
         if int(log.codes[-1]) >> bits:
-            raise TallyError(f"the log holds a report of more than {bits} bits; it is damaged")
+            raise TallyError(f"the log holds a report of more than {bits} bits. It is damaged")
 
     def check_origin(self, log: TallyLog) -> None:
         """Raise unless the stored reports were made for this channel. There may be none."""
@@ -218,7 +218,7 @@ class LinearChannel:
         if size > LISTED:
             raise UnsupportedChannelError(
                 f"the supports of at most {LISTED} values are counted at once, the domain has "
-                f"{size}; use ExhaustiveScan or Candidates"
+                f"{size}. Use ExhaustiveScan or Candidates"
             )
         supports = np.zeros(2**self.hash.key_bits, dtype=self.whole_numbers(log.total))
         for part in self.parts(log):
@@ -311,7 +311,7 @@ class PrefixChannel:
         check_log(log, self.fingerprint)
         group = log.codes & np.uint64(0xFF)
         if int(group.max(initial=0)) >= len(self.parts):
-            raise TallyError("the log holds a report of a group that does not exist; it is damaged")
+            raise TallyError("the log holds a report of a group that does not exist. It is damaged")
         logs = []
         for number, part in enumerate(self.parts):
             own = log.codes[group == np.uint64(number)] >> np.uint64(8)

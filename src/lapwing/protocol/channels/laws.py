@@ -1,12 +1,12 @@
-"""The law of one report's counts, given how the population is distributed.
+"""The distribution of one report's counts, given how the population is distributed.
 
 A block of a channel is an operator M (the mean count of every output, per report, is ``M mass``)
-and one of these laws. A decoder may ask for the law. It is stated for each block, because a wrong
-one is silently wrong. Expectation maximization on bits declared multinomial returns a confident
-wrong answer. As far as possible the law is checked when the block is made.
+and one of these distributions. A decoder may ask for the distribution. It is stated for each block,
+because a wrong one is silently wrong. Expectation maximization on bits declared multinomial returns
+a confident wrong answer. As far as possible the distribution is checked when the block is made.
 
 =================  ===========================================  =================================
-law                a report is                                  used by
+distribution                a report is                                  used by
 =================  ===========================================  =================================
 Multinomial        one output                                   randomized response, square wave
 ProductOfBits      a bit per output, independent given a value  unary encoding
@@ -40,7 +40,7 @@ class Law(Protocol):
     """Interface of the distributions. Shapes: mass float64 [inputs], counts [outputs]."""
 
     def check(self, operator: Operator) -> None:
-        """Raise UnsupportedChannelError when the operator cannot have this law."""
+        """Raise UnsupportedChannelError when the operator cannot have this distribution."""
         ...
 
     def check_counts(self, counts: CountVector, reports: int) -> None:
@@ -66,7 +66,7 @@ class Law(Protocol):
     def sample(
         self, operator: Operator, people: CountVector, rng: np.random.Generator
     ) -> CountVector:
-        """Return counts with exactly the joint law of randomizing every person."""
+        """Return counts with exactly the joint distribution of randomizing every person."""
         ...
 
 
@@ -95,7 +95,7 @@ class Multinomial:
         if worst > 1e-9:
             raise UnsupportedChannelError(
                 "the columns of a multinomial block must sum to 1, they miss it by up to "
-                f"{worst:.3g}; give every group a block of its own, or another distribution"
+                f"{worst:.3g}. Give every group a block of its own, or another distribution"
             )
 
     def check_counts(self, counts: CountVector, reports: int) -> None:
@@ -135,7 +135,7 @@ class Multinomial:
     def sample(
         self, operator: Operator, people: CountVector, rng: np.random.Generator
     ) -> CountVector:
-        """Return counts with exactly the joint law of randomizing every person."""
+        """Return counts with exactly the joint distribution of randomizing every person."""
         if self.draw is not None:
             return self.draw(people, rng)
         columns = dense(operator).T
@@ -159,7 +159,7 @@ class ProductOfBits:
         sums = operator.rmatmat(np.ones((operator.shape[0], 1)))
         if sums.min() < 0 or sums.max() > operator.shape[0]:
             raise UnsupportedChannelError(
-                "the entries of a block of bits must be probabilities; its columns sum to up to "
+                "the entries of a block of bits must be probabilities. Its columns sum to up to "
                 f"{float(sums.max()):.3g} over {operator.shape[0]} bits"
             )
 
@@ -207,7 +207,7 @@ class ProductOfBits:
     def sample(
         self, operator: Operator, people: CountVector, rng: np.random.Generator
     ) -> CountVector:
-        """Return counts with exactly the joint law: given the values all bits are independent."""
+        """Return counts with the exact joint distribution. Given values, bits are independent."""
         return operator.bits(people, rng)
 
 
@@ -310,7 +310,7 @@ class FixedSizeSubset:
     def sample(
         self, operator: Operator, people: CountVector, rng: np.random.Generator
     ) -> CountVector:
-        """Return counts with exactly the joint law of drawing every person's set.
+        """Return counts with exactly the joint distribution of drawing every person's set.
 
         A sweep over the cells. People who have not met their own cell yet differ only in whether it
         will be in and how many places are left. So it is enough to keep how many people are in each

@@ -1,4 +1,4 @@
-"""The law of a set of signed coordinates: what signed subset selection sends.
+"""The distribution of a set of signed coordinates: what signed subset selection sends.
 
 The symbols are ``2 * coordinates`` signed unit vectors: symbol ``2k`` is +e_k, symbol ``2k + 1``
 is -e_k. A report holds `members` different coordinates, each with one sign, so it is a set of
@@ -26,7 +26,7 @@ LARGEST_COVARIANCE = 2**12
 _TINY = 1e-300
 
 _CROWD = 5 * 10**8
-"""NumPy's hypergeometric draws need fewer than 10^9 people; larger crowds are drawn in parts."""
+"""NumPy's hypergeometric draws need fewer than 10^9 people. Larger crowds are drawn in parts."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class SignedSubset:
         if operator.shape[0] != 2 * self.coordinates or worst > 1e-9 * self.members:
             raise UnsupportedChannelError(
                 f"a block of {self.members} of {self.coordinates} signed coordinates must have "
-                f"{2 * self.coordinates} rows and columns that sum to {self.members}; it has "
+                f"{2 * self.coordinates} rows and columns that sum to {self.members}. It has "
                 f"{operator.shape[0]} rows and columns that miss it by up to {worst:.3g}"
             )
 
@@ -164,7 +164,7 @@ class SignedSubset:
         if d > LARGEST_COVARIANCE:
             raise UnsupportedChannelError(
                 f"the covariance of signed subsets is kept up to {LARGEST_COVARIANCE} "
-                f"coordinates, got {d}; decode without weights or without a band"
+                f"coordinates, got {d}. Decode without weights or without a band"
             )
         mean = operator.matvec(mass)
         both = with_own = with_opposite = 0.0
@@ -230,7 +230,7 @@ class SignedSubset:
     def sample(
         self, operator: Operator, people: CountVector, rng: np.random.Generator
     ) -> CountVector:
-        """Return counts with exactly the joint law of drawing every person's set.
+        """Return counts with exactly the joint distribution of drawing every person's set.
 
         A binomial draw per symbol decides whether the own coordinate is in, and another one whether
         its sign is kept. The other coordinates take a sweep over them (none when all are in), and

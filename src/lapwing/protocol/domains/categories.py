@@ -90,7 +90,7 @@ class Categories(Unordered):
         if isinstance(self.other, np.integer):
             object.__setattr__(self, "other", int(self.other))
         if type(self.other) not in (str, int) or not self._is_listed(self.other):
-            raise DomainError("other must be one of the labels; add the label that it names")
+            raise DomainError("other must be one of the labels. Add the label that it names")
 
     def _check_labels(self) -> None:
         if isinstance(self.labels, int | np.integer):
@@ -106,13 +106,13 @@ class Categories(Unordered):
         wrong = next((n for n, label in enumerate(labels) if type(label) not in (str, int)), None)
         if wrong is not None:
             raise DomainError(
-                "every label must be a text or a whole number, the one at position "
-                f"{wrong} is {kind_of(labels[wrong])}; {_in_words(labels[wrong])}"
+                "every label must be a string or a whole number, the one at position "
+                f"{wrong} is {kind_of(labels[wrong])}. {_in_words(labels[wrong])}"
             )
         if any(isinstance(label, int) and abs(label) > LARGEST_INTEGER for label in labels):
             raise DomainError("a label that is a number must be within +-(2^53 - 1)")
         if any(isinstance(label, str) and not _is_unicode(label) for label in labels):
-            raise DomainError("every text label must be valid Unicode, one has a lone surrogate")
+            raise DomainError("every string label must be valid Unicode, one has a lone surrogate")
         if not labels:
             raise DomainError("there must be at least one label")
         forms = [compared_label(label) for label in labels]
@@ -121,8 +121,8 @@ class Categories(Unordered):
             place = forms.index(forms[first])
             equal = "are equal" if labels[place] == labels[first] else "differ in Unicode form only"
             raise DomainError(
-                f"labels must all be different, those at positions {place} and {first} {equal}; "
-                "drop one"
+                f"labels must all be different, those at positions {place} and {first} {equal}. "
+                "Drop one"
             )
         object.__setattr__(self, "labels", labels)
 
@@ -132,7 +132,7 @@ class Categories(Unordered):
 
     @cached_property
     def _texts(self) -> dict[str, int]:
-        """The first label of each text: a value that is no label itself is one by its text."""
+        """The first label of each string: a value that is no label itself is one by its text."""
         texts: dict[str, int] = {}
         for number, label in enumerate(self.listed):
             texts.setdefault(compared_text(str(label)), number)
@@ -196,12 +196,12 @@ class Categories(Unordered):
         return self._unknown(position) if symbol is None else symbol
 
     def _unknown(self, position: int) -> int:
-        """Return the symbol of what is no label; DomainError where there is none."""
+        """Return the symbol of what is no label. DomainError where there is none."""
         if self._number_of_other is not None:
             return self._number_of_other
         raise DomainError(
             f"every value must be one of the domain's labels, the one at position {position} is "
-            "not; add the label, or name a label for all such values: other='...' in the domain "
+            "not. Add the label, or name a label for all such values: other='...' in the domain "
             "(--other)",
             position=position,
         )
@@ -225,28 +225,28 @@ class Categories(Unordered):
         if len(self.listed) > MAXIMUM_BINS:
             raise ArgumentError(
                 f"a curator counts every label, so there may be at most {MAXIMUM_BINS}, got "
-                f"{len(self.listed)}; declare those that matter, and an other label for the rest"
+                f"{len(self.listed)}. Declare those that matter, and an other label for the rest"
             )
         return replace(self, missing="category")
 
 
 def _whole_number(value: Any) -> int:
-    """Return the number that a value is as a label where labels are only counted; -1 for none."""
+    """Return the number of a label where labels are only counted, or -1 for none."""
     text = label_text(value)
     return int(text) if text is not None and re.fullmatch("[0-9]{1,15}", text) else -1
 
 
 def _in_words(label: Any) -> str:
-    """Return what to do about something that is no label; its value is not shown."""
+    """Return what to do about something that is no label. Its value is not shown."""
     if isinstance(label, bool | np.bool_):
-        return 'write truth values as "true" and "false"'
+        return 'Write truth values as "true" and "false"'
     if isinstance(label, np.datetime64) or (
         isinstance(label, date) and not isinstance(label, datetime)
     ):
-        return 'write dates as texts, such as "2026-01-02"'
+        return 'Write dates as strings, such as "2026-01-02"'
     if label is None:
-        return 'leave it out, and count missing values with missing="category"'
-    return "write it as a text"
+        return 'Leave it out, and count missing values with missing="category"'
+    return "Write it as a string"
 
 
 def _is_unicode(text: str) -> bool:

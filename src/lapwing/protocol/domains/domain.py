@@ -59,7 +59,7 @@ class Domain(ABC):
     """Which end of a symbol with a width belongs to it."""
 
     unit: Unit = "number"
-    """What its numbers stand for; "number" where there are none."""
+    """What its numbers stand for. "number" where there are none."""
 
     @property
     @abstractmethod
@@ -219,7 +219,7 @@ def require_domain(given: Any) -> None:
     if isinstance(given, type) or not all(hasattr(given, part) for part in parts):
         raise DomainError(
             "the domain must be an Interval, Integers or Categories (or HashedStrings), got "
-            f"{kind_of(given)}; for example Interval(0, 100, bins=64), or Categories(['yes', 'no'])"
+            f"{kind_of(given)}. For example Interval(0, 100, bins=64), or Categories(['yes', 'no'])"
         )
 
 
@@ -234,7 +234,7 @@ def check_ordered(domain: Domain, *, name: str) -> None:
     """Raise ArgumentError where a mechanism that needs an order is given labels."""
     if not domain.ordered:
         raise ArgumentError(
-            f"{name} releases a distribution function, and labels have no order; use label-counts"
+            f"{name} releases a distribution function, and labels have no order. Use label-counts"
         )
 
 
@@ -242,8 +242,8 @@ def check_no_overflow(domain: Domain, *, name: str) -> None:
     """Raise DomainError where a method for bins alone is given symbols below and above them."""
     if domain.below_index is not None:
         raise DomainError(
-            f"{name} is made for bins alone, and values outside have symbols of their own here; "
-            "declare outside='clip' in the domain (--outside clip)"
+            f"{name} is made for bins alone, and values outside have symbols of their own here. "
+            "Declare outside='clip' in the domain (--outside clip)"
         )
 
 
@@ -255,7 +255,7 @@ def check_list(entries: Any, *, name: str) -> None:
     """
     if isinstance(entries, set | frozenset):
         raise DomainError(
-            f"{name} must be a list, got {kind_of(entries)}, which has no order; pass "
+            f"{name} must be a list, got {kind_of(entries)}, which has no order. Pass "
             "sorted(...) of it"
         )
     if not isinstance(entries, Iterable) or isinstance(entries, str | bytes | Mapping):
@@ -279,7 +279,7 @@ def read_numbers(
         position = int(np.argmax(absent))
         raise DomainError(
             f"every value must be present, the value at position {position} is missing (NaN or "
-            "null); drop such rows, or count them: missing='bin' in the domain (--missing bin)",
+            "null). Drop such rows, or count them: missing='bin' in the domain (--missing bin)",
             position=position,
         )
     return numbers, absent
@@ -290,7 +290,7 @@ def refuse_outside(outside: NDArray[np.bool_], *, what: str) -> None:
     if outside.any():
         position = int(np.argmax(outside))
         raise DomainError(
-            f"every value must lie in {what}, the value at position {position} does not; correct "
+            f"every value must lie in {what}, the value at position {position} does not. Correct "
             "it, or declare outside='clip' in the domain",
             position=position,
         )

@@ -7,12 +7,12 @@ number       a number                               a float
 date         a date, "2026-11-21", datetime64       numpy.datetime64[D], the day it falls on
 datetime     a datetime, its text, datetime64       numpy.datetime64[us], UTC without a zone
 time-of-day  a time, a datetime, "09:30"            the text "09:30:00", with microseconds
-                                                    where there are any; "24:00:00" is the end
+                                                    where there are any. "24:00:00" is the end
 ===========  =====================================  ==========================================
 
-A value outside the range of a domain is ``inf`` or ``-inf`` in every unit. A time of day is a text
-because the end of the day is a time of day that Python's `time` does not have. Every answer can be
-asked again. Plain numbers (days, seconds) are understood as well.
+A value outside the range of a domain is ``inf`` or ``-inf`` in every unit. A time of day is a
+string because the end of the day is a time of day that Python's `time` does not have. Every answer
+can be asked again. Plain numbers (days, seconds) are understood as well.
 
 "At most 30 June" is a statement about a day, and that day is part of it. Where bins are closed on
 the left, ``[a, b)``, as those of dates are, it covers the bins that end when the day does. So a
@@ -49,7 +49,7 @@ def to_points(points: Values, *, unit: Unit, name: str = "a point") -> NDArray[n
     ----------
     points : array_like
         One value, or an array or list of them: numbers, and where the unit is not "number" dates,
-        times or their texts. NaN and None give NaN.
+        times or their strings. NaN and None give NaN.
     unit : {"number", "date", "datetime", "time-of-day"}
         Of the domain.
     name : str
@@ -80,7 +80,7 @@ def to_points(points: Values, *, unit: Unit, name: str = "a point") -> NDArray[n
 
 
 def _as_array(points: Any) -> NDArray[Any] | None:
-    """Return points as an array of their shape; None for a column, which is read as values are."""
+    """Return points as an array of their shape. None for a column, which is read as values are."""
     if isinstance(points, np.ndarray | np.generic):
         return np.asarray(points)
     if isinstance(points, list | tuple | range):
@@ -106,15 +106,15 @@ def check_range(low: float, high: float, *, unit: Unit = "number") -> None:
             to_text(end, unit=unit) if math.isfinite(end) else f"{end:g}" for end in (low, high)
         )
         raise ArgumentError(
-            "a range must begin before it ends, got {} and {}; exchange them".format(*ends)
+            "a range must begin before it ends, got {} and {}. Exchange them".format(*ends)
         )
 
 
 def to_values(found: ArrayLike, domain: Domain) -> Any:
     """Return numbers on the line of a domain as what they stand for: see the table above.
 
-    One for one: an array of datetime64, of texts (of objects, None for NaN), or of floats. Numbers
-    stay where the domain reaches further than datetime64.
+    One for one: an array of datetime64, of strings (of objects, None for NaN), or of floats.
+    Numbers stay where the domain reaches further than datetime64.
 
     Examples
     --------

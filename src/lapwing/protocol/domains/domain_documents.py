@@ -35,7 +35,7 @@ def build(document: Mapping[str, Any], table: Mapping[str, type[Any]], *, name: 
     Parameters
     ----------
     document : mapping
-        ``{"class": ..., field: value, ...}``; a field named "domain" is a document itself.
+        ``{"class": ..., field: value, ...}``. A field named "domain" is a document itself.
     table : mapping of str to class
         The only classes that can be built.
     name : str
@@ -112,9 +112,9 @@ def _build_product(document: Mapping[str, Any]) -> Product:
 
 
 def build_open_domain(document: Mapping[str, Any]) -> Domain:
-    """Return the domain that a document describes; an interval may leave its bins open.
+    """Return the domain that a document describes. An interval may leave its bins open.
 
-    What becomes of values outside may be left open with the bins, because it goes by their number.
+    The treatment of outside values may be left open with the bins: it depends on their number.
     """
     if document.get("class") != Interval.name or "bins" in document or "edges" in document:
         return build_domain(document)

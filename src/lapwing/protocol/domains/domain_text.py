@@ -9,7 +9,7 @@ from lapwing.protocol.domains.units import to_text
 
 
 def _written(number: float, unit: Unit) -> str:
-    """Return a number of a unit; from 10,000 on with commas."""
+    """Return a number of a unit. From 10,000 on with commas."""
     if unit == "number" and abs(number) >= 10_000:
         return f"{number:,.15g}"
     return to_text(number, unit=unit)

@@ -79,7 +79,7 @@ class HashedStrings(Unordered):
             text = None
         if text is None:
             raise DomainError(
-                f"every value must be a text of valid Unicode, the one at position {position} is "
+                f"every value must be a string of valid Unicode, the one at position {position} is "
                 "not",
                 position=position,
             )

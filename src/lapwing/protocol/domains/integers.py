@@ -119,8 +119,8 @@ class Integers(Domain):
         if not whole.all():
             position = int(np.argmin(whole))
             raise DomainError(
-                f"every value must be a whole number, the one at position {position} is not; "
-                "round it, or use an Interval",
+                f"every value must be a whole number, the one at position {position} is not. "
+                "Round it, or use an Interval",
                 position=position,
             )
         symbols: NDArray[np.int64] = numbers.astype(np.int64) - self.low

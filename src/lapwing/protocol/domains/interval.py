@@ -34,7 +34,7 @@ from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import UNITS, to_number, to_text
 
 Point = float | str | datetime.date | datetime.time | np.number[Any] | np.datetime64
-"""What an end, an edge or an atom may be written as; a datetime is a date, too."""
+"""What an end, an edge or an atom may be written as. A datetime is a date, too."""
 
 _NEAR = 2.0**-46
 """What the roundings of a power are less than, relative to it."""
@@ -194,7 +194,7 @@ class Interval(Domain):
         if self.outside is not None:
             check_choice(self.outside, name="outside", choices=("clip", "overflow", "refuse"))
         if self.circular and self.outside == "overflow":
-            raise DomainError("a circle has no outside, because values wrap; declare none")
+            raise DomainError("a circle has no outside, because values wrap. Declare none")
         if self.edges is not None:
             self._take_ends(self.edges)
             self._count_or_clip(overflow=False)
@@ -206,8 +206,8 @@ class Interval(Domain):
             raise DomainError("low and high must be finite numbers")
         if low >= high:
             low_text, high_text = (to_text(end, unit=self.unit) for end in (low, high))
-            turn = "they are equal" if low == high else "exchange them"
-            raise DomainError(f"low must be less than high, got {low_text} and {high_text}; {turn}")
+            turn = "They are equal" if low == high else "Exchange them"
+            raise DomainError(f"low must be less than high, got {low_text} and {high_text}. {turn}")
         if self.scale == "log" and (low <= 0 or self.circular):
             raise DomainError("scale='log' needs low > 0 and an interval that is not circular")
         check_list(self.atoms, name="atoms")
@@ -236,7 +236,7 @@ class Interval(Domain):
             return
         # The second: below the smallest normal number, positions cannot be computed.
         if np.any(np.diff(self.bin_edges) <= 0) or not math.isfinite(self.bins / (high - low)):
-            raise DomainError(f"{self.bins} bins are too narrow for float64 here; use fewer")
+            raise DomainError(f"{self.bins} bins are too narrow for float64 here. Use fewer")
 
     def _count_or_clip(self, *, overflow: bool) -> None:
         """Choose what becomes of values outside, where nothing was said of them."""
@@ -244,7 +244,7 @@ class Interval(Domain):
             object.__setattr__(self, "outside", "overflow" if overflow else "clip")
 
     def _take_ends(self, given_edges: Sequence[Any]) -> None:
-        """Read edges of one's own; what else is said of the bins must be what they say."""
+        """Read edges of one's own. Other statements about the bins must agree with them."""
         check_list(given_edges, name="edges")
         edges = tuple(to_number(one, unit=self.unit, name="an edge") for one in given_edges)
         if len(edges) < 2 or not all(map(math.isfinite, edges)):
@@ -252,7 +252,7 @@ class Interval(Domain):
         if not all(one < next_one for one, next_one in pairwise(edges)):
             raise DomainError("edges must increase, each above the one before")
         if self.scale != "linear":
-            raise DomainError("scale is for bins that low, high and bins make; leave it out here")
+            raise DomainError("scale is for bins that low, high and bins make. Leave it out here")
         of_edges = {"low": edges[0], "high": edges[-1], "bins": len(edges) - 1}
         for name, number in of_edges.items():
             given = getattr(self, name)
@@ -266,7 +266,7 @@ class Interval(Domain):
     def _require_bins(self) -> None:
         """Raise DomainError while the bins are not chosen."""
         if self.bins is None:
-            raise DomainError("the number of bins is missing; pass bins=, or call lw.recommend")
+            raise DomainError("the number of bins is missing. Pass bins=, or call lw.recommend")
 
     @cached_property
     def bin_edges(self) -> NDArray[np.float64]:
@@ -384,7 +384,7 @@ class Interval(Domain):
         """
         if self.edges is not None and bins != self.bins:
             raise DomainError(
-                "an interval with edges of its own has just these bins; for another number make "
+                "an interval with edges of its own has just these bins. For another number make "
                 "one from low, high and bins"
             )
         return replace(self, bins=bins)
@@ -442,7 +442,7 @@ class Interval(Domain):
         return symbols
 
     def _beyond(self, numbers: Vector) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return which numbers lie below and above; an atom at `high` holds exactly that value."""
+        """Return which numbers lie below and above. An atom at `high` holds exactly that value."""
         above = numbers > self.high
         if self.outside == "overflow" and self.closed == "left" and self.high not in self.atoms:
             above |= numbers == self.high
@@ -518,9 +518,9 @@ class Interval(Domain):
 def _as_written(edges: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return edges in which what is a short decimal but for rounding is that number.
 
-    A power of 10 comes out a rounding beside it, and the people who hold just 10,000 would fall
+    A power of 10 comes out a rounding alongside it, and the people who hold just 10,000 would fall
     into the bin after the one that ends there. An edge within 2^-46 of a decimal of twelve digits
-    becomes it; bins that are closed on the left keep the edges that documents gave them.
+    becomes it. Bins that are closed on the left keep the edges that documents gave them.
     """
     order = np.clip(np.floor(np.log10(edges)), -250, 250)
     digits = edges * 10.0 ** (11 - order)

@@ -7,7 +7,7 @@ other kinds are left to that loop.
 ==============================================  ================================================
 polars.Series of String, Categorical, Enum       read through Arrow's C interface, without a copy
 pandas.Series of StringDtype, ArrowDtype         the same
-pandas.Series or Categorical of any categories   its own numbers; the categories are few
+pandas.Series or Categorical of any categories   its own numbers. The categories are few
 pyarrow.Array and ChunkedArray                   texts (also views), dictionaries of anything
 any of them, of whole numbers                    the same, without a loop
 ==============================================  ================================================
@@ -29,9 +29,9 @@ from lapwing.protocol.domains.label_text import compared_text
 
 
 def places_of(column: Any, value_set: Any) -> NDArray[np.int64]:
-    """Return the place of each text or number in a list, the length of the list where it has none.
+    """Return the place of each string or number in a list, or the length of the list.
 
-    A text in another Unicode form has the place of the label that it is compared with.
+    A string in another Unicode form has the place of the label that it is compared with.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def places_of(column: Any, value_set: Any) -> NDArray[np.int64]:
 
 
 def _is_ascii(column: Any) -> bool:
-    """Return whether no byte of a column of texts is beyond ASCII: a pass over its bytes."""
+    """Return whether no byte of a column of strings is beyond ASCII: a pass over its bytes."""
     for part in getattr(column, "chunks", [column]):
         _, ends, content = part.buffers()
         if content is None or not len(part):
@@ -112,7 +112,7 @@ class CodedLabels:
 
 
 def encodable(labels: Any) -> Any:
-    """Return texts of NumPy as pyarrow's, which encodes many of them several times faster."""
+    """Return strings of NumPy as pyarrow's, which encodes many of them several times faster."""
     if not (isinstance(labels, np.ndarray) and labels.dtype.kind == "U" and labels.size):
         return labels
     signs = np.ascontiguousarray(labels).view(np.uint32).reshape(labels.size, -1)
@@ -165,7 +165,7 @@ _PANDAS = {
 
 
 def _column(values: Any, home: str) -> Any:
-    """Return a column as a pyarrow.ChunkedArray of texts, whole numbers or a dictionary."""
+    """Return a column as a pyarrow.ChunkedArray of strings, whole numbers or a dictionary."""
     import pyarrow as pa
 
     if isinstance(values, pa.Array):

@@ -55,12 +55,12 @@ how many are not, in base 36. Clients in other languages have the same table."""
 
 
 def compared_text(text: str) -> str:
-    r"""Return the form in which a text is compared with others: NFC, or the text itself.
+    r"""Return the form in which a string is compared with others: NFC, or the text itself.
 
-    The normal form of a text never changes once all its code points are assigned (Unicode's policy
-    of stability). So a string of code points that Unicode 14 assigns has one form. It is the same
-    in every version of Python and in every engine of JavaScript from then on. A text with another
-    code point is compared as it is.
+    The normal form of a string never changes once all its code points are assigned (Unicode's
+    policy of stability). So a string of code points that Unicode 14 assigns has one form. It is the
+    same in every version of Python and in every engine of JavaScript from then on. A text with
+    another code point is compared as it is.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def label_text(value: Any) -> str | None:
 
 
 def compared_label(label: str | int) -> str | int:
-    """Return a label as it is compared: a text by :func:`compared_text`, a number as it is."""
+    """Return a label as it is compared: a string by :func:`compared_text`, a number as it is."""
     return compared_text(label) if isinstance(label, str) else label
 
 

@@ -88,7 +88,7 @@ def to_spans(low: Any, high: Any, domain: Domain, closed: Closed | None = None) 
 def _turns(first: float, last: float, side: Closed, circle: Domain) -> tuple[float, float]:
     """Return by how much the ends of a range lie beyond a circle: multiples of its length.
 
-    Both ends of a circle are one point. An end of the range at it lies beside the rest of the
+    Both ends of a circle are one point. An end of the range at it lies alongside the rest of the
     range, unless the range holds the point: then it lies at the symbol that holds it.
     """
     length, low = _length(circle), float(circle.left[0])

@@ -28,8 +28,8 @@ _UNREADABLE_SHARE = 0.01
 _FORMS = {
     "number": "Write numbers as 1234.5, without separators of thousands (on the command line "
     "--decimal , reads 1234,5). Truth values and durations are no numbers",
-    "date": "Write dates as 2026-11-21; other orders of day, month and year are not read",
-    "datetime": "Write timestamps as 2026-11-21T09:30; other orders of day, month and year are not "
+    "date": "Write dates as 2026-11-21. Other orders of day, month and year are not read",
+    "datetime": "Write timestamps as 2026-11-21T09:30. Other orders of day, month and year are not "
     "read",
     "time-of-day": "Write times as 09:30, or as numbers and say of what (texts=, --texts)",
 }

@@ -105,7 +105,7 @@ class Segmented(Unordered):
         cell = self._cells.get(compared_text(value)) if isinstance(value, str) else None
         if cell is None:
             raise DomainError(
-                "a cell is named by its segment and symbol, as 'north / yes'; a curator counts "
+                "a cell is named by its segment and symbol, as 'north / yes'. A curator counts "
                 "values with the segments alongside",
                 position=position,
             )

@@ -1,16 +1,16 @@
 """Parsing of strings, each on its own, as a number, a date or a time.
 
 =========  ==================================================================
-texts      a text of a date, a moment or a time of day is
+texts      a string of a date, a moment or a time of day is
 =========  ==================================================================
 iso        written as ISO 8601 has it: "2026-11-21", "2026-11-21T09:30+01:00",
-           "-0043-03-15"; of a time of day also "9:30" and "24:00", but no date alone
+           "-0043-03-15". Of a time of day also "9:30" and "24:00", but no date alone
 days       a number of days, since 1970-01-01 or since midnight
 seconds    a number of seconds, since 1970-01-01T00:00 UTC or since midnight
 =========  ==================================================================
 
-Texts of plain numbers are decimal numbers, whatever is declared. How a text is read is declared and
-never guessed: a guess from other rows would let one row decide what all others mean.
+Texts of plain numbers are decimal numbers, whatever is declared. How a string is read is declared
+and never guessed: a guess from other rows would let one row decide what all others mean.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Unit = Literal["number", "date", "datetime", "time-of-day"]
 Texts = Literal["iso", "days", "seconds"]
 TEXTS = ("iso", "days", "seconds")
 Decimal = Literal[".", ","]
-"""What stands before the fraction of a number in a text."""
+"""What stands before the fraction of a number in a string."""
 
 DAY = 86_400
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
@@ -50,7 +50,7 @@ class NoClockError(ValueError):
 
     def __init__(self) -> None:
         super().__init__(
-            "a date has no time of day; pass moments or times, or declare unit='date' (--unit)"
+            "a date has no time of day. Pass timestamps or times, or declare unit='date' (--unit)"
         )
 
 
@@ -60,8 +60,8 @@ def check_texts(texts: str, unit: str) -> None:
         raise ArgumentError(f"texts must be one of {', '.join(TEXTS)}, got {texts!r}")
     if unit == "number" and texts != "iso":
         raise ArgumentError(
-            f"texts={texts!r} is for domains of dates and times; declare the domain's unit, or "
-            "leave it out: texts of plain numbers and of labels are read as what they are"
+            f"texts={texts!r} is for domains of dates and times. Declare the domain's unit, or "
+            "leave it out: strings of plain numbers and of labels are read as what they are"
         )
 
 

@@ -1,7 +1,7 @@
 """Dates, times of day and plain numbers, as the one kind of number that a domain works with.
 
 =============  ==========================================  =======================
-unit           the number                                  accepted beside numbers
+unit           the number                                  accepted alongside numbers
 =============  ==========================================  =======================
 number         itself                                      "12.5"
 date           days since 1970-01-01                       date, "2026-11-21"
@@ -13,7 +13,7 @@ time-of-day    seconds since midnight, "24:00" is 86400    time, datetime, timed
 library holds it. Where the unit is "datetime" it is the instant. A timestamp without a zone is read
 as it is written. As an instant it is UTC. A date has no time of day.
 
-**Each value is read by itself.** Its number depends on that value, the unit and the declared
+**Each value is read on its own.** Its number depends on that value, the unit and the declared
 reading of strings, never on other values. In the central model, a row that decided how others are
 read would be worth more than the noise hides. So nothing here asks NumPy to find a common type of a
 list. The fast methods for whole arrays give what the slow one gives for each element.
@@ -61,7 +61,7 @@ _FLOATS = {int, float} | {
 
 
 class _UnreadableError(Exception):
-    """A value that is no number of the unit; says what is wrong, without the value."""
+    """A value that is no number of the unit. Says what is wrong, without the value."""
 
 
 def to_number(value: Any, *, unit: Unit, name: str) -> float:
@@ -70,7 +70,7 @@ def to_number(value: Any, *, unit: Unit, name: str) -> float:
     Raises
     ------
     DomainError
-        When it is of a wrong type or cannot be read, or a text where numbers are. The message
+        When it is of a wrong type or cannot be read, or a string where numbers are. The message
         names it, not its value.
     """
     try:
@@ -166,8 +166,8 @@ def one_dimensional(values: Values) -> NDArray[Any]:
     """
     if isinstance(values, np.ma.MaskedArray):
         raise DomainError(
-            "values must be a plain array, a masked one hides which are missing; "
-            "pass values.filled(np.nan)"
+            "values must be a plain array, a masked one hides which are missing. "
+            "Pass values.filled(np.nan)"
         )
     if isinstance(values, Sequence) and not isinstance(values, str | bytes | range):
         if len(values) and all(_is_float(kind) for kind in set(map(type, values))):
@@ -177,14 +177,14 @@ def one_dimensional(values: Values) -> NDArray[Any]:
     kind = type(held)
     if kind.__name__ in _FRAMES and kind.__module__.partition(".")[0] in ("polars", "pyarrow"):
         raise DomainError(
-            f"values must be one-dimensional, got a {kind.__name__}; pass one column of the table, "
+            f"values must be one-dimensional, got a {kind.__name__}. Pass one column of the table, "
             "or give the whole to lapwing.engines.arrow with column="
         )
     shape = getattr(held, "shape", ())
     if isinstance(shape, tuple) and len(shape) == 2 and hasattr(held, "columns"):
         # Before NumPy sees it, for some tables cannot be gone through row by row.
         raise DomainError(
-            f"values must be one-dimensional, got shape {shape}; pass one column of the table"
+            f"values must be one-dimensional, got shape {shape}. Pass one column of the table"
         )
     array = _array_of(held)
     if array.ndim > 1 and getattr(held, "ndim", 1) == 1 and hasattr(held, "__len__"):
@@ -201,12 +201,12 @@ def _what_it_is(values: Any) -> str:
     """Say what came instead of a list, and what to do."""
     kind = type(values).__name__
     if isinstance(values, set | frozenset):
-        return f"a {kind}, which holds each value once; count every person in a list"
+        return f"a {kind}, which holds each value once. Count every person in a list"
     if isinstance(values, Mapping):
-        return f"a {kind}; pass list(...) of its values"
+        return f"a {kind}. Pass list(...) of its values"
     if isinstance(values, Iterable) and not isinstance(values, str | bytes | np.ndarray):
-        return f"a {kind}, which can be read only once; pass list(...) of it"
-    return "one value alone; put it in a list: [value]"
+        return f"a {kind}, which can be read only once. Pass list(...) of it"
+    return "one value alone. Put it in a list: [value]"
 
 
 def _is_plain(kind: type) -> bool:
@@ -223,7 +223,7 @@ def _is_float(kind: type) -> bool:
 
 
 def _array_of(values: Any) -> NDArray[Any]:
-    """Return a container's own array; where it cannot make one, each row by itself.
+    """Return a container's own array. Where it cannot make one, each row on its own.
 
     Some make Python's dates, and fail at one beyond the year 9999: that one row is unreadable.
     """
@@ -259,11 +259,11 @@ def to_numbers(
     ----------
     values : array_like [n]
         One-dimensional: numbers (also Decimal and Fraction), texts, and where the unit is not
-        "number" dates and times. Of any types beside each other.
+        "number" dates and times. Of any types alongside each other.
     unit : {"number", "date", "datetime", "time-of-day"}
         Of the domain.
     texts : {"iso", "days", "seconds"}
-        How texts of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
+        How strings of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
     unreadable : {"refuse", "missing"}
         Treatment of a value that is no number of the unit, such as a truth value or another string.
     faults : list of int, optional
@@ -321,7 +321,7 @@ def to_numbers(
 
 
 def _nullable_numbers(values: Any) -> NDArray[np.float64] | None:
-    """Return a column of pandas' numbers that may be missing; None of anything else.
+    """Return a column of pandas' numbers that may be missing. None of anything else.
 
     NumPy would be given a Python object for each, where any is missing.
     """

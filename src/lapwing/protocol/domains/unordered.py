@@ -37,7 +37,7 @@ class Unordered(Domain):
     @property
     def left(self) -> NDArray[np.float64]:
         """Refused, because labels are not numbers."""
-        raise DomainError("labels have no order, so no CDF, quantile or mean; ask for shares")
+        raise DomainError("labels have no order, so no CDF, quantile or mean. Ask for shares")
 
     @property
     def size(self) -> int:
@@ -108,11 +108,11 @@ class Unordered(Domain):
 
     @property
     def _compared(self) -> Sequence[str | int]:
-        """The labels that a column of frames is looked up in; none where they are not listed."""
+        """The labels that a column of frames is looked up in. None where they are not listed."""
         return () if isinstance(self.listed, range) else self.listed
 
     def _of_codes(self, coded: CodedLabels, *, unknown: int | None = None) -> NDArray[np.int64]:
-        """Return the symbols of labels that are given by numbers; as of :meth:`_symbols`."""
+        """Return the symbols of labels that are given by numbers. As of :meth:`_symbols`."""
         codes = np.where(coded.codes < 0, len(coded.distinct), coded.codes)
         occurring = np.flatnonzero(np.bincount(codes, minlength=len(coded.distinct) + 1))
         symbols = np.full(len(coded.distinct) + 1, -1, dtype=np.int64)
@@ -129,7 +129,7 @@ class Unordered(Domain):
         return symbols[codes]
 
     def _symbols(self, array: NDArray[Any], *, unknown: int | None = None) -> NDArray[np.int64]:
-        """Return the symbol of each value; `unknown` for what is none, refused where None."""
+        """Return the symbol of each value. `unknown` for what is none, refused where None."""
         symbols = np.empty(array.size, dtype=np.int64)
         # tolist() makes whole numbers of moments in nanoseconds, which are no labels.
         cells = array if array.dtype.kind in "mM" else array.tolist()
@@ -150,8 +150,8 @@ class Unordered(Domain):
     def _of_missing(self, position: int) -> int:
         if self.missing_index is None:
             raise DomainError(
-                f"every value must be present, the value at position {position} is missing; "
-                "drop such rows, or count them: missing='category' in the domain "
+                f"every value must be present, the value at position {position} is missing. "
+                "Drop such rows, or count them: missing='category' in the domain "
                 "(--missing category)",
                 position=position,
             )

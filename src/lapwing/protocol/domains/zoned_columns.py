@@ -74,7 +74,7 @@ def _arrow_as_local_time(array: Any, *, name: str) -> Any:
         pc.local_timestamp(pa.array([0], array.type))
     except pa.ArrowInvalid:
         raise DomainError(
-            f"the time zone of {name} is unknown on this machine; install its time zone "
+            f"the time zone of {name} is unknown on this machine. Install its time zone "
             "database, or convert the column"
         ) from None
     # Far timestamps overflow in Arrow, and would come out on the other side of 1970.

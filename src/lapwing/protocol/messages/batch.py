@@ -52,7 +52,7 @@ _HEADER = struct.Struct("<8sHHI32s")
 _CHECKSUM = struct.Struct("<I")
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 LARGEST_JSON = 2**14
-"""Bytes of the largest batch in JSON that a collector reads; larger ones are sent packed.
+"""Bytes of the largest batch in JSON that a collector reads. Larger ones are sent packed.
 
 Measured: JSON that is made to be slow takes 0.1 ms for each KiB, so this is at most 2 ms.
 """
@@ -62,7 +62,7 @@ _HEX = re.compile(r"[0-9a-f]+")
 _KEYS = {"survey", "segment", "reports"}
 
 LARGEST_BATCH = _HEADER.size + MOST_BYTES + _CHECKSUM.size
-"""Bytes of the largest packed batch; what is longer need not be read to be refused."""
+"""Bytes of the largest packed batch. A longer one is refused before it is read."""
 
 
 EPOCH_NAME_RULE = (
@@ -107,7 +107,7 @@ class Batch:
         """Check the sizes."""
         if not 1 <= self.reports <= MOST_REPORTS:
             raise BatchError(
-                f"a batch holds 1 to {MOST_REPORTS} reports, got {self.reports}; send several"
+                f"a batch holds 1 to {MOST_REPORTS} reports, got {self.reports}. Send several"
             )
         size = len(self.records)
         if not 1 <= size <= MOST_BYTES or size % self.reports:
@@ -119,7 +119,7 @@ class Batch:
             raise BatchError("a batch names its survey by 64 hex digits, and a segment in 0..65535")
 
     def __repr__(self) -> str:
-        """Return one line; the reports themselves stay unprinted."""
+        """Return one line. The reports themselves stay unprinted."""
         return f"<Batch of {self.reports} report(s) for survey {self.survey[:12]}>"
 
     @property
@@ -167,18 +167,18 @@ class Batch:
             When it is not a batch, of an unknown version, too large or damaged.
         """
         if data[: len(MAGIC)] != MAGIC:
-            raise BatchError("a batch must begin with LWUPLOAD, this does not; send a packed batch")
+            raise BatchError("a batch must begin with LWUPLOAD, this does not. Send a packed batch")
         if len(data) < _HEADER.size + _CHECKSUM.size:
-            raise BatchError("the batch ends within its header; send all of its bytes")
+            raise BatchError("the batch ends within its header. Send all of its bytes")
         _, version, segment, reports, survey = _HEADER.unpack_from(data)
         if version != VERSION:
             raise BatchError(
-                f"this is a batch of version {version}, this software reads {VERSION}; "
-                "update lapwing"
+                f"this is a batch of version {version}, this software reads {VERSION}. "
+                "Update lapwing"
             )
         records = data[_HEADER.size : -_CHECKSUM.size]
         if zlib.crc32(data[: -_CHECKSUM.size]) != _CHECKSUM.unpack_from(data, len(data) - 4)[0]:
-            raise BatchError("the batch is damaged: its checksum does not match; send it again")
+            raise BatchError("the batch is damaged: its checksum does not match. Send it again")
         return cls(
             survey.hex(), segment if segment <= len(segments) else NO_SEGMENT, records, reports
         )
@@ -224,12 +224,12 @@ class Batch:
         if not document.keys() <= _KEYS or not document.keys() >= {"survey", "reports"}:
             unknown = sorted(document.keys() - _KEYS)
             came = f"got the unknown key {quoted(unknown[0])}" if unknown else "one is absent"
-            raise BatchError(f'a batch has the keys "survey", "reports" and "segment"; {came}')
+            raise BatchError(f'a batch has the keys "survey", "reports" and "segment", {came}')
         survey, label, written = document["survey"], document.get("segment"), document["reports"]
         if not isinstance(survey, str) or not _FINGERPRINT.fullmatch(survey):
             raise BatchError("a batch must name its survey by 64 hex digits in lower case")
         if not isinstance(label, str | None):
-            raise BatchError("the segment of a batch must be a text or null")
+            raise BatchError("the segment of a batch must be a string or null")
         if not isinstance(written, list) or not 1 <= len(written) <= MOST_REPORTS:
             raise BatchError(f"a batch must hold a list of 1 to {MOST_REPORTS} reports")
         place = None if label is None else place_of(label, segments)
@@ -238,13 +238,13 @@ class Batch:
 
 
 def _records(written: list[object]) -> bytes:
-    """Return the bytes of reports in hex; BatchError names those that are not."""
+    """Return the bytes of reports in hex. BatchError names those that are not."""
     texts = [text for text in written if isinstance(text, str)]
     sizes = set(map(len, texts))
     digits = "".join(texts)
     if len(texts) == len(written) and len(sizes) == 1 and not max(sizes) % 2:
         if len(digits) > 2 * MOST_BYTES:
-            raise BatchError(f"a batch holds at most {MOST_BYTES} bytes of reports; send several")
+            raise BatchError(f"a batch holds at most {MOST_BYTES} bytes of reports. Send several")
         if _HEX.fullmatch(digits):
             return bytes.fromhex(digits)
     # What most of them are is taken for what all should be.
@@ -256,15 +256,15 @@ def _records(written: list[object]) -> bytes:
     )
     refused = tuple(islice(wrong, MOST_REFUSED))
     raise BatchError(
-        "every report must be a text of hex digits in lower case, two for each byte and as many "
-        f"as in the others; the one at position {refused[0][0]} is not",
+        "every report must be a string of hex digits in lower case, two for each byte and as many "
+        f"as in the others. The one at position {refused[0][0]} is not",
         refused=refused,
     )
 
 
 def _wrong(text: object, size: int) -> str | None:
     if not isinstance(text, str):
-        return "a report must be a text"
+        return "a report must be a string"
     if not _HEX.fullmatch(text) or len(text) % 2:
         return "a report must be hex digits in lower case, two for each byte"
     return "all reports of a batch must have one width" if len(text) != size else None

@@ -257,7 +257,7 @@ class ExactCounts(Summed):
     ) -> ExactCounts:
         if isinstance(curated, Product):
             raise ArgumentError(
-                "exact counts and releases are of one column, got a Product; ask people about "
+                "exact counts and releases are of one column, got a Product. Ask people about "
                 "pairs in a survey, or release a column by segment"
             )
         unit = unit_named(units, most)
@@ -331,7 +331,7 @@ class ExactCounts(Summed):
         return int(self.counts.sum())
 
     def __add__(self, other: ExactCounts) -> ExactCounts:
-        """Return the counts of both sets of people; MismatchError for other domains or units.
+        """Return the counts of both sets of people. MismatchError for other domains or units.
 
         A unit may have rows in both, so the sum counts up to as many of its rows as both together.
         To have no more of each, count the rows at once.
@@ -350,7 +350,7 @@ class ExactCounts(Summed):
             most = unit.most + other.unit.most
             if most > MOST_ROWS:
                 raise MismatchError(
-                    "these counts together are of too many rows of a unit; count the tables at once"
+                    "these counts together are of too many rows of a unit. Count the tables at once"
                 )
             unit = PrivacyUnit(unit.name, most)
         return ExactCounts(self.domain, self.counts + other.counts, unit)
@@ -402,7 +402,7 @@ class ExactCounts(Summed):
         with opening(path):
             content = path.read_bytes()
         if not content.startswith(MAGIC):
-            raise FormatError(f"{path.name} must be a file of exact counts; it is not")
+            raise FormatError(f"{path.name} must be a file of exact counts. It is not")
         content, digest = content[:-32], content[-32:]
         start = len(MAGIC) + 4
         if len(content) < start or hashlib.sha256(content).digest() != digest:
@@ -424,7 +424,7 @@ class ExactCounts(Summed):
         if found._header() != header:
             raise FormatError(
                 f"the header of {path.name} must be the canonical JSON of a curator's domain, "
-                "this one is spelled in another way; it was made by other software"
+                "this one is spelled in another way. It was made by other software"
             )
         return found
 
@@ -432,7 +432,7 @@ class ExactCounts(Summed):
 def _domain(header: dict[str, Any], *, name: str) -> Domain:
     if header.get("format") == "lapwing-summary":
         raise FormatError(
-            f'{name} is of the earlier format "lapwing-summary", which is no longer read; make it '
+            f'{name} is of the earlier format "lapwing-summary", which is no longer read. Make it '
             "again with lapwing count"
         )
     require_format(header, name="lapwing-exact-counts", version=VERSION)

@@ -18,7 +18,7 @@ Label = str | None
 Whole = NDArray[np.int64]
 
 _WRITTEN = str.maketrans({mark: quote(mark, safe="") for mark in "%/="})
-"""What would be read as part of the form, as in an address; all else stays as it is."""
+"""What would be read as part of the form, as in an address. All else stays as it is."""
 
 _NO_LABELS = (float, np.floating, Decimal)
 """Kinds of numbers that may have fractions, so they are no groups."""
@@ -36,7 +36,7 @@ def check_groups(labels: Collection[Label] | int, most: int = MOST_GROUPS) -> No
     """
     if (labels if isinstance(labels, int) else len(labels) - (None in labels)) > most:
         raise ArgumentError(
-            f"there must be at most {most:,} groups, these labels have more; group by something "
+            f"there must be at most {most:,} groups, these labels have more. Group by something "
             "coarser"
         )
 
@@ -100,8 +100,8 @@ def clean_label(label: Any) -> Label:
     text = None if isinstance(label, _NO_LABELS) else label_text(label)
     if text is None:
         raise ArgumentError(
-            "the labels of groups must be texts, whole numbers, dates or truth values, one is "
-            f"{kind_of(label)}; convert it to a text first"
+            "the labels of groups must be strings, whole numbers, dates or truth values, one is "
+            f"{kind_of(label)}. Convert it to a string first"
         )
     return compared_text(text.strip()) or None
 

@@ -121,7 +121,7 @@ def _schema(groups: Groups) -> Any:
     columns = list(groups.columns) or [_SEGMENT]
     if set(columns) & set(_OURS):
         raise ArgumentError(
-            f"the columns of segments must not be named {', '.join(_OURS)}; rename the column"
+            f"the columns of segments must not be named {', '.join(_OURS)}. Rename the column"
         )
     form = _form_of(groups)
     fields = [*(pa.field(name, pa.string()) for name in columns), pa.field("reports", pa.int64())]
@@ -151,7 +151,7 @@ def _form_of(groups: Groups) -> TallyForm:
 
 
 def _rows(groups: Groups) -> Iterator[tuple[str | None, NDArray[Any]]]:
-    """Yield each segment with all its numbers, people of blocks first; a log's sorted reports."""
+    """Yield each segment with all its numbers, people of blocks first. A log's sorted reports."""
     for name in groups.segments:
         yield name, _numbers(groups.segments[name])
     if groups.rest is not None:
@@ -213,7 +213,7 @@ def _head(schema: Any) -> tuple[TallyForm, list[str], bool]:
     said = schema.metadata or {}
     name, version, about = (said.get(key.encode(), b"").decode(errors="replace") for key in KEYS)
     if name != FORMAT:
-        raise FormatError("its schema does not say so; check the name")
+        raise FormatError("its schema does not say so. Check the name")
     if version != str(VERSION):
         raise FormatError(f"it is of version {version[:20]}, this software reads {VERSION}")
     words = json.loads(about)

@@ -54,7 +54,7 @@ from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import LARGEST_COUNT, Tally
 
 OTHER = "other"
-"""What small groups, and people without a label, are counted as; where a group of that name is kept
+"""What small groups, and people without a label, are counted as. Where a group of that name is kept
 apart, "all other"."""
 
 MINIMUM = 1000
@@ -131,7 +131,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         object.__setattr__(self, "columns", tuple(self.columns))
 
     def _forms(self) -> Iterator[TallyForm]:
-        """Yield what each tally says of whom it is; a joint tally says it once for all."""
+        """Yield what each tally says of whom it is. A joint tally says it once for all."""
         if isinstance(self.segments, JointTally):
             yield self.segments.form
         else:
@@ -251,7 +251,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
     def __add__(self, other: GroupTallies) -> GroupTallies:
         """Return the tallies of both sets of reports, segment by segment.
 
-        Segments that were too small on one side stay in the rest of that side; see
+        Segments that were too small on one side stay in the rest of that side. See
         :meth:`at_least`.
 
         Raises
@@ -265,7 +265,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
             return NotImplemented
         if self.columns and other.columns and self.columns != other.columns:
             raise MismatchError(
-                "tallies of segments can be added when the same columns name the segments; these "
+                "tallies of segments can be added when the same columns name the segments. These "
                 f"are of {', '.join(self.columns)} and of {', '.join(other.columns)}"
             )
         both: list[Any] = [JointTally.of(one.segments) for one in (self, other) if one.segments]
@@ -430,7 +430,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
             require(entry, {"name", "tally"}, name="a segment")
         names = [entry["name"] for entry in entries]
         if any(not isinstance(name, str) or name != clean_label(name) for name in names):
-            raise FormatError("the names of segments must be texts without blanks around them")
+            raise FormatError("the names of segments must be strings without blanks around them")
         if names != sorted(set(names)):
             raise FormatError("segments must be in alphabetical order, each once")
         segments = {entry["name"]: Tally.from_document(entry["tally"]) for entry in entries}
@@ -541,7 +541,7 @@ def checked_counts(counts: Any, number: int | None = None) -> NDArray[np.int64]:
         position = int(np.argmin(legal))
         raise ReportError(
             f"every count must be a whole number from 0 to 2^53 - 1, the one at position "
-            f"{position} is not; the batch was not counted",
+            f"{position} is not. The batch was not counted",
             position=position,
         )
     return array.astype(np.int64)

@@ -251,7 +251,7 @@ class JointTally(Mapping[Label, Tally]):
         return len(self.labels)
 
     def __contains__(self, label: object) -> bool:
-        """Return whether there is such a group; no tally is made."""
+        """Return whether there is such a group. No tally is made."""
         return label in self._numbers
 
     def __add__(self, other: JointTally) -> JointTally:
@@ -382,7 +382,7 @@ def _summed(keys: Any, counts: Any) -> tuple[Any, Any]:
 
 
 def _counted(keys: Any) -> tuple[Any, Any]:
-    """Return each key once, in order, and how often it stands there; the keys are sorted."""
+    """Return each key once, in order, and how often it stands there. The keys are sorted."""
     keys.sort()
     places, kept = [], []
     for start in range(0, keys.size, _ROWS_AT_ONCE):
@@ -401,7 +401,7 @@ _ROWS_AT_ONCE = 2**18
 
 
 def _push(runs: list[tuple[Whole, Whole]], keys: Whole, counts: Whole) -> None:
-    """Take in ascending keys with their counts; runs of like size are merged."""
+    """Take in ascending keys with their counts. Runs of like size are merged."""
     runs.append((keys, counts))
     while len(runs) > 1 and runs[-2][0].size <= 2 * runs[-1][0].size:
         runs[-2:] = [_joined(runs[-2:])]
@@ -532,7 +532,7 @@ class JointCounter:
         return self._total
 
     def _numbers_of(self, labels: Sequence[Any]) -> Whole:
-        """Return the number of each label; ArgumentError when there are too many different ones."""
+        """Return the number of each label. ArgumentError when there are too many different ones."""
         if labels is self._latest[0]:
             return self._latest[1]
         known = self._known
@@ -602,7 +602,7 @@ class JointCounter:
                 self._count_keys()
 
     def _sum(self, weights: Whole) -> int:
-        """Return the sum of counts of reports; TallyError when a tally cannot hold it."""
+        """Return the sum of counts of reports. TallyError when a tally cannot hold it."""
         most = _LARGEST_LOG if self.form.is_log else LARGEST_COUNT
         if self._total + float(weights.sum(dtype=np.float64)) < 2.0**60:  # else it may overflow
             total = int(weights.sum())
@@ -610,7 +610,7 @@ class JointCounter:
                 return total
         raise TallyError(
             "the counts of reports must add up to at most "
-            f"{'2^31, as each is stored' if self.form.is_log else '2^53 - 1'}; these add up to more"
+            f"{'2^31, as each is stored' if self.form.is_log else '2^53 - 1'}. These add up to more"
         )
 
     def _count_keys(self) -> None:
@@ -652,7 +652,7 @@ class JointCounter:
         _push(self._several, np.concatenate(keys), np.concatenate(counts))
 
     def _weighted(self) -> list[tuple[Whole, Records, Any]]:
-        """Return what waits; where some of it has weights, all of it."""
+        """Return what waits. Where some of it has weights, all of it."""
         if all(weights is None for _, _, weights in self._records):
             return self._records
         return [

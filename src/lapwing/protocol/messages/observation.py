@@ -17,7 +17,7 @@ class Observation(Protocol):
     """CountTally, TallyLog or Release: what is decoded, by a decoder that reads its kind."""
 
     kind: ClassVar[Kind]
-    """Which of the three it is; a decoder says which it reads."""
+    """Which of the three it is. A decoder says which it reads."""
 
     @property
     def fingerprint(self) -> str:
@@ -44,10 +44,10 @@ def check_observation(observed: Any) -> None:
     """Raise ArgumentError unless it is a tally or a release."""
     if not hasattr(observed, "kind") or not hasattr(observed, "blocks"):
         what = type(observed).__name__
-        advice = "take the tally of one segment, as tallies['north']"
+        advice = "Take the tally of one segment, as tallies['north']"
         if what != "GroupTallies":
-            advice = "add reports up first: tally(reports)"
-        raise ArgumentError(f"decode needs a tally or a release, got a {what}; {advice}")
+            advice = "Add reports up first: tally(reports)"
+        raise ArgumentError(f"decode needs a tally or a release, got a {what}. {advice}")
 
 
 class Summed:

@@ -25,7 +25,7 @@ class Problem(StrEnum):
     sentence: str
 
     def __new__(cls, word: str, status: int, sentence: str) -> Self:
-        """Return a member; its value is the word."""
+        """Return a member. Its value is the word."""
         member = str.__new__(cls, word)
         member._value_, member.status, member.sentence = word, HTTPStatus(status), sentence
         return member
@@ -36,15 +36,15 @@ class Problem(StrEnum):
     CHANGED = (
         "batch-changed",
         409,
-        "A batch of this id is stored with other bytes; a retry sends the same ones",
+        "A batch of this id is stored with other bytes. A retry sends the same ones",
     )
     CLOSED = "epoch-closed", 410, "The epoch is closed and takes no reports"
-    TOO_LARGE = "too-large", 413, "The batch is too large; send several smaller ones"
+    TOO_LARGE = "too-large", 413, "The batch is too large. Send several smaller ones"
     MEDIA_TYPE = "unsupported-media-type", 415, "A batch is sent in its own media type or as JSON"
     REFUSED = (
         "reports-refused",
         422,
-        "Some reports cannot have been made by this survey; none was counted",
+        "Some reports cannot have been made by this survey. None was counted",
     )
     UPLOAD_TOKEN_NEEDED = (
         "upload-token-needed",
@@ -57,9 +57,9 @@ class Problem(StrEnum):
         "This upload token has been used for another batch",
     )
     NOT_OPEN = "epoch-not-open", 425, "The epoch is not open yet"
-    BUSY = "busy", 429, "Too many uploads wait; send the same bytes again later"
-    NOT_READY = "not-ready", 503, "The collector cannot store now; send the same bytes again later"
-    FULL = "disk-full", 507, "The collector's disk is full; send the same bytes again later"
+    BUSY = "busy", 429, "Too many uploads wait. Send the same bytes again later"
+    NOT_READY = "not-ready", 503, "The collector cannot store now. Send the same bytes again later"
+    FULL = "disk-full", 507, "The collector's disk is full. Send the same bytes again later"
 
     HEADERS_TOO_LARGE = "headers-too-large", 431, "The request has too many or too long headers"
 

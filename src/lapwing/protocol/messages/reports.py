@@ -128,7 +128,7 @@ class Reports:
         return hash((self.fingerprint, self.data.tobytes()))
 
     def __repr__(self) -> str:
-        """Return one line; the reports themselves stay unprinted."""
+        """Return one line. The reports themselves stay unprinted."""
         return f"<{len(self)} Reports of {self.width} byte(s), randomizer {self.fingerprint[:12]}>"
 
     def __len__(self) -> int:
@@ -179,7 +179,7 @@ class Reports:
         """
         path = Path(path)
         if path.suffix.lower() != ".lwr":
-            raise ArgumentError(f"a file of reports must end in .lwr, got {path.name}; rename it")
+            raise ArgumentError(f"a file of reports must end in .lwr, got {path.name}. Rename it")
         header = Header(self.width, self.survey, self.fingerprint)
         header.to_bytes()  # refused before a file is begun
         with replacing(path.resolve()) as stream:
@@ -270,7 +270,7 @@ class Header:
         if not all(map(_FINGERPRINT.fullmatch, names)) or not 1 <= self.width <= LARGEST_WIDTH:
             raise ReportError(
                 "a file of reports holds fingerprints of 64 hex digits and reports of 1 to "
-                f"{LARGEST_WIDTH} bytes; make the reports with survey.randomize"
+                f"{LARGEST_WIDTH} bytes. Make the reports with survey.randomize"
             )
         survey, randomizer = map(bytes.fromhex, names)
         header = _HEADER.pack(MAGIC, VERSION, 0, self.width, survey, randomizer)
@@ -343,23 +343,23 @@ def read_header(stream: IO[bytes], *, name: str) -> Header:
     """
     data = stream.read(_HEADER.size + _CHECKSUM.size)
     if not data:
-        raise FormatError(f"{name} is empty; a file of no reports has a header")
+        raise FormatError(f"{name} is empty. A file of no reports has a header")
     if data[: len(MAGIC)] != MAGIC:
-        raise FormatError(f"{name} must be a report file of lapwing, it is not; check the name")
+        raise FormatError(f"{name} must be a report file of lapwing, it is not. Check the name")
     if len(data) < _HEADER.size + _CHECKSUM.size:
-        raise FormatError(f"{name} ends within its header; no reports can be read from it")
+        raise FormatError(f"{name} ends within its header. No reports can be read from it")
     _, version, reserved, width, survey, randomizer = _HEADER.unpack_from(data)
     if version != VERSION:
         raise FormatError(
-            f"{name} is a report file of version {version}, this software reads {VERSION}; "
-            "update lapwing"
+            f"{name} is a report file of version {version}, this software reads {VERSION}. "
+            "Update lapwing"
         )
     if _CHECKSUM.unpack_from(data, _HEADER.size)[0] != zlib.crc32(data[: _HEADER.size]):
-        raise FormatError(f"the header of {name} is damaged; no reports can be read from it")
+        raise FormatError(f"the header of {name} is damaged. No reports can be read from it")
     if reserved:
         raise FormatError(
-            f"{name} uses a reserved field of the header, which version {VERSION} does not know; "
-            "update lapwing"
+            f"{name} uses a reserved field of the header, which version {VERSION} does not know. "
+            "Update lapwing"
         )
     if not 1 <= width <= LARGEST_WIDTH:
         raise FormatError(f"the header of {name} states {width} bytes per report, an absurd width")
@@ -405,7 +405,7 @@ def read_blocks(stream: IO[bytes], header: Header, *, path: Path) -> Iterator[Re
 
 
 class _Lost(NamedTuple):
-    """A damaged block, and its reports, counted from 1; last is None where none behind is found."""
+    """A damaged block, and its reports, counted from 1. Last is None where none behind is found."""
 
     block: int
     first: int
@@ -417,7 +417,7 @@ def _said(lost: list[_Lost], intact: int, name: str) -> str:
     number, first, last = lost[0]
     if last is None and len(lost) == 1:
         return (
-            f"block {number} of {name} is torn, and reports from {first} on are lost; the {intact} "
+            f"block {number} of {name} is torn, and reports from {first} on are lost. The {intact} "
             "reports in the blocks before it are intact"
         )
     named = ", ".join(str(one.block) for one in lost[:_NAMED])
@@ -428,13 +428,13 @@ def _said(lost: list[_Lost], intact: int, name: str) -> str:
     more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
     blocks, are = ("blocks", "are") if len(lost) > 1 else ("block", "is")
     return (
-        f"{blocks} {named}{more} of {name} {are} damaged, and the reports {places}{more} are lost; "
-        f"the {intact} reports in its other blocks are intact"
+        f"{blocks} {named}{more} of {name} {are} damaged, and the reports {places}{more} are lost. "
+        f"The {intact} reports in its other blocks are intact"
     )
 
 
 def _behind(stream: IO[bytes] | Rereading, start: int, head: bytes, width: int, usual: int) -> int:
-    """Return how many reports a damaged block holds, and go to its end; 0 where nobody can tell.
+    """Return how many reports a damaged block holds, and go to its end. 0 where nobody can tell.
 
     Its number of reports may be what is damaged. So a number is believed when a whole block
     follows: that which is stated (also where the file ends there), that of the block before, that

@@ -18,8 +18,8 @@ from lapwing.protocol.messages.observation import Kind
 
 VERSION = 1
 _TWO_KINDS = (
-    "tallies can be merged only when the same survey collected them; one of these is counts, the "
-    "other a log of reports"
+    "tallies can be merged only when the same survey collected them. One of these is counts, the "
+    "other stored reports"
 )
 
 LARGEST_COUNT = 2**53 - 1
@@ -81,7 +81,7 @@ class Tally(Stored):
             ...
 
     def __add__(self, other: Tally) -> Self:
-        """Return the tally of both sets of reports; MismatchError for another survey's."""
+        """Return the tally of both sets of reports. MismatchError for another survey's."""
         raise NotImplementedError
 
     def __radd__(self, other: object) -> Self:
@@ -481,12 +481,12 @@ class TallyLog(Tally):
             When the records are not sorted.
         """
         if len(data) % width:
-            raise FormatError(f"the records of a log must have {width} bytes each; it is damaged")
+            raise FormatError(f"the records of a log must have {width} bytes each. It is damaged")
         cells = np.zeros((len(data) // width, 8), dtype=np.uint8)
         cells[:, :width] = np.frombuffer(data, dtype=np.uint8).reshape(-1, width)
         codes = cells.view("<u8").ravel().astype(np.uint64)
         if (codes[1:] < codes[:-1]).any():
-            raise FormatError("the records of a log must be sorted; this one is damaged")
+            raise FormatError("the records of a log must be sorted. This one is damaged")
         codes.flags.writeable = False
         log = cls([codes], width, fingerprint, survey)
         log.__dict__["codes"] = codes
@@ -538,7 +538,7 @@ class TallyLog(Tally):
 
 
 class _SharedRuns(Sequence[NDArray[np.uint64]]):
-    """The first runs of a list that only grows; longer sums use the same list.
+    """The first runs of a list that only grows. Longer sums use the same list.
 
     So a sum of many logs does not copy the list for each: the longest sum extends it, and shorter
     ones do not look beyond their own length. A second sum that starts from a shorter one copies.
@@ -589,7 +589,7 @@ def _sorted(runs: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
 def _check_fingerprints(randomizer: Any, survey: Any) -> None:
     if not isinstance(randomizer, str) or not isinstance(survey, str | None):
         raise TallyError(
-            "a tally must have the fingerprint of a randomizer, and of a survey or None, as texts"
+            "a tally must have the fingerprint of a randomizer, and of a survey or None, as strings"
         )
 
 
@@ -605,7 +605,7 @@ def _head(tally: Tally) -> dict[str, Any]:
 
 
 def _opened(document: Any, *, kind: Kind, keys: set[str]) -> tuple[str, str | None]:
-    """Return the fingerprints of randomizer and survey; FormatError unless it is of the kind."""
+    """Return the fingerprints of randomizer and survey. FormatError unless it is of the kind."""
     require_format(document, name="lapwing-tally", version=VERSION)
     head = {"format", "version", "kind", "survey", "randomizer", "reports"}
     require(document, head | keys, name="a tally")
@@ -620,12 +620,12 @@ def _opened(document: Any, *, kind: Kind, keys: set[str]) -> tuple[str, str | No
 def _check_same_survey(one: Tally, other: Tally) -> None:
     if one is other:
         raise TallyError(
-            "a tally cannot be added to itself, because each of its reports would count twice; "
-            "add that of another batch"
+            "a tally cannot be added to itself, because each of its reports would count twice. "
+            "Add that of another batch"
         )
     if one.fingerprint != other.fingerprint or one.survey != other.survey:
         raise MismatchError(
-            "tallies can be merged only when the same survey collected them; these are of "
+            "tallies can be merged only when the same survey collected them. These are of "
             f"{_shown(one)} and {_shown(other)}"
         )
 

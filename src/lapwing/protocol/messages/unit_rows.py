@@ -26,7 +26,7 @@ _LONG = 300
 """Digits of a number, or zeros after its point."""
 
 _SPARE = 2**16
-"""Rows beside those that were kept that are held before the next selection."""
+"""Rows alongside those that were kept that are held before the next selection."""
 
 
 def unit_named(column: Any, most: int | None) -> PrivacyUnit | None:
@@ -47,7 +47,7 @@ def unit_named(column: Any, most: int | None) -> PrivacyUnit | None:
         return None
     if isinstance(column, str):
         raise ArgumentError(
-            "unit must say whose each row is, in an array as long as the values; got a str, pass "
+            "unit must say whose each row is, in an array as long as the values, got a str, pass "
             "the column itself"
         )
     name = getattr(column, "name", None)
@@ -58,7 +58,7 @@ def unit_named(column: Any, most: int | None) -> PrivacyUnit | None:
 def unit_text(cell: Any) -> str | None:
     """Return the name of a unit as text: the whole number 7, 7.0 and "7" are one unit.
 
-    Blanks around a text do not matter, as in a label. It is None for a value that names nobody: a
+    Blanks around a string do not matter, as in a label. It is None for a value that names nobody: a
     missing value, an empty string, or infinity. It is also None for an object that is no string,
     number, truth value, date, UUID or bytes.
 
@@ -115,7 +115,8 @@ class UnitRows:
     belongs to nobody who could be protected, and is left out. The tests go through all tables of
     three units with up to two rows.
 
-    **Cost.** O(n log n) time. Memory for the units and for `most` rows of each, beside one batch.
+    **Cost.** O(n log n) time. Memory for the units and for `most` rows of each, alongside one
+    batch.
     """
 
     most: int
@@ -164,7 +165,7 @@ class UnitRows:
         self._rows = order.size
 
     def _coded(self, units: Values) -> NDArray[np.int64]:
-        """Return a number for the unit of each row, the same in all batches; -1 for none."""
+        """Return a number for the unit of each row, the same in all batches, or -1 for none."""
         coded = coded_labels(units, [])
         if coded is None:
             cells = one_dimensional(units)

@@ -88,7 +88,7 @@ def given_columns(matrix: Any, *, symbols: int, outputs: int) -> tuple[tuple[str
     if wrong.any():
         row, column = np.argwhere(wrong)[0].tolist()
         raise ArgumentError(
-            "the entries of a matrix must all be +1 or -1, or all 1 or 0; the one in row "
+            "the entries of a matrix must all be +1 or -1, or all 1 or 0. The one in row "
             f"{row}, column {column} is not"
         )
     return _hexadecimal(signs > 0), rows
@@ -116,7 +116,7 @@ def _text(columns: Any, *, symbols: int, outputs: int) -> tuple[str, ...]:
         if not legal:
             raise ArgumentError(
                 f"column {number} of the matrix must be {2 * width} lower-case hexadecimal digits "
-                f"with {outputs} bits; it is not"
+                f"with {outputs} bits. It is not"
             )
     return tuple(columns)
 
@@ -451,7 +451,7 @@ class CompressivePrivatization(TwoLevel):
         if self.domain.size * self.outputs > LARGEST_MATRIX:
             raise DomainError(
                 f"symbols times outputs must be at most {LARGEST_MATRIX}, got {self.domain.size} "
-                f"times {self.outputs}; use fewer outputs, or a hashing randomizer"
+                f"times {self.outputs}. Use fewer outputs, or a hashing randomizer"
             )
         if self.matrix != "balanced":
             self._check_promise()
@@ -484,22 +484,22 @@ class CompressivePrivatization(TwoLevel):
             )
         if self.matrix != "balanced" and self.weight is not None:
             raise ArgumentError(
-                "weight is the size of balanced high-probability output sets; "
-                "this matrix has its own, so leave weight out"
+                "weight is the size of balanced high-probability output sets. "
+                "This matrix has its own, so leave weight out"
             )
         if self.matrix == "balanced" and not (
             self.uneven == "refuse" and self.accept_epsilon is None
         ):
             raise ArgumentError(
-                "balanced high-probability output sets already keep epsilon; leave out uneven "
+                "balanced high-probability output sets already keep epsilon. Leave out uneven "
                 "and accept_epsilon"
             )
         if self.uneven != "refuse" and self.accept_epsilon is not None:
             raise ArgumentError(
-                "uneven repairs the matrix and accept_epsilon takes it as it is; give one of them"
+                "uneven repairs the matrix and accept_epsilon takes it as it is. Give one of them"
             )
         if not isinstance(self.matrix, str) and self.seed:
-            raise ArgumentError("seed draws a matrix; leave it out when you pass a matrix")
+            raise ArgumentError("seed draws a matrix. Leave it out when you pass a matrix")
 
     def _settle_outputs(self) -> None:
         size = self.domain.size
@@ -514,8 +514,8 @@ class CompressivePrivatization(TwoLevel):
         elif isinstance(self.matrix, str) and not 2 <= self.outputs <= size:
             raise ArgumentError(
                 f"outputs must be from 2 to {size}, at most as many as symbols, got "
-                f"{self.outputs}; "
-                "where reports may be that long use subset selection"
+                f"{self.outputs}. "
+                "Where reports may be that long use subset selection"
             )
         if self.sparsity is not None and self.sparsity > self.outputs:
             raise ArgumentError(
@@ -529,7 +529,7 @@ class CompressivePrivatization(TwoLevel):
             if all(near <= far for near, far in self._chances.values()):
                 raise PrivacyError(
                     "the matrix does not distinguish the symbols, or epsilon is too small for "
-                    f"it; high-probability output sets have {least} to {most} of {self.outputs} "
+                    f"it. High-probability output sets have {least} to {most} of {self.outputs} "
                     "outputs"
                 )
             self.certificate().check()
@@ -539,7 +539,7 @@ class CompressivePrivatization(TwoLevel):
             raise PrivacyError(
                 "high-probability output sets must be of one size to keep epsilon = "
                 f"{float(self.design_epsilon):g}, these have {least} to {most} outputs and a "
-                f"true epsilon of {float(true)}; take "
+                f"true epsilon of {float(true)}. Take "
                 f'matrix="balanced" or uneven="banded", or accept it by name with '
                 f'accept_epsilon="{float(true)}"'
             )
@@ -575,7 +575,7 @@ class CompressivePrivatization(TwoLevel):
         return int(2**32 / exponential_bounds(self.design_epsilon)[0])
 
     def _columns(self, points: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Return the near sets of some symbols; a device asks for one."""
+        """Return the near sets of some symbols. A device asks for one."""
         if isinstance(self.matrix, str) and "_packed" not in self.__dict__ and points.size <= _FEW:
             return np.vstack([self._drawn(int(point), 1) for point in points])
         return self._packed[points]
@@ -609,7 +609,7 @@ class CompressivePrivatization(TwoLevel):
 
     @cached_property
     def _near(self) -> int:
-        """Size of a near set; only where all have one size."""
+        """Size of a near set. Only where all have one size."""
         if self.matrix == "balanced":
             if self.weight is not None:
                 return self.weight
@@ -617,7 +617,7 @@ class CompressivePrivatization(TwoLevel):
         least, most = self.balance
         if least != most:
             raise ArgumentError(
-                f"these high-probability output sets have {least} to {most} outputs; see `balance`"
+                f"these high-probability output sets have {least} to {most} outputs. See `balance`"
             )
         return least
 

@@ -203,7 +203,7 @@ class HadamardResponse(TwoLevel):
         if self.domain.size > LARGEST_TABLE // 2:
             raise DomainError(
                 f"Hadamard response counts at most {LARGEST_TABLE // 2} symbols, got "
-                f"{self.domain.size}; use LinearHashing"
+                f"{self.domain.size}. Use LinearHashing"
             )
         if self.blocks is not None:
             check_whole_field(self, "blocks", low=1, high=self.domain.size)

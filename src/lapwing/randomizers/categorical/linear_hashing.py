@@ -159,11 +159,11 @@ class LinearHashing(Randomizer[TallyLog]):
         if self.domain.ordered:
             raise DomainError(
                 "linear hashing is for labels without an order: sums over neighboring numbers "
-                "would have correlated errors; use Categories, or a wave or subset selection"
+                "would have correlated errors. Use Categories, or a wave or subset selection"
             )
         if self.domain.size > MAXIMUM_CATEGORIES:
             raise DomainError(
-                f"linear hashing takes at most 2^40 values, got {self.domain.size}; map them to "
+                f"linear hashing takes at most 2^40 values, got {self.domain.size}. Map them to "
                 "fewer by a public hash first"
             )
         if self.hash_bits is not None:

@@ -173,13 +173,13 @@ class LocalHashing(TwoLevel):
         require_domain(self.domain)
         if self.domain.ordered:
             raise DomainError(
-                "local hashing is for labels without an order; numbers are better served by a "
+                "local hashing is for labels without an order. Numbers are better served by a "
                 "wave or by subset selection"
             )
         if self.domain.size > LARGEST_TABLE:
             raise DomainError(
-                f"local hashing counts at most {LARGEST_TABLE} symbols, got {self.domain.size}; "
-                "use LinearHashing"
+                f"local hashing counts at most {LARGEST_TABLE} symbols, got {self.domain.size}. "
+                "Use LinearHashing"
             )
         for name, least, most in (
             ("hashes", 1, LARGEST_TABLE),
@@ -190,7 +190,7 @@ class LocalHashing(TwoLevel):
                 check_whole_field(self, name, low=least, high=most)
         if self.hashes is None and self.seed:
             raise ArgumentError(
-                "seed chooses a pool of hash functions; also give hashes, or leave seed out"
+                "seed chooses a pool of hash functions. Also give hashes, or leave seed out"
             )
         super().__post_init__()
 
@@ -203,7 +203,7 @@ class LocalHashing(TwoLevel):
 
         @property
         def _simulation(self) -> str:
-            """Exact with a pool; without one everybody is randomized."""
+            """Exact with a pool. Without one everybody is randomized."""
             return "users" if self.hashes is None else "exact"
 
     @cached_property
@@ -213,12 +213,12 @@ class LocalHashing(TwoLevel):
 
     @cached_property
     def _near(self) -> int:
-        """One value of a hash; of a pool, one of each."""
+        """One value of a hash. Of a pool, one of each."""
         return self.hashes or 1
 
     @cached_property
     def _outputs(self) -> int:
-        """Values of a hash; of a pool, of each."""
+        """Values of a hash. Of a pool, of each."""
         return self._near * self._hash_size
 
     @cached_property

@@ -117,7 +117,7 @@ class PrefixHashing(Mixture[TallyLog]):
             raise DomainError(
                 "prefix hashing needs 2^L values without an order, L from 2 to 40: "
                 "Categories(2**L) "
-                f"or HashedStrings(L), without a missing category; got {size}"
+                f"or HashedStrings(L), without a missing category, got {size}"
             )
         if self.prefixes is not None:
             lengths = self.prefixes

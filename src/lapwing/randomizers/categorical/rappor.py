@@ -46,7 +46,7 @@ LARGEST_REPORT = 2**24
 """Most bits in a report."""
 
 MOST_EXACT = 256
-"""Reports up to which the promise is computed exactly; beyond, it is that of any number."""
+"""Reports up to which the guarantee is computed exactly. Beyond, it is that of any number."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Rappor(Randomizer[CountTally]):
             if self.lifetime <= self.epsilon:
                 raise PrivacyError(
                     f"lifetime, of all reports, must be larger than epsilon = "
-                    f"{float(self.epsilon):g}, of one, got {float(self.lifetime):g}; for a single "
+                    f"{float(self.epsilon):g}, of one, got {float(self.lifetime):g}. For a single "
                     "report use UnaryEncoding"
                 )
         check_domain(self.domain, "RAPPOR", LARGEST_REPORT)
@@ -157,7 +157,7 @@ class Rappor(Randomizer[CountTally]):
         if 2 * keep <= WORD or 2 * again <= WORD or again >= WORD:
             raise PrivacyError(
                 "epsilon is too small, or too near to lifetime, to be expressed by 64-bit "
-                "thresholds; raise lifetime"
+                "thresholds. Raise lifetime"
             )
 
     # Thresholds and promises.

@@ -248,13 +248,13 @@ def axis_windows(domain: Domain, width: int | None, *, name: str) -> AxisWindows
         what = "bins of a window" if domain.ordered else "labels of a set"
         raise ArgumentError(
             f"the {what} of axis {name} must be a whole number from 1 to {most}, or None for an "
-            f"axis that is not asked about; got {width!r}"
+            f"axis that is not asked about, got {width!r}"
         )
     if domain.ordered:
         return BinWindows(domain, int(width))
     if comb(domain.size, int(width)) > MOST_SETS:
         raise ArgumentError(
             f"there must be at most {MOST_SETS:,} sets of labels of axis {name}, got "
-            f"{comb(domain.size, int(width)):,} sets of {width}; use smaller sets"
+            f"{comb(domain.size, int(width)):,} sets of {width}. Use smaller sets"
         )
     return LabelSets(domain, int(width))

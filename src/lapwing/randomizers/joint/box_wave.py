@@ -20,7 +20,7 @@ from lapwing.randomizers.joint.axis_windows import AxisWindows, axis_windows
 from lapwing.randomizers.two_level import TwoLevel
 
 Widths = tuple[int | None, int | None]
-"""Bins or labels in a window of each axis; None where the axis is not asked about."""
+"""Bins or labels in a window of each axis. None where the axis is not asked about."""
 
 
 def require_product(domain: Any, *, name: str) -> Product:
@@ -28,7 +28,7 @@ def require_product(domain: Any, *, name: str) -> Product:
     require_domain(domain)
     if not isinstance(domain, Product):
         raise DomainError(
-            f"{name} needs a Product of two axes, got {kind_of(domain)}; for example "
+            f"{name} needs a Product of two axes, got {kind_of(domain)}. For example "
             "Product(delay=Interval(0, 60, bins=64), hour=Integers(0, 23))"
         )
     return domain
@@ -108,7 +108,7 @@ class BoxWave(TwoLevel):
         if isinstance(widths, str) or not isinstance(widths, Sequence) or len(widths) != 2:
             raise ArgumentError("widths must be a pair, one entry for each axis, such as (8, 16)")
         if all(width is None for width in widths):
-            raise ArgumentError("a box must ask about at least one axis; give it a width")
+            raise ArgumentError("a box must ask about at least one axis. Give it a width")
         object.__setattr__(self, "widths", tuple(widths))
         super().__post_init__()
 

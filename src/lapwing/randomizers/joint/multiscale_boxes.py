@@ -37,7 +37,7 @@ from lapwing.randomizers.mixture import COIN, Component, Mixture, whole_shares
 from lapwing.randomizers.numerical.multiscale_wave import BITS
 
 Sizes = tuple[int | None, int | None]
-"""Bins or labels on each axis; None where the axis is not asked about."""
+"""Bins or labels on each axis. None where the axis is not asked about."""
 
 Part = tuple[str, Sizes, float]
 """("box", sizes of the box, share) or ("blocks", sizes of a block, share)."""
@@ -70,7 +70,7 @@ ORDERED: dict[float, tuple[Relative, ...]] = {
     ),
 }
 """Default mixtures of two ordered axes by epsilon. Every part is there in both orders, at half its
-share. Sizes are 64ths of the axis, rounded, at least one bin; 0 is one bin. They minimize the worst
+share. Sizes are 64ths of the axis, rounded, at least one bin. 0 is one bin. They minimize the worst
 exact risk over made-up tables: see the page of the mathematics of pairs."""
 
 LABELLED: dict[float, tuple[Relative, ...]] = {
@@ -126,7 +126,7 @@ def default_boxes(domain: Product, epsilon: float) -> tuple[Part, ...]:
     labels = [not axis.ordered for axis in domain.domains]
     if all(labels):
         raise ArgumentError(
-            "a mixture of boxes needs at least one ordered axis; for two axes of labels use a "
+            "a mixture of boxes needs at least one ordered axis. For two axes of labels use a "
             "randomizer of labels, such as SubsetSelection"
         )
     table = LABELLED if any(labels) else ORDERED
@@ -283,7 +283,7 @@ class MultiscaleBoxes(Mixture[CountTally]):
         first, second = self._blocks(sizes)
         cells = (int(first.max()) + 1) * (int(second.max()) + 1)
         if cells < 2:
-            raise ArgumentError("blocks must divide the cells into at least two; use smaller ones")
+            raise ArgumentError("blocks must divide the cells into at least two. Use smaller ones")
         if optimal_size(cells, self.epsilon) == 1:
             return RandomizedResponse(Categories(cells), self.epsilon)
         if BITS < cells <= MOST_CELLS:
@@ -299,7 +299,7 @@ class MultiscaleBoxes(Mixture[CountTally]):
 
     @cached_property
     def _block_of_cell(self) -> tuple[NDArray[np.int64] | None, ...]:
-        """For each group the block of every cell; None of boxes, which take the cells."""
+        """For each group the block of every cell. None of boxes, which take the cells."""
         found: list[NDArray[np.int64] | None] = []
         for kind, sizes, _ in self.components or ():
             if kind == "box":

@@ -145,7 +145,7 @@ class GeneralWave(Randomizer[CountTally]):
         super().__post_init__()
         if not self.domain.ordered or self.domain.size < 2:
             raise DomainError(
-                "a wave needs an Interval or Integers of at least 2 symbols; labels have no order"
+                "a wave needs an Interval or Integers of at least 2 symbols. Labels have no order"
             )
         check_no_overflow(self.domain, name="a general wave")
         if isinstance(self.shape, str) and self.shape == "trapezoid":
@@ -160,13 +160,13 @@ class GeneralWave(Randomizer[CountTally]):
         else:
             if self.ratio is not None or self.width is not None:
                 raise ArgumentError(
-                    "ratio and width describe a trapezoid; a list of heights has its own"
+                    "ratio and width describe a trapezoid. A list of heights has its own"
                 )
             object.__setattr__(self, "shape", _heights(self.shape))
         if self._window > LARGEST_WINDOW or self._far < 1:
             raise DomainError(
                 f"the window must have at most {LARGEST_WINDOW} points and leave some output out: "
-                f"got {self._window} of {self._outputs}; choose a smaller width or fewer bins"
+                f"got {self._window} of {self._outputs}. Choose a smaller width or fewer bins"
             )
 
     @cached_property
@@ -393,7 +393,7 @@ def _heights(shape: Any) -> tuple[float, ...]:
     if len(heights) % 2 == 0 or max(heights, default=0.0) != 1:
         raise ArgumentError(
             "the heights of a wave must be an odd number of numbers of which the largest is 1, so "
-            f"that the whole of epsilon is used; got {len(heights)}"
+            f"that the whole of epsilon is used, got {len(heights)}"
         )
     return heights
 
@@ -404,7 +404,7 @@ def _spread(
     """Return how often each point is hit when person i is at i + an offset of these chances.
 
     At an input that has more people than there are offsets their counts are drawn together,
-    elsewhere people are drawn one by one: the same joint law, and the less work.
+    elsewhere people are drawn one by one: the same joint distribution, and the less work.
     """
     counts = np.zeros(people.size + chances.size - 1, dtype=np.int64)
     many = people > chances.size

@@ -100,7 +100,7 @@ def binned(
     """
     if not isinstance(domain, Interval):
         raise DomainError(
-            f"binning needs an Interval, got {type(domain).__name__}; give the range of the "
+            f"binning needs an Interval, got {type(domain).__name__}. Give the range of the "
             "values as an Interval with as many bins as you want"
         )
     return least_variance_randomizer(domain.refined(bins), epsilon)

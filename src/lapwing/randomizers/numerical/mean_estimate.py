@@ -95,6 +95,6 @@ def own_counts(tally: CountTally, fingerprint: str) -> NDArray[np.int64]:
     if tally.fingerprint != fingerprint:
         raise MismatchError(
             f"the tally was made by randomizer {tally.fingerprint[:12]}, this one is "
-            f"{fingerprint[:12]}; use the randomizer that made the reports"
+            f"{fingerprint[:12]}. Use the randomizer that made the reports"
         )
     return tally.blocks[0]

@@ -321,7 +321,7 @@ class SignedSubsetSelection(Randomizer[CountTally]):
 
     @cached_property
     def _layout(self) -> BitReports:
-        """How either plane, of presence and of signs, is laid out; and what presence must be."""
+        """How either plane, of presence and of signs, is laid out, and what presence must be."""
         return BitReports(self._coordinates, self._members)
 
     @cached_property
@@ -336,7 +336,7 @@ class SignedSubsetSelection(Randomizer[CountTally]):
 
     @cached_property
     def _law(self) -> SignedSubset:
-        """The law of its reports, from T and not from epsilon."""
+        """The distribution of its reports, from T and not from epsilon."""
         own = Fraction(self._threshold, WORD)
         opposite = (1 - own) * self._members / self._far
         return SignedSubset(self._coordinates, self._members, float(own), float(opposite))

@@ -199,7 +199,7 @@ class SquareWave(TwoLevel):
         """Check the width and the grid, then what all two-level randomizers check."""
         require_domain(self.domain)
         if not self.domain.ordered:
-            raise DomainError("a square wave needs an Interval or Integers; labels have no order")
+            raise DomainError("a square wave needs an Interval or Integers. Labels have no order")
         if self.width is not None:
             if isinstance(self.width, bool) or not isinstance(self.width, Real):
                 raise ArgumentError(f"width must be a number, got {kind_of(self.width)}")

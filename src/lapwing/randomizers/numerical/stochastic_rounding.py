@@ -106,11 +106,11 @@ class StochasticRounding(Randomizer[CountTally]):
         if not 2 <= self.domain.size <= LARGEST_GRID:
             raise DomainError(
                 f"stochastic rounding needs a domain of 2 to {LARGEST_GRID} symbols, "
-                f"got {self.domain.size}; use fewer bins"
+                f"got {self.domain.size}. Use fewer bins"
             )
         if 2 * self._threshold <= WORD:
             raise PrivacyError(
-                "epsilon is too small to be expressed by 64-bit thresholds; reports would carry "
+                "epsilon is too small to be expressed by 64-bit thresholds. Reports would carry "
                 "no information"
             )
 
@@ -139,7 +139,7 @@ class StochasticRounding(Randomizer[CountTally]):
 
     @property
     def _thresholds(self) -> dict[str, int]:
-        """T_x of the first and of the last symbol; the others lie evenly between, rounded down."""
+        """T_x of the first and of the last symbol. The others lie evenly between, rounded down."""
         return {"first": WORD - self._threshold, "last": self._threshold}
 
     @property
@@ -226,7 +226,7 @@ class StochasticRounding(Randomizer[CountTally]):
 
 
 class _TwoRows(Operator):
-    """``1 - upper`` above `upper`: the law of a report with two outputs; shape [2, inputs]."""
+    """``1 - upper`` above `upper`: a report with two outputs. Shape [2, inputs]."""
 
     def __init__(self, upper: Vector) -> None:
         super().__init__((2, upper.size))

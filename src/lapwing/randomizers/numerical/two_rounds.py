@@ -53,7 +53,7 @@ class SquaredDeviation:
         """Check the domain and move the center into it."""
         first, step = grid_points(self.domain)
         if not math.isfinite(self.center):
-            raise ArgumentError("the center must be finite; send back the mean of the first round")
+            raise ArgumentError("the center must be finite. Send back the mean of the first round")
         last = first + step * (self.domain.size - 1)
         object.__setattr__(self, "center", min(max(float(self.center), first), last))
 

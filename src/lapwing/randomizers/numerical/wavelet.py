@@ -322,7 +322,7 @@ class Wavelet(Mixture[CountTally]):
         check_no_overflow(self.domain, name="a wavelet randomizer")
         if self.domain.missing_index is not None and self._cell_number != self.domain.size:
             raise DomainError(
-                "a missing symbol would share a cell with the highest values; use a domain of "
+                "a missing symbol would share a cell with the highest values. Use a domain of "
                 "2^levels symbols, or drop the missing values"
             )
         super().__post_init__()
@@ -338,7 +338,7 @@ class Wavelet(Mixture[CountTally]):
             if rule not in ("bound", "paper"):
                 raise ArgumentError(f"levels must be a number, 'bound' or 'paper', got {rule!r}")
             if self.users is None:
-                raise ArgumentError(f"levels={rule!r} needs the number of users; pass users=")
+                raise ArgumentError(f"levels={rule!r} needs the number of users. Pass users=")
             if rule == "bound":
                 rule = best_levels(self.users, self.epsilon, most=most, allocation=self.allocation)
             else:
@@ -347,11 +347,11 @@ class Wavelet(Mixture[CountTally]):
         if rule > most:
             raise DomainError(
                 f"{rule} levels end in 2^{rule} cells, and the domain has {self.domain.size} "
-                f"symbols; use at most {most} levels, or more bins"
+                f"symbols. Use at most {most} levels, or more bins"
             )
         if self.users is not None and self.users < rule:
             raise ArgumentError(
-                f"there must be a person for each of {rule} levels, got {self.users}; use fewer"
+                f"there must be a person for each of {rule} levels, got {self.users}. Use fewer"
             )
         return rule
 
@@ -360,7 +360,7 @@ class Wavelet(Mixture[CountTally]):
         rule = paper_levels(users)
         if rule > most:
             warnings.warn(
-                f"the paper's rule asks for {rule} levels, which end in 2^{rule} cells; the "
+                f"the paper's rule asks for {rule} levels, which end in 2^{rule} cells. The "
                 f"domain's symbols allow {most}, which are used",
                 LapwingWarning,
                 stacklevel=5,

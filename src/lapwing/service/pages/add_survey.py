@@ -1,4 +1,4 @@
-"""Forms by which an admin adds a survey, opens an epoch and closes it; they need no script."""
+"""Forms by which an admin adds a survey, opens an epoch and closes it. They need no script."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lapwing.service.survey_life import USUAL_MINIMUM, NewSurvey
 from lapwing.service.typed_bodies import read_body
 
 FIELDS = ("epoch", "closes", "minimum", "upload", "retention_days")
-"""What the form asks in addition to the survey; all but the epoch may be empty."""
+"""What the form asks in addition to the survey. All but the epoch may be empty."""
 
 
 async def show(request: Request) -> Response:
@@ -44,7 +44,7 @@ async def add(request: Request) -> Response:
         document = _document(sent.get("file", b"")) if kept is None else kept.survey.to_document()
         fingerprint = document.get("fingerprint")
         if not isinstance(fingerprint, str):
-            raise malformed("the file is not a survey; choose a file that `lapwing new` wrote")
+            raise malformed("the file is not a survey. Choose a file that `lapwing new` wrote")
         body = {"survey": document, **_terms(fields, new=kept is None), "epoch": _epoch(fields)}
         await collector_of(request).life.create(fingerprint, read_body(body, NewSurvey))
     except ProblemError as problem:
@@ -62,7 +62,7 @@ async def close_epoch(request: Request) -> Response:
 
 
 async def sent_fields(request: Request, token: str) -> dict[str, str]:
-    """Return the fields of such a form as texts."""
+    """Return the fields of such a form as strings."""
     sent = await _sent(request, token)
     return {key: value.decode("utf-8", "replace") for key, value in sent.items()}
 
@@ -80,7 +80,7 @@ def admin_token(request: Request) -> str:
     token = request.cookies.get(COOKIE, "")
     role = collector_of(request).roles.role_of(token)
     if role is None:
-        raise ProblemError(Problem.TOKEN_NEEDED, "sign in again; nothing was changed")
+        raise ProblemError(Problem.TOKEN_NEEDED, "sign in again. Nothing was changed")
     if role != "admin":
         raise ProblemError(Problem.NOT_ALLOWED, "sign in with the token of an admin")
     return token
@@ -112,7 +112,7 @@ def _parts(content_type: str, body: bytes) -> dict[str, bytes]:
     head = f"content-type: {content_type}\r\n\r\n".encode("latin-1")
     message = BytesParser(policy=HTTP).parsebytes(head + body)
     if message.get_content_type() != "multipart/form-data" or not message.is_multipart():
-        raise malformed("this is not the form of this page; open it again")
+        raise malformed("this is not the form of this page. Open it again")
     found: dict[str, bytes] = {}
     for part in message.iter_parts():
         content = part.get_payload(decode=True)
@@ -150,6 +150,6 @@ def _whole(text: str, name: str) -> int:
 
 
 def _epoch(fields: dict[str, str]) -> dict[str, Any]:
-    """Return the epoch; a browser writes a time without its zone, which the form says is UTC."""
+    """Return the epoch. A browser writes a time without its zone, which the form says is UTC."""
     closes = fields.get("closes")
     return {"name": fields.get("epoch", ""), "closes": f"{closes}Z" if closes else None}

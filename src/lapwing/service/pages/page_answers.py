@@ -59,7 +59,7 @@ def problem_page(problem: ProblemError) -> Response:
 
 
 def for_people(endpoint: Endpoint) -> Endpoint:
-    """Return an endpoint whose problems are pages, too, so that nobody reads JSON."""
+    """Return an endpoint whose problems are also pages, so that nobody reads JSON."""
 
     async def answer(request: Request) -> Response:
         try:
@@ -68,7 +68,7 @@ def for_people(endpoint: Endpoint) -> Endpoint:
             return problem_page(problem)
         except Exception as error:
             collector_of(request).log.defect(error)
-            detail = "please report it; nothing was changed by it"
+            detail = "please report it. Nothing was changed by it"
             return problem_page(ProblemError(Problem.DEFECT, detail))
 
     return answer

@@ -29,7 +29,7 @@ TYPES: Mapping[str, str] = {
     ".svg": "image/svg+xml",
     ".LICENSE": "text/plain; charset=utf-8",
 }
-"""What is served, by the ends of names; nothing else is."""
+"""What is served, by the ends of names. Nothing else is."""
 
 
 class PageFile(NamedTuple):
@@ -78,11 +78,11 @@ class PageFiles:
         self._files = files
 
     async def show(self, request: Request) -> Response:
-        """Return a file; that it is unchanged when the browser has it."""
+        """Return a file, or say that it is unchanged when the browser has it."""
         return self.answer(request, request.path_params["path"])
 
     async def icon(self, request: Request) -> Response:
-        """Return the icon that browsers ask for by themselves."""
+        """Return the icon that browsers ask for on their own."""
         return self.answer(request, "icon.svg")
 
     def answer(self, request: Request, name: str) -> Response:

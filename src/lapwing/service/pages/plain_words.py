@@ -23,7 +23,7 @@ from lapwing.results.rounding import (
 from lapwing.survey.survey import Survey
 
 MOST_NAMED = 12
-"""Labels that are named; of more, only how many there are."""
+"""Labels that are named. Of more, only how many there are."""
 
 GUESSES = (0.01, 0.1, 0.5)
 """An observer's certainty of a guess before they saw a report."""

@@ -38,10 +38,10 @@ MOST_ROWS = 512
 """Rows up to which a chart's table has all."""
 
 SPREAD_ROWS = 128
-"""Rows that it has of more, evenly spread; the CSV has all."""
+"""Rows that it has of more, evenly spread. The CSV has all."""
 
 MOST_BARS = 60
-"""Labels that a page lists; the CSV has all."""
+"""Labels that a page lists. The CSV has all."""
 
 Document = Mapping[str, Any]
 
@@ -175,12 +175,12 @@ def _numbers(document: Document) -> dict[str, Any]:
 
 
 def _cells(row: Document, name: str, write: NumberWriter) -> dict[str, str]:
-    """Return an estimate and its interval, as texts."""
+    """Return an estimate and its interval, as strings."""
     return {name: number_text(row, write, name=name), "interval": interval_text(row, write)}
 
 
 def _shift(row: Document, write: NumberWriter, band: Any) -> dict[str, str]:
-    """Return a shift and its interval, as texts."""
+    """Return a shift and its interval, as strings."""
     reason = row.get("reason")
     interval = interval_text(row, write, none=NONE if reason or band is None else NOT_KNOWN)
     shift = reason or number_text(row, write, name="shift", none=NOT_KNOWN)

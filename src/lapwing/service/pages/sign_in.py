@@ -34,7 +34,7 @@ def _sign_in_page(to: str, *, wrong: bool = False) -> Response:
 
 
 def safe_address(text: str) -> str:
-    """Return an address of this collector; its first page of anything else.
+    """Return an address of this collector. Its first page of anything else.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def admin_here(request: Request) -> bool:
 
 
 def admin_proof(request: Request) -> str:
-    """Return the proof for the forms of a page that an admin opens; "" for anybody else."""
+    """Return the proof for the forms of a page that an admin opens. "" for anybody else."""
     token = request.cookies.get(COOKIE, "")
     admin = collector_of(request).roles.role_of(token) == "admin"
     return form_proof(token) if admin else ""
@@ -71,7 +71,7 @@ async def show(request: Request) -> Response:
 
 
 async def sign_in(request: Request) -> Response:
-    """Take a token; keep it as a cookie, or say that it is unknown."""
+    """Take a token. Keep it as a cookie, or say that it is unknown."""
     fields = await _fields(request)
     token, to = fields.get("token", "").strip(), _next(fields.get("to", "/"))
     if collector_of(request).roles.role_of(token) is None:
@@ -109,7 +109,7 @@ def _keep(request: Request, answer: Response, token: str, *, seconds: int) -> No
 async def sent_form(request: Request, *, largest: int | None = None) -> bytes:
     """Return the body of a form that one of our own pages sent."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise ProblemError(Problem.NOT_ALLOWED, "another site sent this form; open this page")
+        raise ProblemError(Problem.NOT_ALLOWED, "another site sent this form. Open this page")
     try:
         return await collector_of(request).receiving.body(
             request.receive, request.scope["headers"], largest=largest

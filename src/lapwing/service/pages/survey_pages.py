@@ -37,11 +37,11 @@ QUERY = ("epoch", "segment", "level", "against", "low", "high", "error", "wait")
 LEVELS = ("0.8", "0.9", "0.95", "0.99", "0.999")
 
 QUICK_ALARM = 256
-"""Symbols up to which a page looks for forged reports unasked: above, it takes seconds, and results
-that are asked for meanwhile would wait for it."""
+"""Symbols up to which a page looks for fabricated reports unasked: above, it takes seconds, and
+results that are asked for meanwhile would wait for it."""
 
 PATIENCE = 0.3
-"""Seconds that a page waits for a result; a later one is put in by a script, or by a click."""
+"""Seconds that a page waits for a result. A later one is put in by a script, or by a click."""
 
 MOST_SIGNS = 100
 """Of an end of a range."""
@@ -61,7 +61,7 @@ class Wish:
     against : str
         "epoch:NAME", "segment:LABEL", or "" for no comparison.
     low, high : str
-        Ends of a range; "" is open.
+        Ends of a range. "" is open.
     error : str
         The error that is wanted, or "".
     """
@@ -91,7 +91,7 @@ class Wish:
         )
 
     def comparison(self) -> Question | None:
-        """Return what is asked of two; None without a comparison."""
+        """Return what is asked of two. None without a comparison."""
         kind, _, name = self.against.partition(":")
         if not name:
             return None
@@ -161,7 +161,7 @@ async def show_survey(request: Request) -> Response:
 
 
 async def show_result(request: Request) -> Response:
-    """Return what the reports say, as the part of a page; it takes as long as it takes."""
+    """Return what the reports say, as the part of a page. It takes as long as it takes."""
     if not analyst_here(request):
         raise _nobody()
     check_query(request, QUERY)
@@ -175,7 +175,7 @@ async def show_result(request: Request) -> Response:
 
 
 async def show_alarm(request: Request) -> Response:
-    """Return whether reports were forged, as a page or (``part=1``) as a part of one."""
+    """Return whether reports were fabricated, as a page or (``part=1``) as a part of one."""
     if not analyst_here(request):
         return to_sign_in(request)
     check_query(request, ("epoch", "segment", "part"))
@@ -202,7 +202,7 @@ async def show_alarm(request: Request) -> Response:
 
 
 def _nobody() -> ProblemError:
-    return ProblemError(Problem.TOKEN_NEEDED, "sign in again; the rest of the page stays")
+    return ProblemError(Problem.TOKEN_NEEDED, "sign in again. The rest of the page stays")
 
 
 def _found(request: Request) -> tuple[Collector, KeptSurvey]:
@@ -211,7 +211,7 @@ def _found(request: Request) -> tuple[Collector, KeptSurvey]:
 
 
 async def _soon(work: Any, seconds: float | None) -> Any:
-    """Return what work gives, or None when it takes longer; it goes on for whoever asks next."""
+    """Return what work gives, or None when it takes longer. It goes on for whoever asks next."""
     task = asyncio.ensure_future(work)
     done, _ = await asyncio.wait([task], timeout=seconds)
     if done:
@@ -221,13 +221,13 @@ async def _soon(work: Any, seconds: float | None) -> Any:
 
 
 def _taken(task: asyncio.Future[Any]) -> None:
-    """Look at an error that nobody waits for; whoever asks again is told."""
+    """Look at an error that nobody waits for. The next request is told."""
     if not task.cancelled():
         task.exception()
 
 
 def _wish(request: Request, state: Mapping[str, Any]) -> Wish | None:
-    """Return what the form asks; of the newest epoch with enough reports, when it names none."""
+    """Return what the form asks. Of the newest epoch with enough reports, when it names none."""
     query = request.query_params
     epochs = state["epochs"]
     if not epochs:
@@ -312,7 +312,7 @@ async def _decoded(collector: Collector, kept: KeptSurvey, question: Question) -
     except Exception as error:  # a decoder's defect: its place is written down, the page stays
         collector.log.defect(error)
         raise ProblemError(
-            Problem.NO_RESULT, "the decoder failed; please report it. The reports are safe"
+            Problem.NO_RESULT, "the decoder failed. Please report it. The reports are safe"
         ) from None
 
 

@@ -19,14 +19,14 @@ from lapwing.service.survey_life import to_text as moment_to_text
 from lapwing.survey.browser import why_not_in_browser
 
 MOST_BUTTONS = 12
-"""Labels up to which each has a button of its own; more are in a list."""
+"""Labels up to which each has a button of its own. More are in a list."""
 
 MOST_LISTED = 1000
-"""Labels up to which they are listed; of more, one is typed."""
+"""Labels up to which they are listed. Of more, one is typed."""
 
 
 async def show(request: Request) -> Response:
-    """Return the page; no token is needed, as for a device."""
+    """Return the page. No token is needed, as for a device."""
     check_query(request, ())
     kept = collector_of(request).life.survey(request.path_params["survey"])
     if kept.stored.state == "draft":

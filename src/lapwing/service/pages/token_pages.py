@@ -1,4 +1,4 @@
-"""The page by which an admin sees, makes and revokes tokens of roles; it needs no script."""
+"""The page by which an admin sees, makes and revokes tokens of roles. It needs no script."""
 
 from __future__ import annotations
 

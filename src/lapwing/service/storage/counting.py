@@ -1,6 +1,6 @@
 """How reports become rows: checked and counted by their survey, stored in as few bytes as do.
 
-A row holds the records themselves or their counts, whichever is shorter; of a survey whose tallies
+A row holds the records themselves or their counts, whichever is shorter. Of a survey whose tallies
 are logs always the records. So a commit never writes all counts of a large domain again.
 
 Folding joins the rows that transactions have added: into one row of counts, or rows of a log. It
@@ -34,7 +34,7 @@ COUNTS = 1
 _STRETCH = 256
 """Reports that are searched at a time for those to be refused."""
 _SEARCHES = 500
-"""Searches in one batch; a batch of nothing but wrong reports must not cost more than counting."""
+"""Searches in one batch. A batch of nothing but wrong reports must not cost more than counting."""
 
 
 class Row(NamedTuple):
@@ -176,11 +176,11 @@ class Counting:
         return RUN_BYTES if self.is_log else 2**31 - 1
 
     def least(self, minimum: int) -> int | None:
-        """Return the reports that a segment needs; None where the survey has no segments."""
+        """Return the reports that a segment needs. None where the survey has no segments."""
         return max(minimum, self.survey.segment_minimum) if self.segments else None
 
     def segment(self, label: Any) -> int:
-        """Return the number of a segment; ArgumentError when the survey has none of that name."""
+        """Return the number of a segment. ArgumentError when the survey has none of that name."""
         if label == OTHER:
             return NO_SEGMENT
         # A file that was damaged may have anything in its place.
@@ -204,13 +204,13 @@ class Counting:
 
 def _damaged() -> StoreError:
     return StoreError(
-        "the database holds a row of reports that cannot be of its survey; restore a backup"
+        "the database holds a row of reports that cannot be of its survey. Restore a backup"
     )
 
 
 def _reason(error: ReportError) -> str:
     """Return what must hold for every report, without the position, which is stored next to it."""
-    text = str(error).partition(", the one at position")[0].partition("; the batch was not")[0]
+    text = str(error).partition(", the one at position")[0].partition(". The batch was not")[0]
     return re.sub(r" at position \d+", "", text)
 
 
@@ -237,7 +237,7 @@ def fold_group(
     share: str,
     fold_lock: str,
 ) -> bool:
-    """Fold rows of one group, as many as one transaction takes; return whether more are there.
+    """Fold rows of one group, as many as one transaction takes. Return whether more are there.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def fold_group(
 
 
 def fold_rows(transaction: Transaction, epoch: int, segment: int, counted: Counting) -> bool:
-    """Fold rows of one group that nobody else folds; return whether more are there."""
+    """Fold rows of one group that nobody else folds. Return whether more are there."""
     found = transaction.rows(
         "SELECT key, LENGTH(body) FROM deltas WHERE epoch = ?1 AND segment = ?2"
         " ORDER BY key LIMIT ?3",

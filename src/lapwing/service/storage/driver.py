@@ -19,7 +19,7 @@ Value = int | str | bytes | None
 
 
 class Transaction(Protocol):
-    """A transaction of a database; statements have their arguments as ``?1``, ``?2``."""
+    """A transaction of a database. Statements have their arguments as ``?1``, ``?2``."""
 
     def rows(self, statement: str, *arguments: Value) -> Sequence[Sequence[Any]]:
         """Return the rows of a statement."""
@@ -47,11 +47,11 @@ class Driver(Protocol):
     """What a SELECT ends with whose rows this transaction is about to change."""
 
     fold_lock: str
-    """The statement that waits until nobody else folds the group of a number; "" where nobody
+    """The statement that waits until nobody else folds the group of a number. "" where nobody
     can."""
 
     def writing(self) -> AbstractContextManager[Transaction]:
-        """Open a transaction alone; on disk when the block has ended, undone when it raises.
+        """Open a transaction alone. On disk when the block has ended, undone when it raises.
 
         Raises
         ------
@@ -106,7 +106,7 @@ class Migration(NamedTuple):
 
 
 def migrations(folder: Path = FOLDER, *, translated: Callable[[str], str] = str) -> list[Migration]:
-    """Return the steps of a folder; their numbers are 1, 2, 3...
+    """Return the steps of a folder. Their numbers are 1, 2, 3...
 
     Parameters
     ----------
@@ -150,8 +150,8 @@ def migrate(steps: list[Migration], version: int, run: Callable[[Migration], Non
     newest = len(steps)
     if version > newest:
         raise FormatError(
-            f"this database is of version {version}, this software knows up to {newest}; "
-            "update lapwing"
+            f"this database is of version {version}, this software knows up to {newest}. "
+            "Update lapwing"
         )
     for step in steps[version:]:
         run(step)

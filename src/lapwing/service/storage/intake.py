@@ -41,7 +41,7 @@ class Delta(NamedTuple):
 
 
 def refusal(place: Place) -> Problem | None:
-    """Return why a place takes no reports now; None when it does."""
+    """Return why a place takes no reports now. None when it does."""
     if place.survey_state == "draft":
         return Problem.UNKNOWN_SURVEY
     if place.epoch_state == "closed" or place.survey_state == "retired":
@@ -158,7 +158,7 @@ class Intake:
     def _counted(
         self, members: list[int], segment: int, place: Place, counting: Counting
     ) -> list[int]:
-        """Count the reports of one segment; return the uploads that were."""
+        """Count the reports of one segment. Return the uploads that were."""
         batches = [self._uploads[index].batch for index in members]
         records = b"".join([batch.records for batch in batches])
         try:

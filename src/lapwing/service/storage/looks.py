@@ -25,7 +25,7 @@ class SegmentLook(NamedTuple):
     reports: int
     visible: bool
     last_shown: int
-    """Its reports at the last look that showed it; 0 where none did."""
+    """Its reports at the last look that showed it. 0 where none did."""
 
 
 def next_look(
@@ -36,12 +36,12 @@ def next_look(
     least: int | None,
     last: bool = False,
 ) -> set[str] | None:
-    """Return the segments that a new look shows; None while there must be no new look.
+    """Return the segments that a new look shows. None while there must be no new look.
 
     Parameters
     ----------
     before : mapping of str to SegmentLook
-        Each segment at the last look; empty where there was none.
+        Each segment at the last look. Empty where there was none.
     counts : mapping of str to int
         Reports of each segment now.
     minimum : int
@@ -57,9 +57,9 @@ def next_look(
     reports, but fewer than `least` more, a look before the last one also needs as many new reports
     as there were. It shows a segment that has `least` more reports, and one that the last look
     showed and that has no more. The others are hidden. Together they must have `least` more
-    reports, or all that came; or no more, while no segment is shown again that the last look hid;
-    or nobody at all since they were last shown. If they do not, the look hides the segment with the
-    fewest more reports, too.
+    reports, or all that came, or no more, while no segment is shown again that the last look hid,
+    or nobody at all since they were last shown. If they do not, the look also hides the segment
+    with the fewest more reports.
 
     **Privacy.** No linear combination of what all looks have shown, the last one included, concerns
     fewer than `minimum` people, unless it concerns nobody. This is about one epoch whose reports
@@ -138,7 +138,7 @@ def rests(epoch: StoredEpoch, now: float, *, answers: str) -> bool:
 
 
 def last_look(epoch: StoredEpoch) -> int | None:
-    """Return the time from which an epoch gets no new look; None: it is closed by hand."""
+    """Return the time from which an epoch gets no new look. None: it is closed by hand."""
     if epoch.opens is None or epoch.closes is None:
         return None
     return epoch.closes - (epoch.closes - epoch.opens) // LAST_PART
@@ -175,7 +175,7 @@ def final_look(
 
 
 def kept_parts(transaction: Transaction, epoch: int, counting: Counting) -> dict[str, SegmentLook]:
-    """Return the segments of an epoch at its last look; empty where there was none."""
+    """Return the segments of an epoch at its last look. Empty where there was none."""
     rows = transaction.rows(
         "SELECT segment, reports, shown, last_shown FROM look_segments WHERE epoch = ?1", epoch
     )
@@ -186,7 +186,7 @@ def kept_parts(transaction: Transaction, epoch: int, counting: Counting) -> dict
 
 
 def kept_look(transaction: Transaction, epoch: int, counting: Counting) -> Look | None:
-    """Return the last look at an epoch; None where there was none."""
+    """Return the last look at an epoch. None where there was none."""
     hours = transaction.rows("SELECT hour FROM looks WHERE epoch = ?1", epoch)
     if not hours:
         return None
@@ -263,7 +263,7 @@ def take_look(
 
 
 def _freeze(transaction: Transaction, epoch: int, counting: Counting) -> None:
-    """Let every folded row of an epoch belong to its look; short ones are joined."""
+    """Let every folded row of an epoch belong to its look. Short ones are joined."""
     fresh = transaction.rows(
         "SELECT DISTINCT segment FROM folded WHERE epoch = ?1 AND look = 0", epoch
     )

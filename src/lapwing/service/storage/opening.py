@@ -11,7 +11,7 @@ from lapwing.service.storage.sqlite_driver import SqliteDriver
 
 
 class SqliteStore(Store):
-    """A :class:`Store` in a file; one process writes it.
+    """A :class:`Store` in a file. One process writes it.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class PostgresStore(Store):
     Parameters
     ----------
     address : str
-        ``postgresql://user@host/name``; a password stands in PGPASSWORD or a password file.
+        ``postgresql://user@host/name``. A password stands in PGPASSWORD or a password file.
     migrations : Path
         Folder of the migrations.
 

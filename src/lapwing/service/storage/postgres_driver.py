@@ -54,7 +54,7 @@ _DIALECT = (
     ("BLOB", "BYTEA"),
     (") WITHOUT ROWID", ")"),
 )
-"""What the tables are called in SQLite, and in PostgreSQL; the first of a line goes first."""
+"""What the tables are called in SQLite, and in PostgreSQL. The first of a line goes first."""
 
 
 def postgres_statement(statement: str) -> str:
@@ -65,7 +65,7 @@ def postgres_statement(statement: str) -> str:
 
 
 class PostgresTransaction:
-    """A transaction; see :class:`Transaction`."""
+    """A transaction. See :class:`Transaction`."""
 
     def __init__(self, driver: PostgresDriver, connection: Any) -> None:
         self._driver = driver
@@ -98,12 +98,12 @@ class PostgresTransaction:
 
 
 class PostgresDriver:
-    """A PostgreSQL database of collectors; see :class:`Driver`.
+    """A PostgreSQL database of collectors. See :class:`Driver`.
 
     Parameters
     ----------
     address : str
-        ``postgresql://user@host/name``; a password stands in PGPASSWORD or a password file.
+        ``postgresql://user@host/name``. A password stands in PGPASSWORD or a password file.
     folder : Path
         Of the migrations.
 
@@ -160,7 +160,7 @@ class PostgresDriver:
             if transaction.rows("SHOW fsync")[0][0] != "on":
                 raise StoreError(
                     "this PostgreSQL runs with fsync off: what it acknowledges is lost with the "
-                    "power; switch fsync on"
+                    "power. Switch fsync on"
                 )
 
     def _migrate(self, folder: Path) -> None:
@@ -181,7 +181,7 @@ class PostgresDriver:
 
     @contextmanager
     def writing(self) -> Iterator[PostgresTransaction]:
-        """Open a transaction alone; see :class:`Driver`."""
+        """Open a transaction alone. See :class:`Driver`."""
         with self._lock, _translated():
             connection = self._begun(self._writer, "BEGIN")
             self._writer = connection
@@ -189,7 +189,7 @@ class PostgresDriver:
 
     @contextmanager
     def reading(self) -> Iterator[PostgresTransaction]:
-        """Open a transaction that sees one moment; see :class:`Driver`."""
+        """Open a transaction that sees one moment. See :class:`Driver`."""
         with self._idle_lock:
             kept = self._idle.pop() if self._idle else None
         with _translated():
@@ -250,7 +250,7 @@ class PostgresDriver:
         """Do nothing: the server cleans up on its own."""
 
     def discard(self) -> None:
-        """Let go of all connections; the database is the server's."""
+        """Let go of all connections. The database is the server's."""
         self.close()
 
     def close(self) -> None:
@@ -274,7 +274,7 @@ class PostgresDriver:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Say what a trouble of PostgreSQL means for the collector; never its address."""
+    """Say what a trouble of PostgreSQL means for the collector. Never its address."""
     try:
         yield
     except (
@@ -283,19 +283,19 @@ def _translated() -> Iterator[None]:
         asyncpg.DeadlockDetectedError,
     ) as error:
         raise ConflictError(
-            "another collector changed the same data at the same time; try again"
+            "another collector changed the same data at the same time. Try again"
         ) from error
     except asyncpg.DiskFullError as error:
         raise StoreFullError(
-            "the disk of the PostgreSQL server is full; nothing of this was stored: make room"
+            "the disk of the PostgreSQL server is full. Nothing of this was stored: make room"
         ) from error
     except asyncpg.PostgresError as error:
         raise StoreError(
-            f"PostgreSQL cannot do this now ({type(error).__name__}, {error.sqlstate}); look at "
+            f"PostgreSQL cannot do this now ({type(error).__name__}, {error.sqlstate}). Look at "
             "its log"
         ) from error
     except _UNREACHED as error:
         raise StoreError(
-            f"PostgreSQL cannot be reached now ({type(error).__name__}); check that it runs, and "
+            f"PostgreSQL cannot be reached now ({type(error).__name__}). Check that it runs, and "
             "its address"
         ) from error

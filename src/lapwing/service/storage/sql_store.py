@@ -94,7 +94,7 @@ class Pending:
                 self._due.add(key)
 
     def take(self, *, everything: bool) -> Key | None:
-        """Return a group to fold, and forget it; None when none is due."""
+        """Return a group to fold, and forget it. None when none is due."""
         with self._lock:
             chosen = self._due or (self._waiting if everything else None)
             if not chosen:
@@ -172,7 +172,7 @@ class Store:
         return [StoredSurvey(row[0], bytes(row[1]), *row[2:]) for row in found]
 
     def add_survey(self, survey: StoredSurvey) -> bool:
-        """Keep a survey; return False, and change nothing, when it is there already.
+        """Keep a survey. Return False, and change nothing, when it is there already.
 
         Raises
         ------
@@ -184,7 +184,7 @@ class Store:
             return insert_survey(transaction, survey) is not None
 
     def set_notice(self, survey: StoredSurvey, *, now: int) -> bool:
-        """Let a survey say to people what this document says; return whether it said otherwise.
+        """Let a survey say to people what this document says. Return whether it said otherwise.
 
         Of a survey with an epoch that has opened, what it said before is kept.
         """
@@ -220,7 +220,7 @@ class Store:
             names = transaction.rows("SELECT name FROM epochs WHERE survey = ?1", key)
             if (epoch.name,) in [tuple(row) for row in names]:
                 raise ArgumentError(
-                    "the survey already has an epoch of this name; choose another name"
+                    "the survey already has an epoch of this name. Choose another name"
                 )
             change_notice(transaction, key, survey.document, now=now)
             self._insert_epoch(transaction, survey.fingerprint, key, epoch)
@@ -230,13 +230,13 @@ class Store:
     ) -> None:
         if epoch.name in ended_names(transaction, survey):
             raise ArgumentError(
-                "an epoch of this name was deleted; a second epoch of this name would count the "
-                "reports sent to the first again; choose another name"
+                "an epoch of this name was deleted. A second epoch of this name would count the "
+                "reports sent to the first again. Choose another name"
             )
         insert_epoch(transaction, key, epoch)
 
     def set_survey_state(self, survey: str, state: SurveyState) -> None:
-        """Publish or retire a survey; ArgumentError when it would go back."""
+        """Publish or retire a survey. ArgumentError when it would go back."""
         with self._driver.writing() as transaction:
             key, now = self._survey(transaction, survey, self._driver.alone)
             check_forward(now, state, get_args(SurveyState), "a survey")
@@ -270,7 +270,7 @@ class Store:
             return [StoredEpoch(*row) for row in rows]
 
     def put_epoch(self, survey: str, epoch: StoredEpoch) -> bool:
-        """Keep an epoch, or change its times; return whether it is new.
+        """Keep an epoch, or change its times. Return whether it is new.
 
         The state of one that exists is left alone, and once it has opened also the time at which
         it did: which look is the last depends on that. ArgumentError when the name is not legal or
@@ -291,11 +291,11 @@ class Store:
                 return True
             state, opened = found[0][1:]
             if state == "closed":
-                raise ArgumentError("a closed epoch must stay as it is; make one of another name")
+                raise ArgumentError("a closed epoch must stay as it is. Make one of another name")
             if state != "planned":
                 if epoch.opens not in (None, opened):
                     raise ArgumentError(
-                        "opens must stay as it is once the epoch has opened; leave it out"
+                        "opens must stay as it is once the epoch has opened. Leave it out"
                     )
                 epoch = replace(epoch, opens=opened)
                 check_epoch(epoch)
@@ -309,7 +309,7 @@ class Store:
             return False
 
     def set_epoch_state(self, survey: str, epoch: str, state: EpochState) -> None:
-        """Open or close an epoch; ArgumentError when it would go back.
+        """Open or close an epoch. ArgumentError when it would go back.
 
         Closing is permanent: the list of the received batches is deleted with the right to report.
         """
@@ -384,14 +384,14 @@ class Store:
     def store(self, uploads: Sequence[Upload]) -> list[Outcome]:
         """Store batches in one transaction, and return what became of each.
 
-        What is reported as stored is on disk, counted once.
+        A batch that is reported as stored is on disk, counted once.
         """
         for _ in range(_ATTEMPTS):
             try:
                 return self._store(uploads)
             except ConflictError:
                 continue
-        raise StoreError("other collectors store the same batches all the time; try again later")
+        raise StoreError("other collectors store the same batches all the time. Try again later")
 
     def _store(self, uploads: Sequence[Upload]) -> list[Outcome]:
         with self._driver.writing() as transaction:
@@ -413,7 +413,7 @@ class Store:
                 )
             for token in sorted(intake.tokens):
                 if transaction.run(_USED, *token) != 1:
-                    raise ConflictError("another collector took the same upload token; try again")
+                    raise ConflictError("another collector took the same upload token. Try again")
         self._note(intake.deltas)
         return intake.outcomes
 
@@ -458,7 +458,7 @@ class Store:
         return counting.total(rows)
 
     def look(self, survey: str, epoch: str, *, now: float) -> Look | None:
-        """Return what is shown of an epoch; None while nothing is.
+        """Return what is shown of an epoch. None while nothing is.
 
         That is the last look. Before the epoch has closed, a new one is taken here if there may be
         one. It is the same for all collectors of a database.
@@ -511,11 +511,11 @@ class Store:
         ((minimum,),) = transaction.rows("SELECT minimum FROM surveys WHERE key = ?1", place.survey)
         rows = transaction.rows(f"SELECT {EPOCH_COLUMNS} FROM epochs WHERE key = ?1", place.epoch)
         if not rows:
-            raise NotStoredError("the survey has no epoch of this name; add it first")
+            raise NotStoredError("the survey has no epoch of this name. Add it first")
         return int(minimum), StoredEpoch(*rows[0])
 
     def totals(self, survey: str) -> list[Total]:
-        """Return how many reports there are, by epoch and segment; those without any are absent."""
+        """Return how many reports there are, by epoch and segment. Those without any are absent."""
         with self._driver.reading() as transaction:
             key, _ = self._survey(transaction, survey)
             counting = self._counting(transaction, survey)
@@ -590,7 +590,7 @@ class Store:
             return [AccessToken(bytes(digest), *rest) for digest, *rest in rows]
 
     def note_token_uses(self, uses: Iterable[tuple[bytes, int]]) -> None:
-        """Keep the days on which tokens were used; an earlier day than the stored one is not."""
+        """Keep the days on which tokens were used. An earlier day than the stored one is not."""
         with self._driver.writing() as transaction:
             transaction.many(
                 "UPDATE access_tokens SET last_use = ?2 WHERE digest = ?1"
@@ -599,9 +599,9 @@ class Store:
             )
 
     def delete_access_token(self, digest: bytes, *, other_admins: int = 1) -> bool:
-        """Forget a token; return whether it was there.
+        """Forget a token. Return whether it was there.
 
-        ArgumentError when it is of an admin and the last one; `other_admins` says how many
+        ArgumentError when it is of an admin and the last one. `other_admins` says how many
         tokens there are that no table holds.
         """
         with self._driver.writing() as transaction:
@@ -612,7 +612,7 @@ class Store:
             )
             if [bytes(row[0]) for row in admins] == [digest] and not other_admins:
                 raise ArgumentError(
-                    "this is the last token of an admin; make another one first, sign in with it, "
+                    "this is the last token of an admin. Make another one first, sign in with it, "
                     "then revoke this one"
                 )
             return transaction.run("DELETE FROM access_tokens WHERE digest = ?1", digest) > 0
@@ -622,7 +622,7 @@ class Store:
     def fold(self, *, everything: bool = False) -> bool:
         """Count what waits to be counted, and drop what is no longer needed, some at a time.
 
-        Return whether there may be more to do; call it again then. Answers are the same before
+        Return whether there may be more to do. Call it again then. Answers are the same before
         and after. Without `everything` it is done when enough waits, and costs nothing before.
         """
         key = self._pending.take(everything=everything)
@@ -660,7 +660,7 @@ class Store:
             yield from exported(transaction, survey, self._counting(transaction, survey))
 
     def import_(self, chunks: Iterable[bytes]) -> str:
-        """Keep what :meth:`export` yielded, all or nothing; return the survey's fingerprint.
+        """Keep what :meth:`export` yielded, all or nothing. Return the survey's fingerprint.
 
         Raises
         ------
@@ -679,7 +679,7 @@ class Store:
         self._driver.backup(path)
 
     def check(self) -> list[str]:
-        """Return what is wrong with the database; empty when nothing is."""
+        """Return what is wrong with the database. Empty when nothing is."""
         found = self._driver.check()
         if found:
             return found
@@ -692,11 +692,11 @@ class Store:
         return found
 
     def discard(self) -> None:
-        """Let go of the database after a failure; a file that it made goes with it."""
+        """Let go of the database after a failure. A file that it made goes with it."""
         self._driver.discard()
 
     def close(self) -> None:
-        """Let go of the database; it can be opened again."""
+        """Let go of the database. It can be opened again."""
         self._driver.close()
 
     def _survey(self, transaction: Transaction, survey: str, locking: str = "") -> tuple[int, str]:
@@ -705,7 +705,7 @@ class Store:
             "SELECT key, state FROM surveys WHERE fingerprint = ?1" + locking, survey
         )
         if not rows:
-            raise NotStoredError("the collector has no survey of this fingerprint; add it first")
+            raise NotStoredError("the collector has no survey of this fingerprint. Add it first")
         return int(rows[0][0]), rows[0][1]
 
     def _place(self, transaction: Transaction, survey: str, epoch: str, locking: str = "") -> Place:
@@ -713,11 +713,11 @@ class Store:
         rows = transaction.rows(_PLACE + locking, survey, epoch)
         if not rows:
             self._survey(transaction, survey)
-            raise NotStoredError("the survey has no epoch of this name; add it first")
+            raise NotStoredError("the survey has no epoch of this name. Add it first")
         return Place(*rows[0])
 
     def _met(self, transaction: Transaction, survey: str, epoch: str) -> Place | Problem:
-        """Return an epoch as an upload meets it; it stays so until the transaction has ended."""
+        """Return an epoch as an upload meets it. It stays so until the transaction has ended."""
         rows = transaction.rows(_PLACE + self._driver.share, survey, epoch)
         if rows:
             return Place(*rows[0])
@@ -729,13 +729,13 @@ class Store:
         return bool(rows[0][0]) if rows else None
 
     def _counting(self, transaction: Transaction, survey: str) -> Counting:
-        """Return a survey ready to count; the first time it is read, which takes its time."""
+        """Return a survey ready to count. The first time it is read, which takes its time."""
         with self._ready_lock:
             if survey in self._ready:
                 return self._ready[survey]
         rows = transaction.rows("SELECT document FROM surveys WHERE fingerprint = ?1", survey)
         if not rows:
-            raise NotStoredError("the collector has no survey of this fingerprint; add it first")
+            raise NotStoredError("the collector has no survey of this fingerprint. Add it first")
         made = Counting(bytes(rows[0][0]))
         with self._ready_lock:
             if len(self._ready) >= _KEPT:

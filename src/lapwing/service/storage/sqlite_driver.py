@@ -22,7 +22,7 @@ class FileLock:
     Parameters
     ----------
     path : Path
-        Of the lock, next to what it guards; it stays there, empty.
+        Of the lock, next to what it guards. It stays there, empty.
 
     Raises
     ------
@@ -35,7 +35,7 @@ class FileLock:
             import fcntl
         except ImportError:  # Windows
             raise StoreError(
-                "a collector's file needs the file locks of a POSIX system; use PostgreSQL"
+                "a collector's file needs the file locks of a POSIX system. Use PostgreSQL"
             ) from None
         self._path = path
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
@@ -44,7 +44,7 @@ class FileLock:
             self._descriptor = os.open(path, flags, 0o600)
         except OSError as error:
             raise StoreError(
-                f"{path.name} cannot be opened next to the database ({error.strerror}); its folder "
+                f"{path.name} cannot be opened next to the database ({error.strerror}). Its folder "
                 "must exist and be writable"
             ) from None
         try:
@@ -55,7 +55,7 @@ class FileLock:
         except OSError:
             os.close(self._descriptor)
             raise StoreError(
-                f"another collector holds {path.name.removesuffix('.lock')}; one file is for one "
+                f"another collector holds {path.name.removesuffix('.lock')}. One file is for one "
                 "collector: stop the other, or use PostgreSQL"
             ) from None
 
@@ -81,7 +81,7 @@ _LOG_BYTES = 64 * 2**20
 
 
 class SqliteTransaction:
-    """A transaction; see :class:`Transaction`."""
+    """A transaction. See :class:`Transaction`."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -118,7 +118,7 @@ class SqliteTransaction:
 
 
 class SqliteDriver:
-    """A SQLite database of a collector; see :class:`Driver`.
+    """A SQLite database of a collector. See :class:`Driver`.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class SqliteDriver:
         self._made = False
         if reading:
             if not self._path.is_file():
-                raise StoreError(f"there is no database {self._path.name}; check the name")
+                raise StoreError(f"there is no database {self._path.name}. Check the name")
             try:
                 with self.reading() as transaction:
                     self._check_version(transaction, folder)
@@ -187,7 +187,7 @@ class SqliteDriver:
                 if mode != "wal":
                     raise StoreError(
                         f"{self._path.name} must be on a file system that can share memory between "
-                        "processes; a network drive cannot"
+                        "processes. A network drive cannot"
                     )
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
@@ -224,13 +224,13 @@ class SqliteDriver:
         migrate(steps, version, lambda step: None)
         if version < len(steps):
             raise FormatError(
-                f"{self._path.name} is of version {version}, older than this software; start the "
+                f"{self._path.name} is of version {version}, older than this software. Start the "
                 "collector once, which brings it up to date"
             )
 
     @contextmanager
     def writing(self) -> Iterator[SqliteTransaction]:
-        """Open a transaction alone; see :class:`Driver`."""
+        """Open a transaction alone. See :class:`Driver`."""
         with self._lock, _translated(self._path):
             writer = self._writer
             if writer is None:
@@ -247,7 +247,7 @@ class SqliteDriver:
 
     @contextmanager
     def reading(self) -> Iterator[SqliteTransaction]:
-        """Open a transaction that sees one moment; see :class:`Driver`."""
+        """Open a transaction that sees one moment. See :class:`Driver`."""
         with _translated(self._path):
             reader: sqlite3.Connection | None = self._reader()
             assert reader is not None
@@ -291,7 +291,7 @@ class SqliteDriver:
         """
         path = Path(path)
         if path.exists():
-            raise ArgumentError(f"{path.name} already exists; name a new file for the backup")
+            raise ArgumentError(f"{path.name} already exists. Name a new file for the backup")
         temporary = path.with_name(f".{path.name}.partial")
         temporary.unlink(missing_ok=True)
         try:
@@ -328,7 +328,7 @@ class SqliteDriver:
         return [] if found == ["ok"] else found
 
     def rest(self) -> None:
-        """Bring the write-ahead log into the file and empty it; a reader may prevent it."""
+        """Bring the write-ahead log into the file and empty it. A reader may prevent it."""
         with self._lock, suppress(sqlite3.Error):
             if self._writer is not None:
                 # Not now, rather than late: it would wait for an export, and uploads for it.
@@ -371,15 +371,15 @@ def _translated(path: Path) -> Iterator[None]:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_FULL:
             raise StoreFullError(
-                f"the disk of {path.name} is full; nothing of this was stored: make room"
+                f"the disk of {path.name} is full. Nothing of this was stored: make room"
             ) from error
         if code == sqlite3.SQLITE_NOTADB:
             raise FormatError(f"{path.name} is no database of a collector") from error
         if code == sqlite3.SQLITE_CORRUPT:
-            raise StoreError(f"{path.name} is damaged; restore a backup") from error
+            raise StoreError(f"{path.name} is damaged. Restore a backup") from error
         if code == sqlite3.SQLITE_READONLY:
             raise StoreError(
                 f"{path.name} cannot be written: the file or its disk is read-only"
             ) from error
         name = getattr(error, "sqlite_errorname", type(error).__name__)
-        raise StoreError(f"{path.name} cannot be used now ({name}); look at its disk") from error
+        raise StoreError(f"{path.name} cannot be used now ({name}). Look at its disk") from error

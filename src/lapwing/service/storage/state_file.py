@@ -2,7 +2,7 @@
 
 One JSON object a line: the survey, its epochs, the look that is shown of each, the rows that are
 counted in them, their lists of batches while they take reports, what was refused, the hashes of
-upload tokens, the names of epochs that were deleted, what the survey said to people before; at the
+upload tokens, the names of epochs that were deleted, what the survey said to people before. At the
 end, how many lines there were and the SHA-256 of them all. A file that ends early is refused whole.
 """
 
@@ -167,7 +167,7 @@ def _batches(transaction: Transaction, epoch: int) -> Iterator[dict[str, Any]]:
 
 
 def imported(transaction: Transaction, chunks: Iterable[bytes]) -> str:
-    """Keep the state of a survey; return its fingerprint.
+    """Keep the state of a survey. Return its fingerprint.
 
     Raises
     ------
@@ -190,12 +190,12 @@ def imported(transaction: Transaction, chunks: Iterable[bytes]) -> str:
             known = isinstance(error, LapwingError)
             reason = str(error) if known else "it is not what a collector writes"
             raise FormatError(
-                f"line {number} of the file of a survey's state cannot be used: {reason}; nothing "
+                f"line {number} of the file of a survey's state cannot be used: {reason}. Nothing "
                 "was imported"
             ) from None
     if kept is None:
         raise FormatError(
-            "the file of a survey's state holds no survey, only its end; export it again"
+            "the file of a survey's state holds no survey, only its end. Export it again"
         )
     kept.check_end()
     return kept.fingerprint
@@ -216,7 +216,7 @@ class _Filling:
     reports: int = 0
     batches: int = 0
     last: bytes = b""
-    """Id of the last batch; the ids ascend, so that none is there twice."""
+    """Id of the last batch. The ids ascend, so that none is there twice."""
     look: Counter[str] | None = None
     """Reports of each segment at the look that is shown, less those of the rows so far."""
 
@@ -239,7 +239,7 @@ class _Import:
         check_survey(survey)
         key = insert_survey(transaction, survey)
         if key is None:
-            raise _ExistsError("the survey already exists here; delete it first, or keep it")
+            raise _ExistsError("the survey already exists here. Delete it first, or keep it")
         self._key = key
         self._epochs: dict[str, _Filling] = {}
         self._epoch: _Filling | None = None
@@ -411,14 +411,14 @@ class _Import:
 
 
 def _ascending(found: list[bytes], name: str) -> bytes:
-    """Return the last one; FormatError unless each is greater than the one before."""
+    """Return the last one. FormatError unless each is greater than the one before."""
     if any(one >= other for one, other in pairwise(found)):
         raise FormatError(f"{name} must ascend, each of them once")
     return found[-1]
 
 
 def _checked(chunks: Iterable[bytes]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield number and document of each line; FormatError unless the last fits those before it."""
+    """Yield number and document of each line. FormatError unless the last fits those before it."""
     digest, count, end = sha256(), 0, None
     for number, line in enumerate(_lines(chunks), 1):
         if end is not None:
@@ -432,7 +432,7 @@ def _checked(chunks: Iterable[bytes]) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, document
     if end != {"end": {"lines": count, "sha256": digest.hexdigest()}}:
         raise FormatError(
-            "the file of a survey's state is damaged or ends early; nothing was imported"
+            "the file of a survey's state is damaged or ends early. Nothing was imported"
         )
 
 

@@ -31,7 +31,7 @@ class StoredSurvey:
     upload : "open" or "tokens"
         Who may report: everybody, or whoever has an unused token.
     retention_days : int, optional
-        How long an epoch's reports are kept after it has closed; None: until they are deleted.
+        How long an epoch's reports are kept after it has closed. None: until they are deleted.
     """
 
     fingerprint: str
@@ -48,7 +48,7 @@ class FormerNotice(NamedTuple):
     until: int
     """Seconds since 1970."""
     text: Mapping[str, str]
-    """As `Survey.notice`; empty when it said nothing."""
+    """As `Survey.notice`. Empty when it said nothing."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class StoredEpoch:
         What uploads are judged by. It only ever goes forward, so that a clock which jumps back
         cannot open again what was closed.
     opens, closes : int, optional
-        Seconds since 1970 (UTC); None: by hand.
+        Seconds since 1970 (UTC). None: by hand.
     grace_seconds : int
         How long after it closes what devices still hold is taken.
     """
@@ -116,11 +116,11 @@ class Look(NamedTuple):
     epoch: int
     """A number that no other epoch has or will have: one that is imported again has another."""
     reports: Mapping[str, int]
-    """Of each segment, also of those that are hidden; "other": of none."""
+    """Of each segment, also of those that are hidden. "other": of none."""
     visible: frozenset[str]
-    """The segments that may be shown; whether the whole may be, its minimum says."""
+    """The segments that may be shown. Whether the whole may be, its minimum says."""
     hour: int | None = None
-    """The hour in which the look was taken, in seconds since 1970; None: final."""
+    """The hour in which the look was taken, in seconds since 1970. None: final."""
     complete: bool = True
     """Whether a final look has all reports: it leaves out too few since the look before."""
 
@@ -160,7 +160,7 @@ class AccessToken(NamedTuple):
     role: Role
     label: str
     last_use: int | None = None
-    """The day of its last use, in days since 1970; None: never."""
+    """The day of its last use, in days since 1970. None: never."""
 
 
 class UploadTokens(NamedTuple):

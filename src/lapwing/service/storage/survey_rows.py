@@ -55,11 +55,11 @@ def check_forward(now: str, then: str, states: Sequence[str], what: str) -> None
     if then not in states:
         raise ArgumentError(f"the state of {what} must be one of {', '.join(states)}")
     if states.index(then) < states.index(now):
-        raise ArgumentError(f"{what} that is {now} cannot be {then} again; make a new one")
+        raise ArgumentError(f"{what} that is {now} cannot be {then} again. Make a new one")
 
 
 def insert_survey(transaction: Transaction, survey: StoredSurvey) -> int | None:
-    """Add a survey; return its key, or None when it is there already."""
+    """Add a survey. Return its key, or None when it is there already."""
     rows = transaction.rows(
         f"INSERT INTO surveys ({SURVEY_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
         " ON CONFLICT (fingerprint) DO NOTHING RETURNING key",
@@ -74,10 +74,10 @@ def insert_survey(transaction: Transaction, survey: StoredSurvey) -> int | None:
 
 
 def change_notice(transaction: Transaction, key: int, document: bytes, *, now: int) -> bool:
-    """Let a survey say what another document of it says; return whether that is a change.
+    """Let a survey say what another document of it says. Return whether that is a change.
 
-    A document without a text changes nothing. Once an epoch has opened, people have seen the former
-    text: it is kept, with the time until which it was shown.
+    A document without a string changes nothing. Once an epoch has opened, people have seen the
+    former text: it is kept, with the time until which it was shown.
     """
     ((fingerprint, stored),) = transaction.rows(
         "SELECT fingerprint, document FROM surveys WHERE key = ?1", key
@@ -115,7 +115,7 @@ def former_notices(transaction: Transaction, key: int) -> list[FormerNotice]:
 
 
 def insert_epoch(transaction: Transaction, survey: int, epoch: StoredEpoch) -> int:
-    """Add an epoch; return its key."""
+    """Add an epoch. Return its key."""
     rows = transaction.rows(
         f"INSERT INTO epochs (survey, {EPOCH_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
         " RETURNING key",
@@ -147,7 +147,7 @@ def ended_names(transaction: Transaction, fingerprint: str) -> list[str]:
 
 
 def delete_epoch(transaction: Transaction, key: int) -> None:
-    """Delete an epoch and what was counted in it; its list of batches goes a stretch at a time."""
+    """Delete an epoch and what was counted in it. Its list of batches goes a stretch at a time."""
     for table in ("deltas", "folded", "looks", "look_segments", "deletions"):
         transaction.run(f"DELETE FROM {table} WHERE epoch = ?1", key)
     transaction.run("DELETE FROM epochs WHERE key = ?1", key)
@@ -155,7 +155,7 @@ def delete_epoch(transaction: Transaction, key: int) -> None:
 
 
 def drop_batches(transaction: Transaction, key: int) -> bool:
-    """Drop a stretch of the list of batches of an epoch that takes none; return whether more is.
+    """Drop a stretch of the list of batches of an epoch that takes none. Return whether more is.
 
     Not all at once: a million rows would keep everybody waiting.
     """

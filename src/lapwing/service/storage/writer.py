@@ -47,7 +47,7 @@ class Writer:
     store : Store
         Stays open when the writer stops.
     most_waiting, most_waiting_bytes : int
-        Uploads, and bytes of reports, that may wait; more are refused at once.
+        Uploads, and bytes of reports, that may wait. More are refused at once.
 
     Notes
     -----
@@ -69,7 +69,7 @@ class Writer:
         self._held = 0
         self._held_bytes = 0
         self._wanted = 0
-        """Uploads that must wait before the thread is woken; 0 while it works."""
+        """Uploads that must wait before the thread is woken. 0 while it works."""
         self._expected = 0
         """Uploads that were in hand before the latest group was answered."""
         self._spent = 0.0
@@ -80,7 +80,7 @@ class Writer:
         self.uploads = 0
         """Uploads in them."""
         self.trouble: str | None = None
-        """Why the latest group could not be stored; None when it was."""
+        """Why the latest group could not be stored. None when it was."""
         self._thread = Thread(target=self._run, name="lapwing-writer", daemon=True)
         self._thread.start()
 
@@ -104,11 +104,11 @@ class Writer:
         future: Future[Outcome] = loop.create_future()
         with self._wake:
             if self._stopping:
-                raise StoreBusyError("the collector stops; send the same bytes again later")
+                raise StoreBusyError("the collector stops. Send the same bytes again later")
             if self._held and (
                 self._held >= self._most or self._held_bytes + size > self._most_bytes
             ):
-                raise StoreBusyError("too many uploads wait; send the same bytes again later")
+                raise StoreBusyError("too many uploads wait. Send the same bytes again later")
             self._held += 1
             self._held_bytes += size
             self._queue.append(_Waiting(upload, loop, future))
@@ -140,7 +140,7 @@ class Writer:
                 rested = not self._fold(everything=True)
 
     def _group(self, *, wait: float | None) -> list[_Waiting]:
-        """Return all that wait, up to a limit; nothing after a while without, or at the end."""
+        """Return all that wait, up to a limit. Nothing after a while without, or at the end."""
         with self._wake:
             if not self._queue:
                 self._wait_for(1, wait)
@@ -164,7 +164,7 @@ class Writer:
         self._wanted = 0
 
     def _stored(self, uploads: list[Upload]) -> list[Answer]:
-        """Store a group; when something unforeseen happens, one by one, so that one is to blame."""
+        """Store a group. When something unforeseen happens, one by one, so that one is to blame."""
         self.groups += 1
         self.uploads += len(uploads)
         try:
@@ -199,7 +199,7 @@ class Writer:
                 continue
 
     def _fold(self, *, everything: bool) -> bool:
-        """Fold some; return whether there may be more to do. A trouble is tried again later."""
+        """Fold some. Return whether there may be more to do. A trouble is tried again later."""
         try:
             return self._store.fold(everything=everything)
         except Exception as error:
