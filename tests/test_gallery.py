@@ -46,7 +46,7 @@ def later(g: Names) -> bool:
 
 
 def shorter(g: Names) -> bool:
-    """Return whether the lower quartile of hours is 40 in the middle, and 20 or less at the ends."""
+    """Return whether the lower quartile of hours is 40 in the middle, and at most 20 elsewhere."""
     estimate, truth = (g["quartiles"]["lower", name] for name in ("estimate", "truth"))
     middle = {one[age] for one in (estimate, truth) for age in range(25, 60, 5)}
     ends = [one[age] for one in (estimate, truth) for age in (15, 65)]

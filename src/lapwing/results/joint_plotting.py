@@ -32,6 +32,12 @@ _COLUMNS = {1: 1, 2: 2, 4: 2, 7: 4, 8: 4, 10: 4, 11: 4, 12: 4}
 _LABELS = 24
 """Labels beside one another or in a table, at most."""
 
+_NUMBERS = 16
+"""Columns of a table of labels in whose cells there is room for a number, at most."""
+
+_WITH_INTERVALS = 8
+"""Columns in whose cells there is room for an interval as well, at most."""
+
 _LONGEST = 30
 """Characters of a label beside an axis."""
 
@@ -267,7 +273,7 @@ def _quantiles_along(joint: Any, number: int, rows: Any, level: float, figure: A
     ax.set_xlabel(plain(other))
     ax.set_ylabel(plain(name))
     _legend(ax)
-    told = [_beyond(rows, name)]
+    told = [_beyond(rows, name, of)]
     if along.outside:
         told.append(f"the steps at the ends include {along.outside}")
     _say(figure, joint, told, level if known else None, "bars")
@@ -299,7 +305,7 @@ def _quantiles_by_label(joint: Any, number: int, rows: Any, level: float, figure
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="x", alpha=0.25, linewidth=0.6)
     ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, reverse=True)
-    told = [_not_drawn(other, by, float(shares[kept].sum())), _beyond(rows, name)]
+    told = [_not_drawn(other, by, float(shares[kept].sum())), _beyond(rows, name, of)]
     _say(figure, joint, told, level if known else None, "bars")
     return figure
 
@@ -325,7 +331,7 @@ def _maps(joint: Any, level: float, figure: Any) -> Any:
     mesh.set_rasterized(True)
     middles = both[0].middles(rows), both[1].middles(columns)
     levels = _holding(table, density.T, (0.9, 0.5))
-    lined = len(set(levels)) == len(levels) and min(density.shape) >= 2
+    lined = len(set(levels)) == len(levels) and min(density.shape) >= 4
     if lined:
         main.contour(*middles, density, levels=levels, colors=("0.5", "0.1"), linewidths=0.9)
     top.stairs(table.sum(axis=1) / lengths[0], rows, fill=True, color=TINT)
@@ -454,15 +460,18 @@ def _label_table(joint: Any, level: float, figure: Any) -> Any:
         reach = normal_critical_value(level) * np.sqrt((draws**2).mean(axis=0))[cells]
     if down == 1:
         table, reach = table.T, None if reach is None else reach.T
-    ax.imshow(table, cmap="Blues", aspect="auto", vmin=0)
-    for (i, j), share in np.ndenumerate(table):
+    image = ax.imshow(100 * table, cmap="Blues", aspect="auto", vmin=0)
+    columns = kept[across].size
+    told = [_said_of_cells(columns, reach, level)]
+    if columns > _NUMBERS:
+        figure.colorbar(image, ax=ax, label="share, % of all people")
+    for (i, j), share in np.ndenumerate(table if columns <= _NUMBERS else table[:0]):
         text = f"{100 * share:.1f}"
-        if reach is not None and kept[across].size <= 8:
+        if reach is not None and columns <= _WITH_INTERVALS:
             text += f" ± {100 * reach[i, j]:.1f}"
         color = "white" if share > 0.6 * table.max() else "black"
-        small = 9 if kept[across].size <= 8 else 7
-        if kept[across].size <= 16:
-            ax.text(j, i, text, ha="center", va="center", fontsize=small, color=color)
+        small = 9 if columns <= _WITH_INTERVALS else 7
+        ax.text(j, i, text, ha="center", va="center", fontsize=small, color=color)
     ax.set_yticks(range(kept[down].size), names[down])
     wide = max(map(len, names[across])) * kept[across].size > 70
     turned: dict[str, Any] = {}
@@ -476,14 +485,22 @@ def _label_table(joint: Any, level: float, figure: Any) -> Any:
     ax.grid(False)
     ax.set_xlabel(plain(joint.domain.names[across]))
     ax.set_ylabel(plain(joint.domain.names[down]))
-    told = [
-        "numbers: % of all people"
-        + ("" if reach is None else f", with {level_text(level)} intervals")
-    ]
     for (name, axis), one in zip(joint.domain.axes.items(), kept, strict=True):
         told.append(_not_drawn(name, axis, float(joint.marginal(name).mass[one].sum())) or "")
     _say(figure, joint, told)
     return figure
+
+
+def _said_of_cells(columns: int, reach: Matrix | None, level: float) -> str:
+    """Return what the numbers in a table of labels are, and how uncertain they are at most."""
+    numbers = "numbers: % of all people" if columns <= _NUMBERS else ""
+    if reach is None:
+        return numbers
+    words = f"{level_text(level)} intervals"
+    if columns <= _WITH_INTERVALS:
+        return f"{numbers}, with {words}"
+    words += f": at most ± {100 * float(reach.max()):.1f} percentage points"
+    return f"{numbers}; {words}" if numbers else words
 
 
 _KEYS = ("quantile", "low", "high")
@@ -574,9 +591,10 @@ def _numbers(values: list[Any], axis: Any) -> Vector:
     return found
 
 
-def _beyond(rows: Any, name: str) -> str | None:
-    """Return that some quantiles are drawn at the end of the axis; None if there are none."""
-    if not any(value in (np.inf, -np.inf) for key in _KEYS for value in rows[key]):
+def _beyond(rows: Any, name: str, axis: Any) -> str | None:
+    """Return that something is drawn at the end of the axis but is beyond; None if nothing is."""
+    keys = _KEYS if axis.outside_indices else _KEYS[:1]
+    if not any(value in (np.inf, -np.inf) for key in keys for value in rows[key]):
         return None
     return f"{name} beyond the range is drawn at its end"
 
