@@ -16,6 +16,7 @@ import pytest
 import lapwing as lw
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.results import JointDistribution, JointUncertainty
+from lapwing.results.plotting import new_figure
 
 CLOCK = lw.Interval("00:00", "24:00", bins=24, unit="time-of-day", circular=True)
 DELAY = lw.Interval(-30, 90, bins=24, outside="overflow", missing="bin")
@@ -212,11 +213,13 @@ def test_the_level_changes_the_intervals() -> None:
 
 
 def test_it_is_drawn_into_a_given_figure() -> None:
-    from matplotlib.figure import Figure
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
-    assert made("four labels").plot(figure=figure) is figure
-    assert len(figure.axes) == 4 and overlaps(figure) == []
+    for name, panels in (("four labels", 4), ("twelve labels", 12), ("a circle", 4)):
+        figure = new_figure((7.2, 4.4))
+        FigureCanvasAgg(figure)
+        assert made(name).plot(figure=figure) is figure
+        assert len(figure.axes) == panels and overlaps(figure) == []
 
 
 def test_shares_of_a_table_of_labels_are_written() -> None:

@@ -422,6 +422,10 @@ def _by_label(joint: Any, number: int, level: float, figure: Any) -> Any:
         ax.spines[["top", "right"]].set_visible(False)
         ax.grid(alpha=0.25, linewidth=0.6)
     shown.dress(panels[0], "x", most=5 if columns < 3 else 3)
+    if shown.atoms.size and not shown.axis.log:
+        # An atom at an end would be hidden by the edge of the picture.
+        margin = 0.02 * (shown.edges[-1] - shown.edges[0])
+        panels[0].set_xlim(shown.edges[0] - margin, shown.edges[-1] + margin)
     panels[0].set_ylim(bottom=0)
     for ax in panels[kept.size :]:
         ax.set_visible(False)
