@@ -174,7 +174,7 @@ def test_too_many_outputs_to_count() -> None:
 
 def test_an_epsilon_that_no_threshold_can_express() -> None:
     """On 2^26 symbols near and far differ by less than one word of 2^64: refused, not flat."""
-    with pytest.raises(PrivacyError, match="too small to be expressed by 64-bit thresholds"):
+    with pytest.raises(PrivacyError, match="too small for 64-bit thresholds"):
         RandomizedResponse(Categories(2**26), "1e-12")
     small = RandomizedResponse(Categories(2), "1e-12")
     assert small.certificate().holds and small.certificate().ratio > 1

@@ -195,9 +195,11 @@ class CollectorAddress:
                 "machine (http://localhost:...)"
             )
         if isinstance(self.seconds, bool) or not isinstance(self.seconds, int | float):
-            raise ArgumentError("seconds must be a number")
+            raise ArgumentError(f"seconds must be a number, got {self.seconds!r}")
         if not 0 < self.seconds <= LONGEST_PAUSE:
-            raise ArgumentError(f"seconds must be more than 0 and at most {LONGEST_PAUSE:g}")
+            raise ArgumentError(
+                f"seconds must be more than 0 and at most {LONGEST_PAUSE:g}, got {self.seconds:g}"
+            )
         object.__setattr__(self, "url", self.url.rstrip("/"))
 
     @classmethod

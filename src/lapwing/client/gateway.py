@@ -138,7 +138,9 @@ class Gateway:
         if not isinstance(pile, str) or not 1 <= len(pile) <= 200 or not pile.isprintable():
             raise ArgumentError("the name of a batch group must be 1 to 200 printable characters")
         if not isinstance(reports, Reports) or not len(reports):
-            raise ArgumentError("a batch group must be Reports, and hold at least one")
+            raise ArgumentError(
+                "a batch group must be Reports, at least one. Pass the output of randomize"
+            )
         survey.tally(reports)  # what a collector would refuse, before it is stored
         number = segment_number(survey, segment)
         made = [

@@ -72,7 +72,8 @@ class Patience:
             number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
             if not number or not 0 <= seconds <= LONGEST_PAUSE:
                 raise ArgumentError(
-                    f"{name} must be a number of seconds from 0 to {LONGEST_PAUSE:g}"
+                    f"{name} must be a number of seconds from 0 to {LONGEST_PAUSE:g}, "
+                    f"got {seconds!r}"
                 )
 
     def pause(self, failures: int) -> float:

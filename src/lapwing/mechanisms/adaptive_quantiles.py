@@ -284,7 +284,7 @@ class AdaptiveQuantiles(Mechanism):
                 guarded=self.guarded,
             )
             if place is None:
-                raise MismatchError("this release holds more answers than there were questions")
+                raise MismatchError("this release holds more answers than questions. Do not use it")
             asked.append(place)
         return asked
 

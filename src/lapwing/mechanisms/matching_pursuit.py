@@ -535,9 +535,9 @@ class MatchingPursuit(Mechanism):
         worst = _distance_without_noise(self.on(domain), domain.left.size)
         if worst > STRAIGHT_LINE:
             warnings.warn(
-                f"{self.terms} functions of this dictionary cannot draw a plain curve: without any "
-                f"noise, they are up to {worst:.2f} (KS) off a uniform or a normal distribution, "
-                f"and a straight line is {STRAIGHT_LINE:.2f} off. Use more terms, or another "
+                f"{self.terms} functions of this dictionary cannot draw a plain curve. Without any "
+                f"noise, they are up to {worst:.2f} (KS) off a uniform or a normal distribution. "
+                f"A straight line is {STRAIGHT_LINE:.2f} off. Use more terms, or another "
                 "dictionary",
                 LapwingWarning,
                 stacklevel=3,
@@ -613,12 +613,18 @@ class MatchingPursuit(Mechanism):
     def _chosen(self, release: Release) -> list[int]:
         atoms = release.choices.get("atoms")
         if not isinstance(atoms, list) or len(atoms) != self.terms:
-            raise FormatError("a release of matching pursuit must name the functions it chose")
+            raise FormatError(
+                "a release of matching pursuit must name the functions it chose. "
+                "Do not use this document"
+            )
         functions = len(self.curves(release.domain).curves)
         if any(type(atom) is not int or not 0 <= atom < functions for atom in atoms):
             raise FormatError("a release of matching pursuit names a function that is not there")
         if not self.again and len(set(atoms)) != len(atoms):
-            raise FormatError("a release of matching pursuit must choose each function once")
+            raise FormatError(
+                "a release of matching pursuit must choose each function once. "
+                "Do not use this document"
+            )
         return atoms
 
     def _operator_for(self, release: Release) -> CurveAnswers:

@@ -187,7 +187,9 @@ class PolynomialProjection(LinearMechanism):
         check_whole_field(self, "functions", low=1, high=MOST_FUNCTIONS)
         if isinstance(self.basis, str):
             if self.basis not in FAMILIES:
-                raise ArgumentError(f"basis must be one of {', '.join(FAMILIES)}")
+                raise ArgumentError(
+                    f"basis must be one of {', '.join(FAMILIES)}, got {self.basis!r}"
+                )
         else:
             given = tuple(tuple(map(float, function)) for function in self.basis)
             check_functions(given)
@@ -287,9 +289,8 @@ class PolynomialProjection(LinearMechanism):
             return least, sensitivity
         if not promise.shows_people:
             raise PrivacyError(
-                "the sensitivity of lemma 6 holds only for replaced rows: use neighbors "
-                "'replace-one' without a unit, or the shape "
-                "'moments', whose sensitivity is computed for either relation"
+                "the sensitivity of lemma 6 holds only for replaced rows. Use neighbors "
+                "'replace-one' without a unit, or shape 'moments', which allows either relation"
             )
         bound = lemma_6(self.functions)
         # Where the bound is tight, rounding to whole numbers could take it below the exact one.

@@ -423,7 +423,9 @@ def columns_of(domain: Domain, like: Distribution | ArrayLike | None) -> Mapping
         return reference_family(domain)
     if isinstance(like, Distribution):
         if like.domain.to_document() != domain.to_document():
-            raise MismatchError("like must be a distribution on the same domain")
+            raise MismatchError(
+                "like must be a distribution on the same domain. Decode it at the bins of this one"
+            )
         like = like.mass
     mass = domain.with_nobody_outside(as_numbers(like, name="like"))
     if mass.shape != (domain.size,) or not np.isfinite(mass).all() or mass.min(initial=0) < 0:
@@ -431,7 +433,7 @@ def columns_of(domain: Domain, like: Distribution | ArrayLike | None) -> Mapping
             f"like must be {domain.size} masses, one per symbol, finite and not negative"
         )
     if mass.sum() <= 0:
-        raise ArgumentError("like must have a positive sum")
+        raise ArgumentError(f"like must have a positive sum, got {mass.sum():g}")
     mass = mass / mass.sum()
     return {"like": lambda repeat: mass}
 

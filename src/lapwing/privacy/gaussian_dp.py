@@ -245,7 +245,9 @@ def noise_scale(epsilon: Fraction, delta: Fraction, *, squared_sensitivity: Frac
     if not 0 < delta < 1:
         raise PrivacyError(f"delta must be in (0, 1) for Gaussian noise, got {float(delta):g}")
     if squared_sensitivity <= 0:
-        raise PrivacyError("the sensitivity must be positive")
+        raise PrivacyError(
+            f"the sensitivity must be positive, got {float(squared_sensitivity):g} as its square"
+        )
     mu = largest_mu(float(epsilon), float(delta))
     scale = scale_up(math.sqrt(float(squared_sensitivity)) / mu)
     # Floating point may have ended a hair on the wrong side; the exact bound decides.

@@ -202,7 +202,9 @@ def normal_fraction(scale: Fraction) -> tuple[int, int]:
     """Return (P, s) with ``scale = P / 2^s`` and P below 2^32, or raise ArgumentError."""
     denominator = scale.denominator
     if scale <= 0 or denominator & (denominator - 1):
-        raise ArgumentError("a noise scale must be positive, with a power of two as denominator")
+        raise ArgumentError(
+            f"a noise scale must be positive, with a power of two as denominator, got {scale}"
+        )
     if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
         size = scale.numerator.bit_length() - scale.denominator.bit_length()
         raise ArgumentError(f"a noise scale must be in [2^-16, 2^52], got about 2^{size}")
@@ -484,7 +486,9 @@ class Noise:
         """
         require(document, {"kind", "scale"}, name="the noise")
         if document["kind"] not in KINDS:
-            raise FormatError(f"the kind of a noise must be one of {', '.join(KINDS)}")
+            raise FormatError(
+                f"the noise must be one of {', '.join(KINDS)}. Do not use this release"
+            )
         scale = spelled_number(document["scale"], name="the scale of a noise")
         if scale < LEAST_SCALE:
             raise FormatError(

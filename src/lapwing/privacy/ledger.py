@@ -568,7 +568,7 @@ class Ledger:
                 f"{VERSION}, where it is so, composition 'numerical'"
             )
         if not isinstance(document["entries"], list):
-            raise FormatError("the entries of a ledger must be a list")
+            raise FormatError("the entries of a ledger must be a list. Do not use this document")
         entries = tuple(entry_of(entry, version) for entry in document["entries"])
         return cls(Guarantee.from_document(document["budget"]), entries, tight)
 
@@ -632,9 +632,9 @@ class LedgerFile:
         """Check the time."""
         object.__setattr__(self, "path", Path(self.path))
         if isinstance(self.wait, bool) or not isinstance(self.wait, int | float):
-            raise ArgumentError("wait must be a number of seconds")
+            raise ArgumentError(f"wait must be a number of seconds, got {self.wait!r}")
         if not 0 <= self.wait < 10**6:
-            raise ArgumentError("wait must be a number of seconds, 0 or more")
+            raise ArgumentError(f"wait must be from 0 to a million seconds, got {self.wait:g}")
 
     def __str__(self) -> str:
         """Return one line: the budget, what is spent and what is left, as the file says now."""

@@ -83,7 +83,9 @@ class LedgerEntry:
         if not whole or not isinstance(self.guarantee, Guarantee):
             raise ArgumentError("an entry of a ledger needs a name and a Guarantee")
         if self.state not in ("reserved", "released"):
-            raise ArgumentError("the state of an entry must be 'reserved' or 'released'")
+            raise ArgumentError(
+                f"the state of an entry must be 'reserved' or 'released', got {self.state!r}"
+            )
         check_whole_field(self, "rounds", low=1, high=MOST_ROUNDS)
         check_whole_field(self, "drawn_rounds", low=1, high=self.rounds)
         if self.loss is not None:
@@ -144,7 +146,10 @@ def entry_of(document: Any, version: int) -> LedgerEntry:
     if in_rounds:
         keys |= {"rounds", "drawn_rounds"}
     if not isinstance(document, dict) or set(document) != keys:
-        raise FormatError(f"every entry of a ledger must have exactly: {', '.join(sorted(keys))}")
+        raise FormatError(
+            f"every entry of a ledger must have exactly: {', '.join(sorted(keys))}. "
+            "Do not use this document"
+        )
     if in_rounds and document["rounds"] == 1:
         raise FormatError("the rounds of an entry are only said where there are several")
     loss = document.get("loss")

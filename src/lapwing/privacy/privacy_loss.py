@@ -228,7 +228,10 @@ class PrivacyLoss:
         """
         names = {field.name for field in fields(cls)}
         if not isinstance(document, dict) or set(document) != names:
-            raise FormatError(f"a privacy loss must have exactly: {', '.join(sorted(names))}")
+            raise FormatError(
+                f"a privacy loss must have exactly: {', '.join(sorted(names))}. "
+                "Do not use this document"
+            )
         try:
             return cls(
                 **{name: spelled_number(document[name], name=f"the {name}") for name in names}

@@ -320,7 +320,9 @@ def channel_for(
     if not log:
         return randomizer.channel
     if randomizer.collects != "log":
-        raise MismatchError(f"the tally holds stored reports, and {randomizer.name} counts them")
+        raise MismatchError(
+            f"the tally holds stored reports, and {randomizer.name} counts them. Use its own survey"
+        )
     log_channel: ObservedChannel = randomizer.log_channel  # type: ignore[attr-defined]
     return log_channel
 

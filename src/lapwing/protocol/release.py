@@ -287,14 +287,21 @@ class ReleasePart:
         require(document, names, name="a part of a release")
         people, identifier = document["people"], document["identifier"]
         if not (people is None or (type(people) is int and 0 <= people <= MOST_PEOPLE)):
-            raise FormatError("the people of a release must be a whole number up to 2^40, or null")
+            raise FormatError(
+                "the people of a release must be a whole number up to 2^40, or null. "
+                "Do not use this document"
+            )
         promise = Promise.from_document(document["promise"])
         if people is not None and not promise.shows_people:
             raise FormatError(
-                "the people of a release must be null where its promise keeps their number secret"
+                "the people of a release must be null where its promise keeps their number secret. "
+                "Do not use this document"
             )
         if not isinstance(identifier, str) or not _IDENTIFIER.fullmatch(identifier):
-            raise FormatError("the identifier of a release must be 32 lower-case hex digits")
+            raise FormatError(
+                "the identifier of a release must be 32 lower-case hex digits. "
+                "Do not use this document"
+            )
         return cls(
             identifier,
             promise,
@@ -529,7 +536,10 @@ class Release(Summed, Stored):
         whole = isinstance(answers, list) and isinstance(parts, list) and isinstance(choices, dict)
         whole = whole and len(answers) > 0 and len(parts) > 0
         if not whole or any(type(number) is not int for number in answers):
-            raise FormatError("a release must hold a list of whole numbers and its parts")
+            raise FormatError(
+                "a release must hold a list of whole numbers and its parts. "
+                "Do not use this document"
+            )
         if any(abs(number) >= 2 * LARGEST_ANSWER for number in answers):
             raise FormatError("an answer of this release is too large")
         # By name, as the registry reaches the mechanisms: both are above this file.

@@ -133,8 +133,8 @@ def check_near(randomizer: Any) -> None:
     threshold = randomizer._threshold
     if threshold * randomizer._far <= (WORD - threshold) * randomizer._near:
         raise PrivacyError(
-            "epsilon is too small to be expressed by 64-bit thresholds on this domain. "
-            "Reports would carry no information"
+            "epsilon is too small for 64-bit thresholds on this domain, so reports would carry "
+            "no information. Use a larger epsilon"
         )
 
 

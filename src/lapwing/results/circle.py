@@ -123,7 +123,9 @@ def circle_from(domain: Domain, start: Any) -> tuple[Circle, float]:
         raise ArgumentError("start= is for a circle, and this is a line. Leave it out")
     point = to_points(start, unit=domain.unit, name="start")
     if point.ndim or not math.isfinite(float(point)):
-        raise ArgumentError("start must be one point of the circle")
+        raise ArgumentError(
+            "start must be one finite value on the circle. Pass one where few values are"
+        )
     return circle, float(circle.wrapped(point))
 
 

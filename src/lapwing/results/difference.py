@@ -189,7 +189,10 @@ class Difference(DifferenceIntervals, TabularResult, Stored):
         first, second = (distribution.from_document(document[key]) for key in ("first", "second"))
         joint, symbols = document["joint"], first.domain.size
         if joint is not None and (not isinstance(joint, dict) or not set(joint) <= _KINDS):
-            raise FormatError("the joint errors of a difference must be those of its bands")
+            raise FormatError(
+                "the joint errors of a difference must be those of its bands. "
+                "Do not use this document"
+            )
         try:
             laws = joint and {
                 kind: Uncertainty.from_document(law, symbols=symbols) for kind, law in joint.items()

@@ -501,7 +501,8 @@ class HeavyHitters(Stored):
         if not plain or not isinstance(document["provenance"], dict):
             raise FormatError(
                 "heavy hitters must hold lists of numbers, their threshold, how many values were "
-                "searched and how they were made"
+                "searched and how they were made. "
+                "Do not use this document"
             )
         try:
             guarantee = document["guarantee"]

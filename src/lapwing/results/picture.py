@@ -154,7 +154,7 @@ def limits_of(
 
 def _asked_limits(xlim: Any, domain: Domain, low: float, high: float) -> Limits:
     if not isinstance(xlim, tuple | list) or len(xlim) != 2:
-        raise ArgumentError("xlim must be two values, such as xlim=(0, 100)")
+        raise ArgumentError(f"xlim must be two values, such as xlim=(0, 100), got {xlim!r}")
     given = [
         end if asked is None else float(to_points(asked, unit=domain.unit, name="an end of xlim"))
         for asked, end in zip(xlim, (low, high), strict=True)
@@ -629,7 +629,9 @@ def pictures_of(
     if truth is not None:
         same = domain.ordered == truth.domain.ordered and domain.unit == truth.domain.unit
         if not same or (not domain.ordered and truth.mass.size < domain.size):
-            raise MismatchError("the truth must be about values of the same kind and unit")
+            raise MismatchError(
+                "the truth must have the kind and unit of the result. Convert its values first"
+            )
     if not domain.ordered:
         title = people_and_guarantee(result.reports, result.guarantee)
         known = None if truth is None else truth.mass

@@ -353,7 +353,9 @@ class Series(Stored):
         """
         one, two = self.position(earlier), self.position(later)
         if one >= two:
-            raise ArgumentError("the first week must come before the second")
+            raise ArgumentError(
+                f"the first week must come before the second, got {earlier!r} and {later!r}"
+            )
         first, second = self.weeks[two].distribution, self.weeks[one].distribution
         if first is None or second is None:
             gap = self.weeks[two if first is None else one]
@@ -608,9 +610,11 @@ class Series(Stored):
         require(document, keys, name="a series")
         lists = isinstance(document["weeks"], list) and isinstance(document["changes"], list)
         if not lists or type(document["smoothed"]) is not bool:
-            raise FormatError("a series must hold a list of weeks and a list of changes")
+            raise FormatError(
+                "a series must hold a list of weeks and a list of changes. Do not use this document"
+            )
         if not isinstance(document["provenance"], dict):
-            raise FormatError("a series must say how it was made")
+            raise FormatError("a series must say how it was made. Do not use this document")
         try:
             found = cls(
                 tuple(SeriesWeek.from_document(week) for week in document["weeks"]),

@@ -103,11 +103,13 @@ class Shift:
         numbers = [document[key] for key in ("size", "low", "high")]
         lists = [document[key] for key in ("more", "fewer")]
         if any(type(number) not in (int, float) or not 0 <= number <= 1 for number in numbers):
-            raise FormatError("the size of a shift and its interval must be in 0..1")
+            raise FormatError(
+                "the size of a shift and its interval must be in 0..1. Do not use this document"
+            )
         if any(type(each) is not list for each in lists) or any(
             type(symbol) is not int or symbol < 0 for each in lists for symbol in each
         ):
-            raise FormatError("a shift must hold lists of symbols")
+            raise FormatError("a shift must hold lists of symbols. Do not use this document")
         size, low, high = map(float, numbers)
         return cls(size, low, high, *map(tuple, lists))
 
@@ -156,9 +158,12 @@ class SeriesChange:
         week, since, evidence = (document[key] for key in ("week", "since", "evidence"))
         whole = type(week) is int and type(since) is int and 0 <= since < week
         if not whole or document["kind"] not in get_args(ChangeKind):
-            raise FormatError("a change must be a jump or an odd week, after another week")
+            raise FormatError(
+                "a change must be a jump or an odd week, after another week. "
+                "Do not use this document"
+            )
         if type(evidence) not in (int, float) or not np.isfinite(evidence):
-            raise FormatError("the evidence of a change must be a number")
+            raise FormatError("the evidence of a change must be a number. Do not use this document")
         shift = Shift.from_document(document["shift"])
         return cls(week, since, document["kind"], float(evidence), shift)
 

@@ -331,9 +331,11 @@ def estimate_fields(document: dict[str, Any], *, name: str) -> dict[str, Any]:
     """
     reports, provenance, mass = document["reports"], document["provenance"], document["mass"]
     if type(reports) is not int or reports < 0 or not isinstance(provenance, dict):
-        raise FormatError(f"{name} must hold a number of reports and how it was made")
+        raise FormatError(
+            f"{name} must hold a number of reports and how it was made. Do not use this document"
+        )
     if not isinstance(mass, list) or any(type(share) not in (int, float) for share in mass):
-        raise FormatError(f"the mass of {name} must be a list of numbers")
+        raise FormatError(f"the mass of {name} must be a list of numbers. Do not use this document")
     domain = build_domain(document["domain"])
     guarantee, uncertainty = document["guarantee"], document["uncertainty"]
     return {

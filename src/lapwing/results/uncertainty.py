@@ -515,7 +515,10 @@ class Uncertainty:
         if not isinstance(variants, dict) or not set(variants) <= _VARIANTS:
             raise FormatError("the uncertainty of this distribution is damaged")
         if outer is not None and variants:
-            raise FormatError("a variant of an uncertainty must not have variants itself")
+            raise FormatError(
+                "a variant of an uncertainty must not have variants itself. "
+                "Do not use this document"
+            )
         kinds = {} if spread is None else {"remainder": SHORT}
         arrays = {
             key: decoded(document[key], kind=kinds.get(key, "<f8"))

@@ -113,9 +113,14 @@ class WeekErrors:
         require(document, {"root", "pilot", "reports", "centers"}, name="the errors of a week")
         reports, centers = document["reports"], document["centers"]
         if type(reports) is not int or reports < 1:
-            raise FormatError("the errors of a week must say how many people reported")
+            raise FormatError(
+                "the errors of a week must say how many people reported. Do not use this document"
+            )
         if not isinstance(centers, dict) or set(centers) != set(get_args(Kind)):
-            raise FormatError("the errors of a week must have a center for each kind of band")
+            raise FormatError(
+                "the errors of a week must have a center for each kind of band. "
+                "Do not use this document"
+            )
         root = decoded(document["root"], columns=state, kind="<f4")
         if root.shape[0] > state:
             raise FormatError("the information of a week has too many rows")
@@ -313,11 +318,17 @@ class WalkErrors:
         require(document, keys, name="the errors of a series")
         wider, listed = document["wider"], document["weeks"]
         if not isinstance(document["method"], str):
-            raise FormatError("the errors of a series must say how they were made")
+            raise FormatError(
+                "the errors of a series must say how they were made. Do not use this document"
+            )
         if not isinstance(listed, list) or len(listed) != weeks:
-            raise FormatError("the errors of a series must have an entry for each week")
+            raise FormatError(
+                "the errors of a series must have an entry for each week. Do not use this document"
+            )
         if not isinstance(wider, dict) or set(wider) != set(get_args(Kind)):
-            raise FormatError("the errors of a series must be for both kinds of band")
+            raise FormatError(
+                "the errors of a series must be for both kinds of band. Do not use this document"
+            )
         flicker = document["flicker"]
         if type(flicker) is not float or not 0 <= flicker < 1e6:
             raise FormatError("the variances of a series are damaged")

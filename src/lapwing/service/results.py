@@ -292,8 +292,8 @@ class Results:
         if question.against not in (None, question.epoch) and kept.survey.answers != "fresh":
             raise ProblemError(
                 Problem.CANNOT_BE_SAID,
-                "reports of this survey are about a person's first value in every epoch, even "
-                "if it changed, so a difference would show only who joined and who left",
+                "reports of this survey are about a person's first value, even if it changed. "
+                "So a difference would show only people who joined or left",
             )
         key = await self._key(kept, question.epoch, question.segment, looks)
         together = await self._together(key, question, looks)

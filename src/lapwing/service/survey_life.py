@@ -91,7 +91,7 @@ def to_timestamp(text: object, *, name: str) -> int | None:
     except OverflowError:
         seconds = -1
     if not 0 <= seconds <= _LAST:
-        raise ArgumentError(f"{name} must lie between 1970 and 3058")
+        raise ArgumentError(f"{name} must lie between 1970 and 3058, got {describe_value(text)}")
     return seconds
 
 

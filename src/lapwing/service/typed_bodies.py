@@ -76,7 +76,7 @@ def read_query(pairs: list[tuple[str, str]], kind: type[Kind]) -> Kind:
         known = ", ".join(kind.__struct_fields__) or "none"
         raise malformed(f"the query has an unknown key. Known: {known}")
     if len(set(keys)) != len(keys):
-        raise malformed("the query names a key twice")
+        raise malformed("the query names a key twice. Send each key once")
     try:
         return msgspec.convert(dict(pairs), kind, strict=False)
     except msgspec.ValidationError as error:

@@ -194,9 +194,8 @@ def read_week(week: WeekGiven, name: str) -> ReadWeek:
     survey.check(tally)
     if survey.answers != "fresh":
         raise ArgumentError(
-            f"week {name} is of a survey with memoized reports: a person who answers again "
-            f"sends the same randomness, so more weeks add no information, and changes cannot "
-            f"be seen"
+            f"week {name} is of a survey with memoized reports, which show no changes. A person "
+            f"who answers again sends the same randomness. Decode one week on its own"
         )
     domain = survey.randomizer.domain
     if tally.total == 0:

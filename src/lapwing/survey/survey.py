@@ -190,7 +190,7 @@ class Survey(Stored):
         if self.segment_minimum != MINIMUM and not self.segments:
             raise ArgumentError("segment_minimum goes with segments. Name them, or leave it out")
         if type(self.remembered) is not bool:
-            raise ArgumentError("remembered must be True or False")
+            raise ArgumentError(f"remembered must be True or False, got {self.remembered!r}")
         if self.remembered and self.randomizer.guarantee.lifetime is not None:
             raise ArgumentError(
                 f"{self.randomizer.name} already memoizes a permanent round. Leave out remembered"

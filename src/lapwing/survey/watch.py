@@ -111,7 +111,9 @@ class WatchedChange:
         require(document, {"week", "detection_week", "evidence", "shift"}, name="a reported change")
         texts = document["week"], document["detection_week"]
         if not all(isinstance(text, str) for text in texts) or not _number(document["evidence"]):
-            raise FormatError("a reported change must hold two weeks and its evidence")
+            raise FormatError(
+                "a reported change must hold two weeks and its evidence. Do not use this document"
+            )
         shift = Shift.from_document(document["shift"])
         return cls(*texts, float(document["evidence"]), shift)
 
@@ -509,7 +511,10 @@ class Watch(Stored):
         weeks, since, pilot = (document[key] for key in ("weeks", "since", "pilot"))
         lists = isinstance(weeks, list) and isinstance(document["changes"], list)
         if not lists or type(since) is not int or not 0 <= since <= len(weeks):
-            raise FormatError("a watch must hold the weeks that it looked at, and since when")
+            raise FormatError(
+                "a watch must hold the weeks that it looked at, and since when. "
+                "Do not use this document"
+            )
         domain = None if document["domain"] is None else build_domain(document["domain"])
         try:
             watch = cls(
@@ -552,7 +557,7 @@ def _week(document: Any, state: int) -> _Seen:
     require(document, {"name", "identity", "look"}, name="a week of a watch")
     name, identity, look = (document[key] for key in ("name", "identity", "look"))
     if not isinstance(name, str) or not (identity is None or isinstance(identity, str)):
-        raise FormatError("a week of a watch must have a name")
+        raise FormatError("a week of a watch must have a name. Do not use this document")
     return _Seen(name, identity, None if look is None else _unpacked(look, state))
 
 

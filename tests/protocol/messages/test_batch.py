@@ -182,7 +182,7 @@ def test_wrong_reports_are_named_by_their_places() -> None:
     good = ["0001", "0002", "0003"]
     wrong = [*good, 5, "00", "zz11", "ABCD", "12 34", " 1234", "00010"]
     document = {"survey": FP, "reports": wrong}
-    with pytest.raises(BatchError, match="the one at position 3 is not") as raised:
+    with pytest.raises(BatchError, match="The one at position 3 is not") as raised:
         Batch.from_json(json.dumps(document))
     places = [place for place, _ in raised.value.refused]
     assert places == list(range(3, 10))

@@ -387,7 +387,7 @@ def test_noiseless_counts_give_the_truth() -> None:
         ({"shape": 3}, "shape must be 'trapezoid' or"),
         ({"shape": (1, 1)}, "an odd number"),
         ({"shape": ()}, "an odd number"),
-        ({"shape": (0.5, 0.9, 0.5)}, "the largest is 1"),
+        ({"shape": (0.5, 0.9, 0.5)}, "the largest of them 1"),
         ({"shape": (0.5, 1.5, 0.5)}, "every height must be from 0 to 1"),
         ({"shape": (0.5, 1, 0.5), "ratio": 1}, "describe a trapezoid"),
         ({"shape": (0.5, 1, 0.5), "width": 0.1}, "describe a trapezoid"),

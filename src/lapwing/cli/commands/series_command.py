@@ -47,8 +47,8 @@ def series(
         list[str],
         typer.Argument(
             metavar="WEEK",
-            help="The survey, then the tally of each week. A file of tallies by week (lapwing "
-            "tally --by). A release. A folder of them, or - for a week without one.",
+            help="The survey, then the tally of each week (- for a week without one). Or a "
+            "file of tallies by week (lapwing tally --by), releases, or a folder of them.",
         ),
     ],
     *,
@@ -120,7 +120,9 @@ def _watch(
             f"--watch takes one week at a time, got {len(files.weeks)}. Run it once for each week"
         )
     if path.resolve() in {each.resolve() for each in files.paths}:
-        raise ArgumentError("--watch must name another file than those of the week")
+        raise ArgumentError(
+            "--watch must name another file than those of the week. Choose a new name"
+        )
     name = str(len(state.weeks) + 1) if files.weeks[0] is None else files.names[0]
     with out.listening():
         state, noticed = state.look(files.weeks[0], name=weeks.names or name)

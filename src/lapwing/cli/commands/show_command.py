@@ -71,8 +71,8 @@ def show(
         bool,
         typer.Option(
             "--detail",
-            help="Also show all labels and point masses, how far the share of any range can be "
-            "off, and where a smooth estimate leaves its intervals.",
+            help="Also show all labels and point masses, and the worst-case error of any range. "
+            "Name the places where a smooth estimate leaves its intervals.",
         ),
     ] = False,
     table: TableOptions,

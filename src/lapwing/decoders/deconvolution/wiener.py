@@ -296,8 +296,8 @@ def circulant(channel: Channel) -> Vector:
     kernel = channel.blocks[0].operator.kernel
     if len(channel.blocks) != 1 or kernel is None:
         raise UnsupportedChannelError(
-            "a Wiener filter needs a channel of one circulant block: generalized response, unary "
-            "encoding, subset selection, or a wave on a circular interval without a finer grid. "
+            "a Wiener filter needs a channel of one circulant block. Channels of generalized "
+            "response, unary encoding and subset selection have one, and waves on a circle. "
             "Use ExpectationMaximization or SpectralPrior here"
         )
     return kernel

@@ -104,9 +104,9 @@ def unbiased_shares(channel: Channel, tally: CountTally) -> UnbiasedShares:
     if known and len(known) == len(read):
         return known[0] if len(known) == 1 else _weighed(known)
     raise UnsupportedChannelError(
-        "this decoder needs a channel that estimates the share of every symbol on its own: "
-        "generalized response, unary encoding, subset selection, Hadamard response or local "
-        "hashing. Use LeastSquares or ExpectationMaximization here"
+        "this decoder needs a channel that estimates the share of every symbol on its own. "
+        "Examples are generalized response, unary encoding, subset selection, Hadamard response "
+        "and local hashing. Use LeastSquares or ExpectationMaximization here"
     )
 
 

@@ -233,7 +233,7 @@ class LinearChannel:
 
     @property
     def gap(self) -> float:
-        """Inside less outside."""
+        """Inside minus outside."""
         return self.inside - self.outside
 
     def deviations(self, shares: NDArray[np.float64], reports: int) -> NDArray[np.float64]:

@@ -422,17 +422,24 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         require(document, keys, name=cls._name, optional={"columns"})
         columns = document.get("columns", [])
         if not isinstance(columns, list) or any(not isinstance(name, str) for name in columns):
-            raise FormatError("the columns of segments must be a list of names")
+            raise FormatError(
+                "the columns of segments must be a list of names. Do not use this document"
+            )
         entries = document["segments"]
         if not isinstance(entries, list):
-            raise FormatError("the segments must be a list")
+            raise FormatError("the segments must be a list. Do not use this document")
         for entry in entries:
             require(entry, {"name", "tally"}, name="a segment")
         names = [entry["name"] for entry in entries]
         if any(not isinstance(name, str) or name != clean_label(name) for name in names):
-            raise FormatError("the names of segments must be strings without blanks around them")
+            raise FormatError(
+                "the names of segments must be strings without blanks around them. "
+                "Do not use this document"
+            )
         if names != sorted(set(names)):
-            raise FormatError("segments must be in alphabetical order, each once")
+            raise FormatError(
+                "segments must be in alphabetical order, each once. Do not use this document"
+            )
         segments = {entry["name"]: Tally.from_document(entry["tally"]) for entry in entries}
         rest = None if document["rest"] is None else Tally.from_document(document["rest"])
         try:

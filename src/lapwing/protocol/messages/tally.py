@@ -306,9 +306,9 @@ class CountTally(Tally):
         whole = whole and all(isinstance(counts, list) for counts in blocks)
         whole = whole and all(type(n) is int for part in [reports, *blocks] for n in part)
         if not whole:
-            raise FormatError("a tally must hold lists of whole numbers")
+            raise FormatError("a tally must hold lists of whole numbers. Do not use this document")
         if any(not 0 <= n <= LARGEST_COUNT for part in [reports, *blocks] for n in part):
-            raise FormatError("a tally must hold counts in 0..2^53-1")
+            raise FormatError("a tally must hold counts in 0..2^53-1. Do not use this document")
         try:
             return cls(
                 [np.array(counts, dtype=np.int64) for counts in blocks],
@@ -524,11 +524,15 @@ class TallyLog(Tally):
         fingerprint, survey = _opened(document, kind=cls.kind, keys={"width", "records"})
         total, width, text = document["reports"], document["width"], document["records"]
         if type(total) is not int or type(width) is not int or not 1 <= width <= 8:
-            raise FormatError("a log must hold a number of reports of 1..8 bytes each")
+            raise FormatError(
+                "a log must hold a number of reports of 1..8 bytes each. Do not use this document"
+            )
         try:
             data = base64.b64decode(text, validate=True)
         except (TypeError, ValueError, binascii.Error):
-            raise FormatError("the records of a log must be base64") from None
+            raise FormatError(
+                "the records of a log must be base64. Do not use this document"
+            ) from None
         if len(data) != total * width:
             raise FormatError(f"{total} reports of {width} bytes were promised, the log is damaged")
         made = cls.from_records(data, width, fingerprint, survey)
@@ -610,10 +614,13 @@ def _opened(document: Any, *, kind: Kind, keys: set[str]) -> tuple[str, str | No
     head = {"format", "version", "kind", "survey", "randomizer", "reports"}
     require(document, head | keys, name="a tally")
     if document["kind"] != kind:
-        raise FormatError("a tally must be of kind 'counts' or 'log', and be read as what it is")
+        raise FormatError(
+            "a tally must be of kind 'counts' or 'log', and be read as what it is. "
+            "Do not use this document"
+        )
     fingerprint, survey = document["randomizer"], document["survey"]
     if not isinstance(fingerprint, str) or not isinstance(survey, str | None):
-        raise FormatError("a tally must hold its fingerprints")
+        raise FormatError("a tally must hold its fingerprints. Do not use this document")
     return fingerprint, survey
 
 

@@ -98,8 +98,8 @@ class UnaryEncoding(Randomizer[CountTally]):
         own, other = self._own_and_other
         if own <= other:
             raise PrivacyError(
-                "epsilon is too small to be expressed by 64-bit thresholds. "
-                "Reports would carry no information"
+                "epsilon is too small for 64-bit thresholds, so reports would carry no "
+                "information. Use a larger epsilon"
             )
 
     @cached_property

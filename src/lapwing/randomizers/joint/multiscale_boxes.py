@@ -358,7 +358,7 @@ def _component(row: Any) -> Part:
     if kind not in ("box", "blocks"):
         raise ArgumentError(f"a component must be a 'box' or 'blocks', got {kind!r}")
     if not 0 < share <= 1:
-        raise ArgumentError("the share of a component must be in (0, 1]")
+        raise ArgumentError(f"the share of a component must be in (0, 1], got {share:g}")
     for size in (first, second):
         whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
         if size is not None and not (whole and size >= 1):

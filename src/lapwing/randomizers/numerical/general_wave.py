@@ -392,8 +392,8 @@ def _heights(shape: Any) -> tuple[float, ...]:
     heights = tuple(_unit(height, name="every height") for height in shape)
     if len(heights) % 2 == 0 or max(heights, default=0.0) != 1:
         raise ArgumentError(
-            "the heights of a wave must be an odd number of numbers of which the largest is 1, so "
-            f"that the whole of epsilon is used, got {len(heights)}"
+            "the heights of a wave must be an odd number of heights, the largest of them 1, "
+            f"got {len(heights)} heights"
         )
     return heights
 

@@ -253,7 +253,9 @@ def _component(row: Any) -> Wave:
     if kind not in ("wave", "subset", "affine"):
         raise ArgumentError(f"a component must be a 'wave', a 'subset' or 'affine', got {kind!r}")
     if not (0 < share <= 1 and 0 < scale < math.inf):
-        raise ArgumentError("the size and the share of a component must be positive")
+        raise ArgumentError(
+            f"the size and the share of a component must be positive, got {scale:g} and {share:g}"
+        )
     if kind != "wave" and (scale < 2 or scale != int(scale)):
         raise ArgumentError("a component of subsets needs a whole number of at least 2 cells")
     return kind, scale, share

@@ -110,8 +110,8 @@ class StochasticRounding(Randomizer[CountTally]):
             )
         if 2 * self._threshold <= WORD:
             raise PrivacyError(
-                "epsilon is too small to be expressed by 64-bit thresholds. Reports would carry "
-                "no information"
+                "epsilon is too small for 64-bit thresholds, so reports would carry no "
+                "information. Use a larger epsilon"
             )
 
     _near: ClassVar[int] = 1

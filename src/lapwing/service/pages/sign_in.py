@@ -115,7 +115,7 @@ async def sent_form(request: Request, *, largest: int | None = None) -> bytes:
             request.receive, request.scope["headers"], largest=largest
         )
     except ClientGoneError:
-        raise malformed("the body did not end") from None
+        raise malformed("the body did not end. Send it again") from None
 
 
 async def _fields(request: Request) -> dict[str, str]:

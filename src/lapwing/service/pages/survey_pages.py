@@ -237,7 +237,7 @@ def _wish(request: Request, state: Mapping[str, Any]) -> Wish | None:
     low, high, error = (query.get(key, "").strip() for key in ("low", "high", "error"))
     level = query.get("level", "0.95")
     if level not in LEVELS:
-        raise malformed(f"the level must be one of {', '.join(LEVELS)}")
+        raise malformed(f"the level must be one of {', '.join(LEVELS)}. Choose one of them")
     if max(len(low), len(high)) > MOST_SIGNS:
         raise malformed(f"an end of a range has at most {MOST_SIGNS} characters")
     return Wish(

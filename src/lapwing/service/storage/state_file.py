@@ -229,7 +229,9 @@ class _Import:
         keys = {"survey", "state", "minimum", "upload", "retention_days"}
         require(head, {"format", "version", *keys}, name="a survey's state")
         if head["state"] not in ("draft", "published", "retired"):
-            raise FormatError("a survey's state must be draft, published or retired")
+            raise FormatError(
+                "a survey's state must be draft, published or retired. Export the survey again"
+            )
         document = canonical(head["survey"])
         self._transaction = transaction
         self._counting = Counting(document)
@@ -254,7 +256,7 @@ class _Import:
         ((kind, said),) = line.items()
         if kind in ("ended", "notices"):
             if kind in self._once or not isinstance(said, list):
-                raise FormatError(f"{kind} must be one list, in one line")
+                raise FormatError(f"{kind} must be one list, in one line. Export the survey again")
             self._once.add(kind)
         getattr(self, f"_take_{kind}")(said)
 
@@ -274,7 +276,7 @@ class _Import:
 
     def _filled(self) -> _Filling:
         if self._epoch is None:
-            raise FormatError("an epoch must come first")
+            raise FormatError("an epoch must come first. Export the survey again")
         return self._epoch
 
     def _take_look(self, said: Any) -> None:
@@ -283,7 +285,9 @@ class _Import:
         labels = {*counting.segments, counting.label(NO_SEGMENT)}
         require(said["segments"], labels, name="the segments of a look")
         if epoch.look is not None or epoch.rows or epoch.state == "planned":
-            raise FormatError("a look must come once, first, in an epoch that has opened")
+            raise FormatError(
+                "a look must come once, first, in an epoch that has opened. Export the survey again"
+            )
         check_whole("hour", said["hour"], low=0, high=LATEST)
         parts = {}
         for name, one in said["segments"].items():
@@ -292,7 +296,10 @@ class _Import:
             check_whole("reports", part.reports, low=0, high=LATEST)
             check_whole("last_shown", part.last_shown, low=0, high=part.reports)
             if part.visible is not (part.visible and part.last_shown == part.reports):
-                raise FormatError("a segment that a look shows must be shown with its reports")
+                raise FormatError(
+                    "a segment that a look shows must be shown with its reports. "
+                    "Export the survey again"
+                )
         epoch.look = Counter({name: part.reports for name, part in parts.items()})
         keep_look(self._transaction, epoch.key, counting, parts, said["hour"])
 
@@ -301,25 +308,34 @@ class _Import:
         require(said, keys, name="rows of a survey's state", optional=["look"])
         epoch, counting = self._filled(), self._counting
         if said["form"] not in ("counts", "records"):
-            raise FormatError('the form of rows must be "counts" or "records"')
+            raise FormatError(
+                'the form of rows must be "counts" or "records". Export the survey again'
+            )
         segment, body = counting.segment(said["segment"]), b64decode(said["body"], validate=True)
         row = Row(said["reports"], COUNTS if said["form"] == "counts" else 0, body)
         # Added up here already, so that a file of another survey's numbers is refused, not stored.
         try:
             tally = counting.total([row])
             if type(row.reports) is not int or not 1 <= row.reports == tally.total:
-                raise FormatError("rows must be as many reports as they say, at least one")
+                raise FormatError(
+                    "rows must be as many reports as they say, at least one. "
+                    "Export the survey again"
+                )
         except StoreError:
-            raise FormatError("rows must be counts or records of this survey's size") from None
+            raise FormatError(
+                "rows must be counts or records of this survey's size. Export the survey again"
+            ) from None
         if isinstance(tally, CountTally):
             counting.survey.randomizer.channel.check(tally)
         epoch.reports += row.reports
         if epoch.reports > LATEST:
-            raise FormatError(f"an epoch must have at most {LATEST} reports")
+            raise FormatError(
+                f"an epoch must have at most {LATEST} reports. Export the survey again"
+            )
         looked = said.get("look", False)
         if looked:
             if looked is not True or epoch.look is None:
-                raise FormatError("rows of a look must come after it")
+                raise FormatError("rows of a look must come after it. Export the survey again")
             epoch.look[said["segment"]] -= row.reports
         if counting.is_log or looked:
             place = (epoch.key, segment, epoch.rows)
@@ -355,23 +371,31 @@ class _Import:
         if epoch.state == "closed" and epoch.batches:
             raise FormatError(f"{where}it is closed, so it has no list of batches")
         if epoch.look is not None and any(epoch.look.values()):
-            raise FormatError(f"{where}its look must have as many reports as its rows")
+            raise FormatError(
+                f"{where}its look must have as many reports as its rows. Export the survey again"
+            )
         takes = epoch.state in ("open", "grace")
         if takes and not min(epoch.reports, 1) <= epoch.batches <= epoch.reports:
             raise FormatError(
                 f"{where}it must list the batches that its reports came in, at least one and at "
-                "most one for each report"
+                "most one for each report. "
+                "Export the survey again"
             )
 
     def _take_refused(self, said: Any) -> None:
         require(said, {"epoch", "reason", "number"}, name="refused uploads")
         epoch, reason, number = said["epoch"], said["reason"], said["number"]
         if not isinstance(epoch, str) or not isinstance(reason, str):
-            raise FormatError("refused uploads must name an epoch and a reason")
+            raise FormatError(
+                "refused uploads must name an epoch and a reason. Export the survey again"
+            )
         if epoch:
             check_epoch(StoredEpoch(epoch))
         if not _REASON.fullmatch(reason) or (epoch, reason) in self._refused:
-            raise FormatError("a reason of refused uploads must be a word that comes once")
+            raise FormatError(
+                "a reason of refused uploads must be a word that comes once. "
+                "Export the survey again"
+            )
         check_whole("the number of refused uploads", number, low=0, high=LATEST)
         self._refused.add((epoch, reason))
         self._transaction.run(
@@ -386,7 +410,7 @@ class _Import:
         require(said, {"unused", "used"}, name="upload tokens")
         texts = [(one, used) for used, key in enumerate(("unused", "used")) for one in said[key]]
         if not all(isinstance(one, str) and _HASH.fullmatch(one) for one, _ in texts):
-            raise FormatError("an upload token must be 64 hex digits")
+            raise FormatError("an upload token must be 64 hex digits. Export the survey again")
         tokens = sorted((bytes.fromhex(one), used) for one, used in texts)
         self._token = _ascending([self._token, *(one for one, _ in tokens)], "upload tokens")
         self._transaction.many(
@@ -398,7 +422,7 @@ class _Import:
         for name in said:
             check_epoch(StoredEpoch(name))
         if len(set(said)) != len(said):
-            raise FormatError("a deleted epoch must be named once")
+            raise FormatError("a deleted epoch must be named once. Export the survey again")
         end_names(self._transaction, self.fingerprint, said)
 
     def _take_notices(self, said: list[Any]) -> None:
@@ -413,7 +437,7 @@ class _Import:
 def _ascending(found: list[bytes], name: str) -> bytes:
     """Return the last one. FormatError unless each is greater than the one before."""
     if any(one >= other for one, other in pairwise(found)):
-        raise FormatError(f"{name} must ascend, each of them once")
+        raise FormatError(f"{name} must ascend, each of them once. Export the survey again")
     return found[-1]
 
 
