@@ -29,7 +29,7 @@ MOST_WAVES = 64
 """Waves of an axis, at most."""
 
 
-STEPS = 60
+STEPS = 100
 """Steps of the fit in each round, at most."""
 
 LAST_STEPS = 600
@@ -303,7 +303,7 @@ class LogDensityPrior:
 def _widened(fit: Fit) -> JointUncertainty:
     """Return draws from the posterior whose prior is wider than learned, about its own fit."""
     fit.variances = fit.variances * WIDENED
-    fit.climb(STEPS)
+    fit.climb(LAST_STEPS)
     cells = fit.cells
     draws, _, _ = fit.draws(BAND_DRAWS)
     moved = fit.density.moved(cells, np.sqrt(fit.variances) * draws) * _STUDENT
