@@ -537,8 +537,7 @@ class MatchingPursuit(Mechanism):
             warnings.warn(
                 f"{self.terms} functions of this dictionary cannot draw a plain curve. Without any "
                 f"noise, they are up to {worst:.2f} (KS) off a uniform or a normal distribution. "
-                f"A straight line is {STRAIGHT_LINE:.2f} off. Use more terms, or another "
-                "dictionary",
+                f"A straight line is {STRAIGHT_LINE:.2f} off. Use more terms or another dictionary",
                 LapwingWarning,
                 stacklevel=3,
             )

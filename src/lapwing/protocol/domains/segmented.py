@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lapwing.errors import DomainError
 from lapwing.linear.arrays import declared_repr
@@ -81,6 +82,14 @@ class Segmented(Unordered):
     def missing_index(self) -> None:
         """Always None, because each segment has a cell for a missing value."""
         return None
+
+    @property
+    def left(self) -> NDArray[np.float64]:
+        """Refused: the cells of all segments have no common order."""
+        raise DomainError(
+            "a table by segment has no CDF, quantile or mean of its own. Ask one segment, as "
+            "published.by_segment()['north']"
+        )
 
     @property
     def size(self) -> int:
