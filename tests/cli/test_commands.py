@@ -204,7 +204,7 @@ def test_a_truth_in_seconds_is_drawn_as_texts_says(lapwing: Program, tmp_path: P
         drawn.append((tmp_path / "day.png").read_bytes())
     assert drawn[0] == drawn[1]
     run = lapwing("plot", "day.json", "-o", "day.png", "--force", "--truth", "seconds.csv")
-    assert run.code == 2 and "all mass is on the missing symbol" in run.complaint
+    assert run.code == 2 and "all mass is on missing values" in run.complaint
 
 
 def test_verify_shows_what_repeated_answers_cost(done: Program, survey: lw.Survey) -> None:

@@ -118,7 +118,7 @@ def test_missing_values_are_a_share_of_their_own() -> None:
     assert made.variance() == pytest.approx(full.variance())
     assert made.share(None) == pytest.approx(0.4) and made.share(9.5) == pytest.approx(0.4)
     nobody = Distribution.of_values([None], DOMAINS["missing"])
-    with pytest.raises(ArgumentError, match="missing symbol"):
+    with pytest.raises(ArgumentError, match="missing values"):
         nobody.cdf(1)
 
 

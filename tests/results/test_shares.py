@@ -112,7 +112,7 @@ def test_nobody_present() -> None:
     nobody = on(lw.Categories(["a"], missing="category"), [None])
     assert nobody.share("a") == 0
     assert nobody.to_dict()["share_of_present"] == [None, None]
-    with pytest.raises(ArgumentError, match="missing symbol"):
+    with pytest.raises(ArgumentError, match="missing values"):
         nobody.share("a", among="present")
 
 

@@ -150,7 +150,7 @@ def check_sites(sites: Sequence[Site], kind: type[Mechanism]) -> tuple[Domain, i
         raise ArgumentError("a coordinator needs at least one site")
     first = sites[0]
     if not isinstance(first.mechanism, kind):
-        raise MismatchError(f"these sites answer for {first.mechanism.name}, not for {kind.name}")
+        raise MismatchError(f"these sites must answer for {kind.name}, got {first.mechanism.name}")
     if any(site.mechanism != first.mechanism or site.domain != first.domain for site in sites):
         raise MismatchError("all sites must have the same mechanism and the same domain")
     if len({site.release_part.identifier for site in sites}) < len(sites):

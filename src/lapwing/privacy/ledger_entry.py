@@ -151,7 +151,7 @@ def entry_of(document: Any, version: int) -> LedgerEntry:
             "Do not use this document"
         )
     if in_rounds and document["rounds"] == 1:
-        raise FormatError("the rounds of an entry are only said where there are several")
+        raise FormatError("an entry with a single round must not state its rounds. Leave them out")
     loss = document.get("loss")
     try:
         return LedgerEntry(

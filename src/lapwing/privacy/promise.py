@@ -299,6 +299,6 @@ class Promise:
                 unit=PrivacyUnit.from_document(document["unit"]) if of_unit else None,
             )
         except PrivacyError as error:
-            raise FormatError(f"the promise cannot be used: {error}") from None
+            raise FormatError(f"these privacy parameters cannot be used: {error}") from None
         require_spelling(document, made.to_document(), name="a promise")
         return made

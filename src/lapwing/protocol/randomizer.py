@@ -311,7 +311,7 @@ def channel_for(
         channel_at = getattr(randomizer, "_channel_at", None)
         if channel_at is None or log:
             raise ArgumentError(
-                "stored reports have no other bins to be decoded at"
+                "stored reports have no other bins to be decoded at. Leave bins out"
                 if log
                 else f"only a square wave can be decoded at other bins, not {randomizer.name}"
             )

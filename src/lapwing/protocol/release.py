@@ -294,7 +294,7 @@ class ReleasePart:
         promise = Promise.from_document(document["promise"])
         if people is not None and not promise.shows_people:
             raise FormatError(
-                "the people of a release must be null where its promise keeps their number secret. "
+                "the people of a release must be null where their number is secret. "
                 "Do not use this document"
             )
         if not isinstance(identifier, str) or not _IDENTIFIER.fullmatch(identifier):

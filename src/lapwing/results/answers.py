@@ -140,7 +140,7 @@ def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
     band = result.confidence_band(level)
     nobody = result._missing_share == 1  # has a value, so nothing is said of values
     if nobody and (request.ranges or request.labels):
-        raise ArgumentError("all mass is on the missing symbol, so nobody's value is present")
+        raise ArgumentError("all mass is on missing values, so nobody has one. Ask for their share")
     circle = Circle.of_domain(result.domain)
     start = start_of(request, result.domain)
     moments, bounds, atoms = (

@@ -218,7 +218,10 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
     def cumulative(self) -> Cumulative:
         """CDF among those whose value is present, in plain numbers. DomainError for categories."""
         if self.mass[: self.domain.left.size].sum() <= 0:
-            raise ArgumentError("all mass is on the missing symbol, so there is no CDF")
+            raise ArgumentError(
+                "all mass is on missing values, so there is no CDF. "
+                "Ask for the share of missing values"
+            )
         curve = Cumulative.on(self.domain, self.mass)
         return replace(curve, warn=self._warn_when_limited) if curve.outside else curve
 
@@ -540,7 +543,8 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
             present = float(self.mass[:-1].sum())
             if present <= 0:
                 raise ArgumentError(
-                    "all mass is on the missing symbol, so nobody's value is present"
+                    "all mass is on missing values, so nobody has one. "
+                    "Ask for the share of missing values"
                 )
         return float(self.mass[symbol]) / present
 

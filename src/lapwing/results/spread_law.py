@@ -58,16 +58,16 @@ def decoded(
     try:
         found = np.frombuffer(base64.b64decode(text, validate=True), dtype=kind)
     except (ValueError, TypeError):
-        raise FormatError("an array of this document is damaged") from None
+        raise FormatError("an array of this document is damaged. Do not use it") from None
     if not np.isfinite(found).all():
         raise FormatError("an array of this document holds numbers that are not finite")
     if rows is not None and columns is not None:
         numbers = rows * columns
     if numbers is not None and found.size != numbers:
-        raise FormatError("an array of this document is damaged")
+        raise FormatError("an array of this document is damaged. Do not use it")
     if columns is not None:
         if columns < 1 or found.size % columns:
-            raise FormatError("an array of this document is damaged")
+            raise FormatError("an array of this document is damaged. Do not use it")
         found = found.reshape(-1, columns)
     return found.astype(np.float64)
 

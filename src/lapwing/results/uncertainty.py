@@ -511,9 +511,9 @@ class Uncertainty:
         require(document, all_keys, name="an uncertainty", optional=tuple(sorted(optional)))
         variants, laplace = document["variants"], document.get("laplace")
         if "laplace" in document and not (type(laplace) is float and 0 <= laplace < np.inf):
-            raise FormatError("the uncertainty of this distribution is damaged")
+            raise FormatError("the uncertainty of this distribution is damaged. Do not use it")
         if not isinstance(variants, dict) or not set(variants) <= _VARIANTS:
-            raise FormatError("the uncertainty of this distribution is damaged")
+            raise FormatError("the uncertainty of this distribution is damaged. Do not use it")
         if outer is not None and variants:
             raise FormatError(
                 "a variant of an uncertainty must not have variants itself. "
@@ -537,7 +537,7 @@ class Uncertainty:
         whole = whole and type(tails) in (int, float) and 0 <= tails <= _MOST_TAILS
         whole = whole and (spread is None or bool((arrays["signs"] == 1).all()))
         if any(arrays[key].size != sizes[key] for key in keys) or not whole:
-            raise FormatError("the uncertainty of this distribution is damaged")
+            raise FormatError("the uncertainty of this distribution is damaged. Do not use it")
         center, factor = arrays["center"], arrays["factor"].reshape(rank, rows).T
         parts = arrays["remainder"], arrays["plug_in"], reports, str(document["method"])
         if spread is None:

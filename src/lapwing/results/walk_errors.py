@@ -123,7 +123,9 @@ class WeekErrors:
             )
         root = decoded(document["root"], columns=state, kind="<f4")
         if root.shape[0] > state:
-            raise FormatError("the information of a week has too many rows")
+            raise FormatError(
+                "the information of a week has too many rows. Do not use this document"
+            )
         return cls(
             root,
             decoded(document["pilot"], numbers=size),
@@ -331,14 +333,14 @@ class WalkErrors:
             )
         flicker = document["flicker"]
         if type(flicker) is not float or not 0 <= flicker < 1e6:
-            raise FormatError("the variances of a series are damaged")
+            raise FormatError("the variances of this series are damaged. Do not use it")
         step = decoded(document["step"])
         state = step.size
         shape = decoded(document["shape"], numbers=state)
         jump, odd = (decoded(document[key], numbers=weeks) for key in ("jump", "odd"))
         first = decoded(document["first"], columns=state, rows=state)
         if state > size or any((each < 0).any() for each in (step, shape, jump, odd)):
-            raise FormatError("the variances of a series are damaged")
+            raise FormatError("the variances of this series are damaged. Do not use it")
         return cls(
             decoded(document["columns"], columns=state, kind="<f4", rows=size),
             first,
@@ -437,5 +439,5 @@ class LabelErrors:
         require(document, set(keys), name="the errors of a series")
         arrays = [decoded(document[key], rows=weeks, columns=size) for key in keys]
         if (arrays[1] < 0).any():
-            raise FormatError("the variances of a series are damaged")
+            raise FormatError("the variances of this series are damaged. Do not use it")
         return cls(*arrays)

@@ -319,7 +319,9 @@ def _together(
     """Return the surveys of FINGERPRINT/EPOCH,FINGERPRINT/EPOCH, each with the epoch."""
     parts = [] if text is None else text.split(",")
     if len(parts) > MOST_TOGETHER:
-        raise malformed(f"at most {MOST_TOGETHER} surveys are decoded together with one")
+        raise malformed(
+            f"at most {MOST_TOGETHER} surveys are decoded together with one, got {len(parts)}"
+        )
     pairs = [part.partition("/") for part in parts]
     if not all(survey and epoch for survey, _, epoch in pairs):
         raise malformed(

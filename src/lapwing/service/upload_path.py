@@ -323,7 +323,9 @@ class UploadPath:
             )
         epoch = kept.epochs.get(address.epoch)
         if epoch is None:
-            raise ProblemError(Problem.UNKNOWN_EPOCH, "the survey has no epoch of this name")
+            raise ProblemError(
+                Problem.UNKNOWN_EPOCH, "the survey has no epoch of this name. Check the name"
+            )
         if epoch.state == "closed":
             raise ProblemError(Problem.CLOSED, _DETAILS[Problem.CLOSED])
         if epoch.state == "planned":

@@ -697,7 +697,8 @@ class Survey(Stored):
             )
         if document["fingerprint"] != survey.fingerprint:
             raise FormatError(
-                "the survey's fingerprint does not match its content. The document was changed"
+                "the survey's fingerprint does not match its content. The document was changed. "
+                "Do not use it"
             )
         require_spelling(document, survey.to_document(), name="the survey")
         return survey

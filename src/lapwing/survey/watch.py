@@ -549,7 +549,7 @@ def _pilot(listed: Any, domain: Domain | None) -> Vector | None:
         return None
     numbers = isinstance(listed, list) and all(_number(each) for each in listed)
     if domain is None or not numbers or len(listed) != domain.size or min(listed) <= 0:
-        raise FormatError("the pilot of this watch is damaged")
+        raise FormatError("the pilot of this watch is damaged. Restore a copy of it")
     return np.array(listed, dtype=np.float64)
 
 
@@ -572,10 +572,10 @@ def _unpacked(text: Any, state: int) -> PseudoMeasurement:
     try:
         numbers = np.frombuffer(base64.b64decode(text, validate=True), dtype="<f8")
     except (ValueError, TypeError):
-        raise FormatError("a week of this watch is damaged") from None
+        raise FormatError("a week of this watch is damaged. Restore a copy of it") from None
     rows, places = np.tril_indices(state)
     if numbers.size != rows.size + state or not np.isfinite(numbers).all():
-        raise FormatError("a week of this watch is damaged")
+        raise FormatError("a week of this watch is damaged. Restore a copy of it")
     information = np.zeros((state, state))
     information[rows, places] = information[places, rows] = numbers[: rows.size]
     return PseudoMeasurement(information, numbers[rows.size :].astype(np.float64))

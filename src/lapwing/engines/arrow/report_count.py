@@ -300,7 +300,10 @@ class ReportCount:
         if not isinstance(other, ReportCount):
             return NotImplemented
         if self.groups and other.groups and self.grouped != other.grouped:
-            raise MismatchError("counts can be added when both have groups, or none has")
+            raise MismatchError(
+                "counts can be added only if both have groups, or neither. "
+                "Count both with the same by="
+            )
         return ReportCount(
             _added_groups(self.groups, other.groups),
             self.grouped or other.grouped,

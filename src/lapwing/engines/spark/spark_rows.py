@@ -307,7 +307,7 @@ class ParquetFooter:
     Parameters
     ----------
     words : mapping
-        Beside its columns.
+        Next to its columns.
     rows : int or None
         In the file. None where the footer is encrypted.
     """

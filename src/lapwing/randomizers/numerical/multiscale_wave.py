@@ -257,7 +257,9 @@ def _component(row: Any) -> Wave:
             f"the size and the share of a component must be positive, got {scale:g} and {share:g}"
         )
     if kind != "wave" and (scale < 2 or scale != int(scale)):
-        raise ArgumentError("a component of subsets needs a whole number of at least 2 cells")
+        raise ArgumentError(
+            f"a component of subsets needs a whole number of at least 2 cells, got {scale:g}"
+        )
     return kind, scale, share
 
 

@@ -479,5 +479,5 @@ def _text(body: Any) -> str:
 def _parts(text: str, size: int) -> list[bytes]:
     data = b64decode(text, validate=True)
     if len(data) % size:
-        raise FormatError("the list of batches is damaged")
+        raise FormatError("the list of batches is damaged. Export the survey again")
     return [data[at : at + size] for at in range(0, len(data), size)]
