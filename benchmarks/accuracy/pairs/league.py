@@ -227,9 +227,9 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         [f"{n} at {int(people):,} people" for people, n in settings["repeats"].items()]
     )
     parts = [
-        f"{bins} x {bins} cells. Repeats: {repeats}. In each, people are drawn with replacement "
-        "from the rows of a file. All methods get the same people; their reports are simulated "
-        "with the exact joint distribution. Errors are to these people's own table: the root mean "
+        f"{bins} x {bins} cells. Repeats: {repeats}{_runs(settings)}. In each, people are drawn "
+        "with replacement from the rows of a file. All methods get the same people; their reports "
+        "are simulated with the exact joint distribution. Errors are to these people's own table: the root mean "
         f"square of {NUMBER} random rectangles, and of the two-dimensional CDF at all corners of "
         "cells. *Ours* is `MultiscaleBoxes` with `LogDensityPrior`, as `Survey` takes them by "
         "default. HDG and AHEAD have the sizes of their papers. Grid (2 to 64 cells on a side), "
@@ -245,6 +245,12 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             parts.append(_league([one for one in cells if one["people"] == people], figure))
     parts += [_reading(cells), _coverage_table(cells), _coverage_reading(cells)]
     return "\n\n".join(part for part in parts if part)
+
+
+def _runs(settings: dict[str, Any]) -> str:
+    """Say so where a result was joined of several runs."""
+    runs = settings.get("runs")
+    return f", joined of {runs} runs one after the other at one commit" if runs else ""
 
 
 def _columns_used(settings: dict[str, Any]) -> str:
