@@ -229,8 +229,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     parts = [
         f"{bins} x {bins} cells. Repeats: {repeats}{_runs(settings)}. In each, people are drawn "
         "with replacement from the rows of a file. All methods get the same people; their reports "
-        "are simulated with the exact joint distribution. Errors are to these people's own table: the root mean "
-        f"square of {NUMBER} random rectangles, and of the two-dimensional CDF at all corners of "
+        "are simulated with the exact joint distribution. Errors are to these people's own table: "
+        f"the root mean square of {NUMBER} random rectangles, and of the two-dimensional CDF at all corners of "
         "cells. *Ours* is `MultiscaleBoxes` with `LogDensityPrior`, as `Survey` takes them by "
         "default. HDG and AHEAD have the sizes of their papers. Grid (2 to 64 cells on a side), "
         "box (two or three sides, EM and EMS) and product of marginals (each asked of half of the "
