@@ -340,4 +340,4 @@ def test_no_memory_is_no_defect(lapwing: Program, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("lapwing.cli.commands.tally_command.read_survey", huge)
     run = lapwing("tally", "s", "r", "-o", "t")
-    assert (run.code, run.complaint.partition(";")[0]) == (7, "there is not enough memory for this")
+    assert (run.code, run.complaint.partition(".")[0]) == (7, "there is not enough memory for this")
