@@ -26,6 +26,7 @@ from lapwing.documents import (
 from lapwing.errors import FormatError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import DOMAINS, build, build_domain
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.segmented import Segmented
 from tests.damaged_documents import damaged, junk
 from tests.mistaken import mistaken
@@ -216,6 +217,7 @@ VALID_DOMAINS = [
     Categories(2**40).to_document(),
     HashedStrings(40).to_document(),
     Segmented(Categories(["a", "b"], missing="category"), ["x", "y"]).to_document(),
+    Product(x=Interval(0, 1, bins=2), y=Categories(["a", "b"])).to_document(),
 ]
 
 

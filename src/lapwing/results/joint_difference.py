@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 
 class JointAnswers(Protocol):
-    """What a difference asks of both sides: a joint distribution answers it."""
+    """Questions of a difference to both of its sides, which a joint distribution answers."""
 
     def probability(self, **ranges: Any) -> float:
         """Return the share of the people in a range on each axis."""

@@ -54,9 +54,8 @@ _FIELDS = {
 class JointDistribution(Stored):
     """Joint distribution of two attributes.
 
-    Its masses are not negative and sum to one. A question about one axis is answered by its
-    marginal, one about both by :meth:`probability`, one about an axis among some of the people by
-    :meth:`given`.
+    Its masses are not negative and sum to one. Ask a :meth:`marginal` about one axis, and
+    :meth:`probability` about both. :meth:`given` is about one axis among some of the people.
 
     Parameters
     ----------
@@ -65,7 +64,7 @@ class JointDistribution(Stored):
     mass : numpy.ndarray
         Shares of the cells, float64 [cells], row by row of the first axis.
     reports : int
-        People behind it; 0 for a distribution that was not estimated.
+        People behind it. It is 0 for a distribution that was not estimated.
     guarantee : Guarantee, optional
         The privacy guarantee under which the reports were collected.
     uncertainty : JointUncertainty, optional
@@ -219,8 +218,8 @@ class JointDistribution(Stored):
         ----------
         **condition : pair, label, value, or list of labels
             The name of the other axis, and which of its values: ``hour=("06:00", "10:00")`` is a
-            range, as :meth:`Distribution.probability` takes it; ``region="north"`` is one label or
-            value; a list is any of several labels.
+            range, as :meth:`Distribution.probability` takes it. ``region="north"`` is one label or
+            value. A list is any of several labels.
 
         Returns
         -------
@@ -465,7 +464,7 @@ class JointDistribution(Stored):
         number = self.domain.axis_number(axis)
         of, by = self.domain.domains[number], self.domain.domains[1 - number]
         if not of.ordered:
-            raise DomainError(f"axis {axis} has no order, so no quantiles; ask for shares")
+            raise DomainError(f"axis {axis} has no order, so no quantiles. Ask for shares")
         if not 0 < slice_share <= 1:
             raise ArgumentError(f"slice_share must be in (0, 1], got {slice_share}")
         check_level(level)
@@ -541,7 +540,7 @@ class JointDistribution(Stored):
         Returns
         -------
         float
-            At least 0; 0 for independent attributes. Of the binned attributes.
+            At least 0. It is 0 for independent attributes. Of the binned attributes.
         """
         return mutual_information(self.table)
 
@@ -566,7 +565,7 @@ class JointDistribution(Stored):
         for name, axis in self.domain.axes.items():
             if not axis.ordered or axis.circular:
                 raise DomainError(
-                    f"axis {name} has no order on a line, so no correlation; ask for the mutual "
+                    f"axis {name} has no order on a line, so no correlation. Ask for the mutual "
                     "information"
                 )
             places.append((axis.left + axis.right) / 2)

@@ -1,4 +1,4 @@
-"""What is not known of a joint distribution: draws of the shares of all cells."""
+"""The uncertainty of a joint distribution: draws of the shares of all cells."""
 
 from __future__ import annotations
 

@@ -18,7 +18,6 @@ from lapwing.documents import read, read_as, require, require_format
 from lapwing.engines.arrow.unit_columns import check_units
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.chosen_bins import with_bins
-from lapwing.planning.pair_recommendation import BINS
 from lapwing.privacy.guarantee import PrivacyUnit
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
@@ -144,6 +143,8 @@ def product_of(files: Mapping[str, Path], *, bins: int | None) -> tuple[Domain, 
             f"--axis must be given twice, once for each attribute, got {len(files)}; for example "
             "--axis delay=delay.json --axis hour=hour.json"
         )
+    from lapwing.planning.pair_recommendation import BINS  # slow to import
+
     axes: dict[str, Domain] = {}
     notes = []
     for name, path in files.items():

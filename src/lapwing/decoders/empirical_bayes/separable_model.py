@@ -29,7 +29,7 @@ class SeparablePart:
     Parameters
     ----------
     first, second : numpy.ndarray
-        Zeros and ones: which outputs of an axis see which of its symbols.
+        Zeros and ones: which outputs of an axis see a symbol.
     base, slope : float
         The chance of an output is ``base + slope * (what it sees)``.
     counts : numpy.ndarray

@@ -70,7 +70,7 @@ class ProductBlocks(Separable):
     Parameters
     ----------
     first, second : numpy.ndarray
-        Number of the block of each symbol of an axis: whole numbers from 0, none left out.
+        Block of each symbol of an axis, numbered from 0.
     inside, outside : float
         The two values of the entries.
     rows : int, optional

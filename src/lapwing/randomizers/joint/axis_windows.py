@@ -247,8 +247,8 @@ def axis_windows(domain: Domain, width: int | None, *, name: str) -> AxisWindows
     if not whole or not 1 <= width <= most:
         what = "bins of a window" if domain.ordered else "labels of a set"
         raise ArgumentError(
-            f"the {what} of axis {name} must be a whole number from 1 to {most}, or None for an "
-            f"axis that is not asked about, got {width!r}"
+            f"the {what} of axis {name} must be a whole number from 1 to {most}, got {width!r}. "
+            "Pass None for an axis that is not asked about"
         )
     if domain.ordered:
         return BinWindows(domain, int(width))
