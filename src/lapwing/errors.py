@@ -4,8 +4,8 @@
 
     LapwingError
     ├── DomainError (ValueError)          a domain, or a value offered to it, is not legal
-    ├── PrivacyError (ValueError)         a privacy parameter is illegal or a privacy guarantee
-    would break │   └── BudgetError                   a ledger would be overspent
+    ├── PrivacyError (ValueError)         a parameter is illegal, or would break a guarantee
+    │   └── BudgetError                   a ledger would be overspent
     ├── ReportError (ValueError)          a report that this randomizer cannot have sent
     ├── TallyError (ValueError)           counts that no set of reports can give, or none at all
     ├── MismatchError (ValueError)        two parts that do not belong together

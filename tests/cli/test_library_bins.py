@@ -112,4 +112,4 @@ def test_segments_of_an_open_interval_stay_open_until_they_are_released(
     )
     assert lw.Release.load(tmp_path / "release.json").domain == published.release.domain
     counted = done("count", "x.csv", "--column", "x", *asked, "-o", "x.lws", "--json").document
-    assert counted["note"] == "The interval is cut into 1,000 bins of width 0.1."
+    assert counted["note"] == "The interval is cut into 50 bins of width 2."

@@ -67,7 +67,7 @@ def test_new_picks_the_bins_that_recommend_picks(
 def test_only_the_recommended_randomizer_picks_bins(lapwing: Program) -> None:
     named = ("--name", "x", "--randomizer", "square-wave", "--epsilon", "1")
     run = lapwing("new", *named, "--low", "0", "--high", "1", "-o", "survey.json")
-    assert run.code == 2 and "add --bins" in run.complaint
+    assert run.code == 2 and "dd --bins" in run.complaint
 
 
 def test_a_small_share_is_written_as_people_write_it() -> None:

@@ -180,7 +180,7 @@ def test_two_epochs_of_remembered_answers(running: Running, tmp_path: Path) -> N
         for survey in surveys
     )
     for refused in remembered:
-        assert 400 <= refused.status_code < 500 and "who joined and who left" in refused.text
+        assert 400 <= refused.status_code < 500 and "people who joined or left" in refused.text
     assert fresh.status_code == 200 and fresh.json()["caution"] is None
 
 

@@ -108,7 +108,7 @@ def test_a_decoder_that_is_absent_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(ArgumentError, match="elsewhere is decoded by 'far-away', which is not reg"):
         recommended_decoder(made)
     monkeypatch.setattr(defaults, "packages_distributions", lambda: {"tests": ["far-off-package"]})
-    with pytest.raises(ArgumentError, match="install all of the package far-off-package"):
+    with pytest.raises(ArgumentError, match="nstall all of the package far-off-package"):
         recommended_decoder(made)
 
 

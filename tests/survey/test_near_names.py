@@ -60,7 +60,7 @@ def test_what_is_no_mechanism_is_refused_before_anything_is_paid(
 
 
 def test_a_class_whose_knobs_must_be_said_says_so() -> None:
-    with pytest.raises(ArgumentError, match=r"pass CompressiveEstimate\(\.\.\.\)|one of"):
+    with pytest.raises(ArgumentError, match=r"ass CompressiveEstimate\(\.\.\.\)|one of"):
         DECODERS.resolve("compressive-estimate")
     assert DECODERS.resolve("least-squares") == lw.LeastSquares()
     assert isinstance(DECODERS.resolve(lw.LeastSquares()), lw.LeastSquares)

@@ -33,7 +33,7 @@ from lapwing.results.joint_conditions import (
 from lapwing.results.joint_difference import JointDifference
 from lapwing.results.joint_uncertainty import JointUncertainty
 from lapwing.results.readable import Columns, equal_results, hash_of_result
-from lapwing.results.rounding import estimate_text
+from lapwing.results.rounding import count_text, estimate_text
 from lapwing.results.spread_law import decoded, encoded
 from lapwing.results.uncertainty import Uncertainty
 
@@ -699,7 +699,7 @@ class JointDistribution(Stored):
         return html_of(self._facts(0.95))
 
     def _facts(self, level: float) -> dict[str, str]:
-        facts = {"people": f"{self.reports:,}"}
+        facts = {"people": count_text(self.reports)}
         for name, axis in self.domain.axes.items():
             if axis.ordered and not axis.circular:
                 one = self.marginal(name)
@@ -708,8 +708,12 @@ class JointDistribution(Stored):
                     for value in (_plain(one.quantile(q)) for q in (0.25, 0.5, 0.75))
                 )
         interval = self.mutual_information_interval(level=level)
-        reach = "" if interval is None else f" ({interval[0]:.3f} to {interval[1]:.3f})"
-        facts["mutual information (nats)"] = f"{self.mutual_information():.3f}{reach}"
+        reach = (
+            ""
+            if interval is None
+            else " ({} to {})".format(*(estimate_text(end, 2) for end in interval))
+        )
+        facts["mutual information (nats)"] = estimate_text(self.mutual_information(), 2) + reach
         if self.guarantee is not None:
             facts["privacy guarantee"] = str(self.guarantee)
         return facts

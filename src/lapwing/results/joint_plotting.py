@@ -15,7 +15,7 @@ from lapwing.results.critical_values import normal_critical_value
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.picture import Axis, limits_of, not_shown, people_and_guarantee
 from lapwing.results.plotting import BAND, ESTIMATE, TINT, plain, set_ticks, write_percent
-from lapwing.results.rounding import axis_text, level_text, percent
+from lapwing.results.rounding import axis_text, count_text, estimate_text, level_text, percent
 
 _BLOCKS = 8
 """Blocks of each axis in the map of uncertainty: nothing is said of single cells."""
@@ -371,7 +371,7 @@ def _uncertainty_map(ax: Any, joint: Any, both: list[_Shown], level: float) -> N
         if share >= 0.005 and across[i] >= 0.07 and up[j] >= 0.05:
             color = "white" if reach[i, j] > 0.65 * reach.max() else "black"
             look = {"ha": "center", "va": "center", "fontsize": 8, "color": color}
-            ax.text(places[0][i], places[1][j], f"{100 * share:.0f}", **look)
+            ax.text(places[0][i], places[1][j], count_text(round(100 * share)), **look)
     ax.set_xlabel(plain(joint.domain.names[0]))
     ax.tick_params(labelleft=False)
     ax.grid(False)
@@ -470,9 +470,9 @@ def _label_table(joint: Any, level: float, figure: Any) -> Any:
     if columns > _NUMBERS:
         figure.colorbar(image, ax=ax, label="share, % of all people")
     for (i, j), share in np.ndenumerate(table if columns <= _NUMBERS else table[:0]):
-        text = f"{100 * share:.1f}"
+        text = estimate_text(100 * share, 2)
         if reach is not None and columns <= _WITH_INTERVALS:
-            text += f" ± {100 * reach[i, j]:.1f}"
+            text += f" ± {estimate_text(100 * reach[i, j], 2)}"
         color = "white" if share > 0.6 * table.max() else "black"
         small = 9 if columns <= _WITH_INTERVALS else 7
         ax.text(j, i, text, ha="center", va="center", fontsize=small, color=color)
@@ -503,7 +503,7 @@ def _said_of_cells(columns: int, reach: Matrix | None, level: float) -> str:
     words = f"{level_text(level)} intervals"
     if columns <= _WITH_INTERVALS:
         return f"{numbers}, with {words}"
-    words += f": at most ± {100 * float(reach.max()):.1f} percentage points"
+    words += f": at most ± {estimate_text(100 * float(reach.max()), 2)} percentage points"
     return f"{numbers}; {words}" if numbers else words
 
 
@@ -534,7 +534,7 @@ def _short(label: Any) -> str:
 
 def _title(label: Any, share: float, columns: int) -> str:
     """Return a label and its share, in two lines where panels are narrow."""
-    said = f"{100 * share:.0f} %" if share >= 0.005 else "below 1 %"
+    said = f"{count_text(round(100 * share))} %" if share >= 0.005 else "below 1 %"
     said = said.replace(" ", "\u00a0")  # stays in one line
     if len(f"{label}: {said}") <= _TITLES[columns]:
         return f"{label}: {said}"

@@ -249,7 +249,8 @@ def test_every_kind_of_axis_is_recovered(name: str) -> None:
     errors = []
     for one in _rectangles(domain.shape, 200):
         deviation = law.deviation(one.ravel())
-        if deviation > 1e-9:
+        # Nothing is said of cells where nearly nobody is: there draws hardly move.
+        if deviation > 1e-5:
             errors.append(float(((table - truth) * one).sum()) / deviation)
     typical = float(np.sqrt(np.mean(np.square(errors))))
     assert 0.3 < typical < 1.5

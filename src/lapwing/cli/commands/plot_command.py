@@ -73,13 +73,8 @@ def plot(
     others = [path for path in (result_file, named.truth) if path is not None]
     check_output(output, inputs=others, force=force)
     if is_joint(result_file):
-        if segment is not None or named.truth is not None:
-            raise ArgumentError(
-                "a joint distribution is drawn on its own. Leave out the segment and the truth"
-            )
-        joint = JointDistribution.load(result_file)
-        figure = draw_joint(joint, level=level, figure=new_figure((7.2, 4.4)))
-        _write(output, figure, out, truth=False)
+        alone = segment is None and named.truth is None
+        _write(output, _joint_figure(result_file, level, alone=alone), out, truth=False)
         return
     if is_series(result_file):
         if segment is not None or named.truth is not None:
@@ -106,6 +101,16 @@ def plot(
         pictures = result._pictures(level=level, truth=truth, detail=words.detail)
         figure = figure_of(*pictures, **texts)
     _write(output, figure, out, truth=named.truth is not None)
+
+
+def _joint_figure(path: Path, level: float, *, alone: bool) -> Any:
+    """Return the picture of a joint distribution, which takes no segment and no truth."""
+    if not alone:
+        raise ArgumentError(
+            "a joint distribution is drawn on its own. Leave out the segment and the truth"
+        )
+    joint = JointDistribution.load(path)
+    return draw_joint(joint, level=level, figure=new_figure((7.2, 4.4)))
 
 
 def _write(output: Path, figure: Any, out: Output, *, truth: bool) -> None:

@@ -132,7 +132,7 @@ class Interval(Domain):
     >>> lw.Interval(0, 500_000).size
     Traceback (most recent call last):
         ...
-    lapwing.errors.DomainError: the number of bins is missing; pass bins=, or call lw.recommend
+    lapwing.errors.DomainError: the number of bins is missing. Pass bins=, or call lw.recommend
     """
 
     low: float = _OF_EDGES
