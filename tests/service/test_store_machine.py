@@ -294,4 +294,4 @@ def test_the_machine_finds_a_store_that_counts_wrongly(broken: type[SqliteStore]
                 return broken(self.path)
 
         with pytest.raises((AssertionError, pytest.fail.Exception)):
-            run(Machine, examples=200, shrink=False)
+            run(Machine, examples=200, steps=40, shrink=False)
