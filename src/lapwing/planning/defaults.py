@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from importlib.metadata import entry_points, packages_distributions
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from lapwing.decoders.decoder import Decoder, SearchDecoder
 from lapwing.decoders.empirical_bayes.mixture_prior import MixturePrior
@@ -83,7 +83,7 @@ def _decoder_of_pairs(randomizer: Randomizer) -> Decoder:
     """
     from lapwing.decoders.empirical_bayes.log_density_prior import LogDensityPrior
 
-    pairs: Any = LogDensityPrior()
+    pairs = cast(Decoder, LogDensityPrior())
     if randomizer.collects == "log":
         return pairs
     operators = [block.operator for block in randomizer.channel.blocks]

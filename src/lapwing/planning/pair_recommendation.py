@@ -85,7 +85,7 @@ def _mixed(shape: tuple[int, int], repeat: int, *, ridge: bool, tied: bool) -> M
         table += weight * bump / bump.sum()
     if not tied:
         table = np.outer(table.sum(axis=1), table.sum(axis=0))
-    return table / table.sum()
+    return np.asarray(table / table.sum())
 
 
 def _rows(shape: tuple[int, int], repeat: int) -> Matrix:
@@ -97,7 +97,7 @@ def _rows(shape: tuple[int, int], repeat: int) -> Matrix:
         row = rng.integers(shape[0])
         bump = np.exp(-0.5 * ((place - rng.uniform(0.1, 0.9)) / rng.uniform(0.1, 0.3)) ** 2)
         table[row] += weight * bump / bump.sum()
-    return table / table.sum()
+    return np.asarray(table / table.sum())
 
 
 def rectangle_error(answer: Matrix, truth: Matrix) -> float:
@@ -300,7 +300,7 @@ def _column(domain: Product, like: Any) -> Matrix:
         )
     if mass.sum() <= 0:
         raise ArgumentError("like must have a positive sum")
-    return (mass / mass.sum()).reshape(domain.shape)
+    return np.asarray((mass / mass.sum()).reshape(domain.shape))
 
 
 def _planned(

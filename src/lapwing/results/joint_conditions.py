@@ -84,7 +84,7 @@ def nothing_held(axis: Any, name: str, asked: Any) -> str:
 
 def edges_around(axis: Any, asked: tuple[Any, ...]) -> str:
     """Return the edges of the bins that the ends of a range cut in two, as text."""
-    symbols = touched(axis, to_spans(*asked, axis))
+    symbols = touched(axis, to_spans(asked[0], asked[1], axis))
     cut = np.flatnonzero(symbols.some & ~symbols.whole)
     ends = [
         f"{to_text(float(axis.left[symbol]), unit=axis.unit)} and "

@@ -56,8 +56,8 @@ def joint_tables(joint: JointDistribution, name: str, document: Mapping[str, Any
             ends = [rows[end][number] for end in ("low", "high")]
             reach = "" if None in ends else " to ".join(map(_text, ends))
             share = percent(rows["share"][number])
-            cells.append((where, share, _text(rows["quantile"][number]), reach))
-        headers = (other, "people", f"median {axis}", f"{level_text(document['level'])} interval")
+            cells.append([where, share, _text(rows["quantile"][number]), reach])
+        headers = [other, "people", f"median {axis}", f"{level_text(document['level'])} interval"]
         tables.append(grid(f"{name}: {axis} by {other}", headers, cells))
     return tables
 

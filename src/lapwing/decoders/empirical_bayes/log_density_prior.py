@@ -120,7 +120,8 @@ class Fit:
         of e and w as well. Conjugate gradients, preconditioned by the diagonal.
         """
         cells = self.cells
-        single, light = np.float32, self.density.single()
+        single: Any = np.float32
+        light = self.density.single()
         weights = [weight.astype(single) for weight in self.density.weights(cells)]
         deviation = np.sqrt(self.variances).astype(single)
         diagonal = (1 + self.variances * self.density.diagonal(cells)).astype(single)
