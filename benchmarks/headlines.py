@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from statistics import fmean
 from typing import Any
 
 from scipy import stats
 
 from benchmarks import results
 from benchmarks.accuracy.local.paired_errors import OURS, mean_ratio
+from benchmarks.accuracy.pairs.league import FAMILIES, FIGURES, mean_ratios, ratios
 from benchmarks.isolated import place
 from benchmarks.markdown import figure, listed, seconds, table
 from benchmarks.runner import BENCHMARKS
@@ -41,7 +43,7 @@ METHODS = {
     "HaarHRR": "Haar tree, Hadamard response",
     "GF3-DW": "Gaussian and Wiener filter",
 }
-"""What a reader calls the methods of the papers; ``bins 8`` is told apart by its number."""
+"""Readable names of the papers' methods. The number of bins is added to that of ``bins 8``."""
 
 COLUMNS = {
     "taxi": "times of day of taxi rides, New York",
@@ -564,6 +566,85 @@ def devices() -> str:
     )
 
 
+def pairs() -> str:
+    """Return the errors of the other methods for pairs over those of the default."""
+    document = kept("accuracy/league")
+    cells = document["measured"]["cells"]
+    rows = []
+    for people, epsilon in dict.fromkeys((one["people"], one["epsilon"]) for one in cells):
+        here = [one for one in cells if (one["people"], one["epsilon"]) == (people, epsilon)]
+        for key, name in FIGURES.items():
+            means = mean_ratios(here, key)
+            told = [
+                f"{means[one]['ratio']:.2f} [{means[one]['low']:.2f}, {means[one]['high']:.2f}]"
+                for one in ("best", *FAMILIES)
+            ]
+            least = min(ratios(one, key)["best"] for one in here)
+            rows.append([f"{people:,}", f"{epsilon:g}", name, told[0], f"{least:.2f}", *told[1:]])
+    repeats = listed(
+        [f"{number} for {int(n):,} people" for n, number in document["settings"]["repeats"].items()]
+    )
+    header = ["people", "ε", "error", "best other", "least of a pair", *FAMILIES]
+    return "\n\n".join(
+        [
+            table(header, rows, texts=3),
+            "Each figure is the error of the other method over that of the default. It is the "
+            f"geometric mean over {len(document['settings']['pairs'])} pairs, with its 95 % "
+            f"confidence interval. Repeats: {repeats}. The best other method is chosen for each "
+            "pair and error after the fact, which favors it. The least of a pair is about the best "
+            "other method also.",
+            measured_by(document),
+        ]
+    )
+
+
+def pairs_coverage() -> str:
+    """Return how often 95 % intervals of a joint distribution hold the truth."""
+    document = kept("accuracy/league")
+    cells = document["measured"]["cells"]
+    whats = list(cells[0]["coverage"])
+    rows = []
+    for people, epsilon in dict.fromkeys((one["people"], one["epsilon"]) for one in cells):
+        here = [one for one in cells if (one["people"], one["epsilon"]) == (people, epsilon)]
+        row = [f"{people:,}", f"{epsilon:g}"]
+        for what in whats:
+            held = [one["coverage"][what]["people"]["mean"] for one in here]
+            row.append(f"{percent(fmean(held))}, {percent(min(held))}")
+        rows.append(row)
+    return "\n\n".join(
+        [
+            table(["people", "ε", *whats], rows),
+            "Coverage of 95 % intervals of the people's own table: the mean over the pairs, then "
+            "the pair with the least.",
+            measured_by(document),
+        ]
+    )
+
+
+def pairs_labels() -> str:
+    """Return the errors of simpler questions about a number within labels, over the default."""
+    document = kept("accuracy/label_league")
+    settings, cells = document["settings"], document["measured"]["cells"]
+    rows = []
+    for epsilon in settings["epsilons"]:
+        here = [one for one in cells if one["epsilon"] == epsilon]
+        row = [f"{epsilon:g}"]
+        for other in here[0]["ratios"]:
+            ratio = mean_ratio([one["ratios"][other] for one in here])
+            row.append(interval(ratio["ratio"], ratio["standard_error"], settings["repeats"]))
+        rows.append(row)
+    return "\n\n".join(
+        [
+            table(["ε", *cells[0]["ratios"]], rows),
+            "Each figure is the W1 error within labels over that of the default. It is the "
+            f"geometric mean over {len(settings['pairs'])} pairs, with its 95 % confidence "
+            f"interval: {settings['people']:,} people, {settings['bins']} bins, "
+            f"{settings['repeats']} repeats. The grid has its best size after the fact.",
+            measured_by(document),
+        ]
+    )
+
+
 def index() -> str:
     """Return one figure per question, with the page that has its table."""
     found = kept("accuracy/best_of_papers")
@@ -642,6 +723,9 @@ HEADLINES: dict[str, Callable[[], str]] = {
     "series": series,
     "central": central,
     "opendp-labels": opendp_labels,
+    "pairs": pairs,
+    "pairs-coverage": pairs_coverage,
+    "pairs-labels": pairs_labels,
     "reports": reports,
     "decodes": decodes,
     "releases": releases,

@@ -48,7 +48,7 @@ BENCHMARKS = {
     "accuracy/compressive_figures": "the compressive paper's figures 2 and 3",
     "accuracy/compressive_theorem": "its theorem 1.1 and table 1, our rule for m, recommend",
     "accuracy/compressive_times": "decoding by number of symbols: ratios of times",
-    "accuracy/league": "pairs of attributes beside HDG, AHEAD and others (needs the data folder)",
+    "accuracy/league": "pairs of attributes, with HDG, AHEAD and others (needs the data folder)",
     "accuracy/label_league": "an attribute within labels of another one (needs the data folder)",
     "accuracy/series_errors": "weeks decoded together (needs the data folder)",
     "accuracy/series_changes": "jumps of a series, found and false, and its bands",

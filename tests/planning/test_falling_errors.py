@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import isotonic_regression
 
 import lapwing as lw
-from lapwing.planning import recommendation
+from lapwing.planning import error_sheet
 from lapwing.planning.recommendation import DISTANCES, PAIRS, shipped
 from lapwing.planning.simulation import KINDS
 
@@ -41,14 +41,14 @@ def test_errors_rise_neither_with_people_nor_with_epsilon(pair: str) -> None:
 
 def test_what_falls_is_left_and_what_rises_is_pooled() -> None:
     falls = np.array([0.0, -1.0, -1.0, -7.5])
-    assert np.array_equal(recommendation.falling(falls), falls)
+    assert np.array_equal(error_sheet.falling(falls), falls)
     given = np.random.default_rng(3).normal(size=(200, 6))
     for values in given:
-        found = recommendation.falling(values)
+        found = error_sheet.falling(values)
         np.testing.assert_allclose(found, isotonic_regression(values, increasing=False).x)
     # Above others before, nowhere below them behind.
     for values, others in zip(given, given + np.abs(given[::-1]), strict=True):
-        assert (recommendation.falling(values) <= recommendation.falling(others) + 1e-12).all()
+        assert (error_sheet.falling(values) <= error_sheet.falling(others) + 1e-12).all()
 
 
 @pytest.mark.parametrize("size", [3, 7, 256])

@@ -39,7 +39,10 @@ def test_errors_fall_with_epsilon_and_with_people() -> None:
     table = pair_table()
     errors = np.array(
         [
-            [list(table.at(epsilon, users).values()) for users in (500, 5e3, 1e5, 1e7)]
+            [
+                list(table.at(epsilon=epsilon, users=users)["rectangle"].values())
+                for users in (500, 5e3, 1e5, 1e7)
+            ]
             for epsilon in (0.2, 0.5, 1.3, 2.5, 6, 20)
         ]
     )
@@ -57,7 +60,10 @@ def test_the_table_holds_what_a_simulation_of_other_people_finds() -> None:
         seed=9,
     )
     mean = np.mean([np.mean(each) for each in found.values()])
-    right, wrong = (np.mean(list(pair_table().at(e, 20_000).values())) for e in (2, 4))
+    right, wrong = (
+        np.mean(list(pair_table().at(epsilon=e, users=20_000)["rectangle"].values()))
+        for e in (2, 4)
+    )
     assert 1 / 1.5 < mean / right < 1.5
     assert not 1 / 1.5 < mean / wrong < 1.5
 

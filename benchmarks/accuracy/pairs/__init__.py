@@ -1,1 +1,1 @@
-"""Two attributes of each person estimated together, beside the methods of other papers."""
+"""Two attributes of each person estimated together, compared with the methods of other papers."""

@@ -1,4 +1,4 @@
-"""An ordered attribute within each label of another one: the default beside simpler questions."""
+"""An ordered attribute within each label of another one: the default and simpler questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The default for pairs of ordered attributes beside the methods of other papers."""
+"""The default for pairs of ordered attributes compared with the methods of other papers."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def mean_ratios(cells: Sequence[dict[str, Any]], figure: str) -> dict[str, dict[
 
 
 def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
-    """Return the league and the coverage, each beside what is asked."""
+    """Return the league and the coverage, each with what is asked."""
     cells = measured["cells"]
     bins = settings["bins"]
     repeats = listed(
@@ -320,7 +320,7 @@ def _told(mean: dict[str, float]) -> str:
 
 
 def _reading(cells: Sequence[dict[str, Any]]) -> str:
-    """Return what is asked at 200,000 people beside what was found."""
+    """Return what is asked at 200,000 people, and what was found."""
     said = []
     for epsilon, asked in ASKED.items():
         here = [one for one in cells if one["epsilon"] == epsilon and one["people"] == 200_000]

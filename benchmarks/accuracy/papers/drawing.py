@@ -182,8 +182,8 @@ def legend(figure: Any, *, columns: int) -> None:
 def in_house_style(figure: Any, paper: str, *, finding: str | None = None) -> None:
     """Give every panel its letter, columns the names that people say, and all strings their size.
 
-    The finding is the title. What the panels' titles share, "Figure 7", is once below it, with the
-    paper.
+    The finding is the title. The common part of the panels' titles, such as "Figure 7",
+    is once below it, with the paper.
     """
     shared = ""
     for place, ax in enumerate(figure.axes):

@@ -133,7 +133,7 @@ def distribution_of(
         the distribution.
     """
     if isinstance(channel.domain, Product):
-        # A type checker takes it for a Distribution, as everybody does who decodes one attribute.
+        # Most callers decode one attribute, so the declared type is that of its result.
         return cast(Distribution, _joint(channel, observation, mass, provenance, uncertainty))
     return Distribution(
         channel.domain,

@@ -75,7 +75,8 @@ class JointDistribution(Stored):
     Notes
     -----
     **Accuracy.** Intervals are pointwise. They come from a posterior whose prior is four times as
-    wide as learned. The measured coverage is on the page of pairs. Nothing is said of single cells.
+    wide as learned. The coverage for rectangles, marginals and conditional quantiles is on
+    the page of pairs. Nothing is said of single cells.
 
     Examples
     --------
@@ -265,14 +266,13 @@ class JointDistribution(Stored):
                 LimitedWarning,
                 stacklevel=2,
             )
-        held = np.tensordot(weights, self.table, axes=(0, number))
-        share = float(held.sum())
+        share = float(weights @ self.table.sum(axis=1 - number))
         if share <= 0:
             raise ArgumentError(nothing_held(self.domain.domains[number], name, asked))
         if self.uncertainty is not None and share < LEAST_SLICE:
             warnings.warn(
-                f"only {estimate_text(100 * share)} % of the people meet the condition on {name}; "
-                "intervals are not measured below 2 %",
+                f"only {estimate_text(100 * share)} % of the people meet the condition on {name}. "
+                "Intervals were not measured below 2 %",
                 LimitedWarning,
                 stacklevel=2,
             )
@@ -336,7 +336,7 @@ class JointDistribution(Stored):
         DomainError
             When a range cannot be read in the unit of its axis.
         """
-        weights, _ = self._box(ranges, "estimate")
+        weights = self._box(ranges, "estimate")
         present = self._present(ranges)
         held = float((self.table * present).sum())
         if held <= 0:
@@ -375,7 +375,7 @@ class JointDistribution(Stored):
         estimate = self.probability(**ranges)
         ends = []
         for edge, sign in (("whole", -1), ("some", 1)):
-            weights, _ = self._box(ranges, edge)
+            weights = self._box(ranges, edge)
             value, deviation = self._ratio(weights * present, present)
             ends.append(value + sign * critical * deviation)
         low, high = np.clip(ends, 0.0, 1.0)
@@ -389,21 +389,19 @@ class JointDistribution(Stored):
         value = float(law.center @ weights.ravel()) / held
         return value, law.deviation((weights - value * present).ravel()) / held
 
-    def _box(self, ranges: dict[str, Any], edge: str) -> tuple[Matrix, bool]:
-        """Return the part of each cell that lies in the ranges, and whether one ends in a bin."""
+    def _box(self, ranges: dict[str, Any], edge: str) -> Matrix:
+        """Return the part of each cell that lies in the ranges."""
         if not ranges:
             raise ArgumentError(f"name at least one axis: {' or '.join(self.domain.names)}")
         for name in ranges:
             self.domain.axis_number(name)
-        parts, cut = [], False
-        for number, name in enumerate(self.domain.names):
-            if name not in ranges:
-                parts.append(np.ones(self.domain.shape[number]))
-                continue
-            weights, ends_inside = self._parts(number, ranges[name])[edge]
-            parts.append(weights)
-            cut = cut or ends_inside
-        return np.outer(*parts), cut
+        parts = [
+            self._parts(number, ranges[name])[edge][0]
+            if name in ranges
+            else np.ones(self.domain.shape[number])
+            for number, name in enumerate(self.domain.names)
+        ]
+        return np.outer(*parts)
 
     def _parts(self, number: int, asked: Any) -> Parts:
         return condition_parts(self.domain.domains[number], self.domain.names[number], asked)
@@ -531,6 +529,10 @@ class JointDistribution(Stored):
         -------
         tuple of float, or None
             Lower and upper end, in [-1, 1]. None without draws.
+
+        Notes
+        -----
+        **Accuracy.** The coverage of this interval was not measured.
         """
         return self._association_interval(self._association(kind), level, least=-1.0)
 
@@ -556,6 +558,10 @@ class JointDistribution(Stored):
         -------
         tuple of float, or None
             Lower and upper end, at least 0. None without draws.
+
+        Notes
+        -----
+        **Accuracy.** The coverage of this interval was not measured.
         """
         most = math.log(min(self.domain.shape))
         return self._association_interval(mutual_information, level, least=0.0, most=most)
@@ -708,11 +714,8 @@ class JointDistribution(Stored):
                     for value in (_plain(one.quantile(q)) for q in (0.25, 0.5, 0.75))
                 )
         interval = self.mutual_information_interval(level=level)
-        reach = (
-            ""
-            if interval is None
-            else " ({} to {})".format(*(estimate_text(end, 2) for end in interval))
-        )
+        ends = () if interval is None else [estimate_text(end, 2) for end in interval]
+        reach = f" ({' to '.join(ends)})" if ends else ""
         facts["mutual information (nats)"] = estimate_text(self.mutual_information(), 2) + reach
         if self.guarantee is not None:
             facts["privacy guarantee"] = str(self.guarantee)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -72,13 +72,11 @@ class JointUncertainty:
         factor = draws.T / math.sqrt(len(draws))
         noise = Covariance(np.zeros(center.size), factor, np.ones(len(draws)))
         one = Uncertainty(center, noise, np.zeros(center.size), mass, reports, self.method)
-        # A posterior is about the population; of the people who reported it is a little wide.
+        # A posterior is about the population. For the people who reported it is a little wide.
         same = Variants(
             population_pointwise=one, empirical_simultaneous=one, population_simultaneous=one
         )
-        return Uncertainty(
-            center, noise, np.zeros(center.size), mass, reports, self.method, variants=same
-        )
+        return replace(one, variants=same)
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form.

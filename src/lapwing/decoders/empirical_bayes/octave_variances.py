@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.memoized import cached_property
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, bins_of
 
 LEAST_WAVES = 8
 """Bins from which an axis has waves. Fewer are compared by contrasts, as labels are."""
@@ -62,14 +62,14 @@ class AxisFunctions:
         most : int
             Most waves.
         """
-        bins = np.delete(np.arange(axis.size), _apart(axis))
+        bins = bins_of(axis)
         waves, octave = _waves(axis, bins.size, most)
         columns = np.zeros((axis.size, 1 + waves.shape[1] + axis.size - bins.size))
         columns[:, 0] = 1.0
         columns[bins, 1 : 1 + waves.shape[1]] = waves
         family = [0, *[1] * waves.shape[1]]
         octaves = [0.0, *octave]
-        for number, symbol in enumerate(_apart(axis)):
+        for number, symbol in enumerate(np.setdiff1d(np.arange(axis.size), bins)):
             columns[symbol, 1 + waves.shape[1] + number] = 1.0
             family.append(2 + number)
             octaves.append(0.0)
@@ -89,14 +89,6 @@ class AxisFunctions:
         knots = np.arange(self.knots[family])
         weights: Matrix = np.maximum(1.0 - np.abs(octave[:, None] - knots), 0.0)
         return weights
-
-
-def _apart(axis: Domain) -> list[int]:
-    """Return the symbols of an ordered axis that are no bins."""
-    apart = list(axis.outside_indices) if axis.ordered else []
-    if axis.missing_index is not None:
-        apart.append(axis.missing_index)
-    return sorted(apart)
 
 
 def _waves(axis: Domain, bins: int, most: int) -> tuple[Matrix, Vector]:

@@ -75,14 +75,24 @@ class ColumnValues:
         mark = decimal_mark(table, domain, texts)
         return cls(table, name, domain, by, texts, curator, mark)
 
+    @property
+    def _names(self) -> list[str]:
+        """The columns that hold the values."""
+        return [self.name]
+
+    def _cells(self, part: Any) -> Any:
+        """Return the values of some rows as they stand in the table."""
+        return part.column(0)
+
     def _slices(self, rows: int) -> Iterator[tuple[int, Any, Any]]:
         """Yield the rows before each batch, its values and its labels as they stand there."""
         first = 0
-        columns = [self.name] if self.by is None else [self.name, self.by]
-        for batch in self.table.batches(columns):
+        names = self._names
+        for batch in self.table.batches(names if self.by is None else [*names, self.by]):
             for start in range(0, batch.num_rows, rows):
                 part = batch.slice(start, rows)
-                yield first, part.column(0), part.column(1) if self.by is not None else None
+                labels = part.column(len(names)) if self.by is not None else None
+                yield first, self._cells(part), labels
                 first += part.num_rows
         if first == 0 and not self.curator:
             raise DomainError(f"{self.table.label} must hold at least one row, it holds none")
@@ -221,18 +231,14 @@ class PairValues(ColumnValues):
             axes.append(ColumnValues.in_table(table, name, axis, texts=read))
         return cls(table, " and ".join(domain.names), domain, by, texts, axes=tuple(axes))
 
-    def _slices(self, rows: int) -> Iterator[tuple[int, Any, Any]]:
-        """Yield the rows before each batch, its pairs of columns and its labels."""
-        first = 0
-        names = [one.name for one in self.axes]
-        for batch in self.table.batches(names if self.by is None else [*names, self.by]):
-            for start in range(0, batch.num_rows, rows):
-                part = batch.slice(start, rows)
-                pair = _Pair(tuple(part.column(number) for number in range(len(names))))
-                yield first, pair, None if self.by is None else part.column(len(names))
-                first += part.num_rows
-        if first == 0:
-            raise DomainError(f"{self.table.label} must hold at least one row, it holds none")
+    @property
+    def _names(self) -> list[str]:
+        """The columns that hold the values: one for each axis."""
+        return [one.name for one in self.axes]
+
+    def _cells(self, part: Any) -> _Pair:
+        """Return the values of both axes of some rows as they stand in the table."""
+        return _Pair(tuple(part.column(number) for number in range(len(self.axes))))
 
     def check_type(self) -> None:
         """Raise DomainError when a column's type is none that its axis takes. Read no row."""

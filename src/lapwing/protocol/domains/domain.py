@@ -213,6 +213,14 @@ class Domain(ABC):
         return html_of({"domain": domain_text(self)})
 
 
+def bins_of(axis: Domain) -> NDArray[np.int64]:
+    """Return the symbols that are neither outside the range nor missing: int64, increasing."""
+    apart = list(axis.outside_indices)
+    if axis.missing_index is not None:
+        apart.append(axis.missing_index)
+    return np.delete(np.arange(axis.size, dtype=np.int64), apart)
+
+
 def require_domain(given: Any) -> None:
     """Raise DomainError for an object that is not a domain, such as a list of two bounds."""
     parts = ("size", "ordered", "missing_index", "index")

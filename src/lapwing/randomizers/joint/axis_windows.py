@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix
 from lapwing.linear.memoized import cached_property
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, bins_of
 from lapwing.randomizers.window_counts import spread_in_circular_windows, spread_in_windows
 
 MOST_SETS = 5000
@@ -211,14 +211,6 @@ class LabelSets(AxisWindows):
             if number:
                 counts[self._order[label, : self.near]] += rng.multinomial(number, chances)
         return counts
-
-
-def bins_of(domain: Domain) -> NDArray[np.int64]:
-    """Return the symbols of an axis that are neither outside the range nor missing."""
-    apart = [*domain.outside_indices]
-    if domain.missing_index is not None:
-        apart.append(domain.missing_index)
-    return np.delete(np.arange(domain.size, dtype=np.int64), apart)
 
 
 def axis_windows(domain: Domain, width: int | None, *, name: str) -> AxisWindows:

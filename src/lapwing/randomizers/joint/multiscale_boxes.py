@@ -21,7 +21,7 @@ from lapwing.linear.operators.separable import ProductBlocks
 from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, bins_of
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer
@@ -31,7 +31,7 @@ from lapwing.randomizers.categorical.affine_subset_selection import (
 )
 from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
 from lapwing.randomizers.categorical.subset_selection import SubsetSelection, optimal_size
-from lapwing.randomizers.joint.axis_windows import LARGEST_SET, MOST_SETS, bins_of
+from lapwing.randomizers.joint.axis_windows import LARGEST_SET, MOST_SETS
 from lapwing.randomizers.joint.box_wave import BoxWave, require_product
 from lapwing.randomizers.mixture import COIN, Component, Mixture, whole_shares
 from lapwing.randomizers.numerical.multiscale_wave import BITS
