@@ -14,7 +14,15 @@ import pytest
 
 import lapwing as lw
 from lapwing.decoders import LogDensityPrior
-from lapwing.decoders.empirical_bayes.log_density_prior import BAND_DRAWS, Fit
+from lapwing.decoders.empirical_bayes.log_density_prior import (
+    BAND_DRAWS,
+    LAST_STEPS,
+    ROUNDS,
+    STEPS,
+    UNSEEN,
+    WIDENED,
+    Fit,
+)
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.blas_threads import one_thread
 from lapwing.planning.simulation import simulate
@@ -169,10 +177,10 @@ def _fit(size: int, *, people: int = 20_000, rounds: int = 1) -> Fit:
     boxes = MultiscaleBoxes(domain, 1)
     held = np.random.default_rng(1).multinomial(people, two_bumps(domain.shape).ravel())
     fit = Fit(boxes.channel, simulate(boxes, held, rng=2), seed=0)
-    fit.climb(60)
+    fit.climb(10)
     for _ in range(rounds):
         fit.learn()
-        fit.climb(60)
+        fit.climb(10)
     return fit
 
 
@@ -204,9 +212,54 @@ def test_draws_have_the_covariance_of_the_posterior() -> None:
 
 
 @one_thread
+def test_draws_of_unseen_people_have_the_covariance_that_the_reports_leave() -> None:
+    fit = _fit(8)
+    cells = fit.cells
+    stack = np.eye(64).reshape(-1, 8, 8)
+    information = fit.density.informed(fit.density.weights(cells), stack).reshape(64, 64)
+    deviation = UNSEEN * np.maximum(1 / 64 - cells, 0.0).ravel()
+    curvature = np.eye(64) + deviation[:, None] * information * deviation
+    held = deviation[:, None] * np.linalg.inv(curvature) * deviation
+    sums = np.eye(64) - np.outer(cells.ravel(), np.ones(64))
+    exact = sums @ held @ sums.T
+    found = np.cov(fit.unseen(4000).reshape(4000, 64).T, bias=True)
+    assert np.abs(found - exact).max() < 0.1 * exact.max()
+    empty = (cells < 1 / 64).ravel().astype(float)
+    assert empty @ found @ empty == pytest.approx(empty @ exact @ empty, rel=0.15)
+    assert empty @ exact @ empty < 0.8 * (deviation**2).sum(), "the reports tell something"
+
+
+def test_a_few_people_where_nobody_seems_to_be_are_within_the_interval() -> None:
+    """A log-density alone is sure that nobody is between the columns that many people hold."""
+    table = np.zeros((32, 32))
+    rows = two_bumps((32, 32)).sum(axis=1)
+    for column, share in ((2, 0.3), (3, 0.2), (6, 0.3), (9, 0.1), (12, 0.0988), (25, 0.0012)):
+        table[:, column] = share * rows
+    found = decoded(square(32), table, 2, people=200_000, band=True)
+    law = found.joint.uncertainty
+    assert law is not None
+    alone = Fit(found.channel, found.tally, seed=0)
+    for _ in range(ROUNDS):
+        alone.climb(STEPS)
+        alone.learn()
+    alone.variances = WIDENED * alone.variances
+    alone.climb(LAST_STEPS)
+    draws, _, _ = alone.draws(BAND_DRAWS)
+    without = alone.density.moved(alone.cells, np.sqrt(alone.variances) * draws)
+    wrong = []
+    for low, high in ((0, 16), (8, 24), (4, 30), (0, 32)):
+        share = found.truth[low:high, 24:27].sum()
+        interval = found.joint.probability_interval(x=(low, high - 1), y=(24, 26))
+        assert interval is not None and interval[0] <= share <= interval[1] < 0.006
+        narrow = np.sqrt((without[:, low:high, 24:27].sum(axis=(1, 2)) ** 2).mean())
+        wrong.append(abs(alone.cells[low:high, 24:27].sum() - share) > 1.96 * narrow)
+    assert sum(wrong) >= 3
+
+
+@one_thread
 def test_a_fit_is_the_most_probable_one() -> None:
     fit = _fit(8)
-    fit.climb(2000)
+    fit.climb(100)
 
     def loss(amplitudes: np.ndarray) -> float:
         held = fit.variances > 0
@@ -249,9 +302,7 @@ def test_every_kind_of_axis_is_recovered(name: str) -> None:
     errors = []
     for one in _rectangles(domain.shape, 200):
         deviation = law.deviation(one.ravel())
-        # Nothing is said of cells where nearly nobody is: there draws hardly move.
-        if deviation > 1e-5:
-            errors.append(float(((table - truth) * one).sum()) / deviation)
+        errors.append(float(((table - truth) * one).sum()) / deviation)
     typical = float(np.sqrt(np.mean(np.square(errors))))
     assert 0.3 < typical < 1.5
     assert 3 * typical > 1.5 or typical / 3 < 0.3, "deviations three times off would be noticed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -29,20 +30,39 @@ MOST_WAVES = 64
 """Waves of an axis, at most."""
 
 
-STEPS = 100
-"""Steps of the fit in each round, at most."""
+STEPS = 8
+"""Newton steps of the fit in each round, at most."""
 
-LAST_STEPS = 600
-"""Steps of the last fit, at most: many sharp reports need them, others end long before."""
+LAST_STEPS = 20
+"""Newton steps of the last fit, at most: thin ridges need them, other fits end long before."""
+
+WIDER = 2.0
+"""Factor of the learned variances in the answer. Thin shapes need more variance than is learned."""
 
 BAND_DRAWS = 48
 """Draws from the posterior that a result keeps."""
 
 WIDENED = 4.0
-"""Factor of the variances behind intervals."""
+"""Factor of the learned variances behind intervals."""
+
+_GAIN = 1e-3
+"""A fit ends when a step promises a smaller gain, in nats."""
+
+UNSEEN = 0.2
+"""People that a seemingly empty cell may hold for intervals, of the mean of all cells: the standard
+deviation before the reports. Else a region that seems empty would be known to be empty."""
 
 _STUDENT = 1.026
 """By this a standard deviation of so many draws is too small for a normal critical value."""
+
+_MOST_INNER = 60
+"""Conjugate gradients of a Newton step, at most."""
+
+_HALVINGS = 12
+"""Times a Newton step is halved, at most."""
+
+System = Callable[[Matrix], Matrix]
+"""A symmetric matrix, as what it makes of a stack of amplitudes."""
 
 METHOD = "posterior draws under a widened prior"
 
@@ -74,30 +94,50 @@ class Fit:
         return self.density.cells(self.amplitudes)
 
     def climb(self, steps: int) -> None:
-        """Move the amplitudes to the most probable ones, in at most so many steps."""
-        from scipy.optimize import minimize  # slow to import
+        """Move the amplitudes to the most probable ones, in at most so many Newton steps.
 
+        Parameters
+        ----------
+        steps : int
+
+        Notes
+        -----
+        The expected curvature takes the place of the Hessian. Conjugate gradients solve for a step
+        to a tenth. It is halved until it gains what its slope promises.
+        """
         deviation = np.sqrt(self.variances)
-        curvature = 1 + self.variances * self.density.diagonal(self.cells)
-        scale = deviation / np.sqrt(curvature)
-
-        def loss(flat: Matrix) -> tuple[float, Matrix]:
-            # In units in which the curvature is about one everywhere.
-            place = flat.reshape(scale.shape)
-            value, slope = self.density.value_and_slope(scale * place)
-            whitened = place / np.sqrt(curvature)
-            total = -value + 0.5 * float((whitened**2).sum())
-            return total, (whitened / np.sqrt(curvature) - scale * slope).ravel()
-
-        start = np.divide(self.amplitudes, scale, out=np.zeros_like(scale), where=scale > 0)
-        found = minimize(
-            loss,
-            start.ravel(),
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": steps, "maxcor": 10, "ftol": 1e-11, "gtol": 1e-3},
+        place = np.divide(
+            self.amplitudes, deviation, out=np.zeros_like(deviation), where=deviation > 0
         )
-        self.amplitudes = scale * found.x.reshape(scale.shape)
+        value, slope = self._posterior(deviation, place)
+        for _ in range(steps):
+            cells = self.density.cells(deviation * place)
+            diagonal = 1 + self.variances * self.density.diagonal(cells)
+            system = self._curvature(self.density, cells, self.density.weights(cells), deviation)
+            (step,) = _solved(system, slope[None], diagonal, tolerance=0.1, most=_MOST_INNER)
+            promised = float((slope * step).sum())
+            if promised < 2 * _GAIN:
+                break
+            for _ in range(_HALVINGS):
+                found, following = self._posterior(deviation, place + step)
+                if found > value + 1e-4 * promised:
+                    value, slope, place = found, following, place + step
+                    break
+                step, promised = step / 2, promised / 2
+            else:
+                break
+        self.amplitudes = deviation * place
+
+    def _posterior(self, deviation: Matrix, place: Matrix) -> tuple[float, Matrix]:
+        """Return the logarithm of the posterior and its slope, in units of the prior."""
+        value, slope = self.density.value_and_slope(deviation * place)
+        return value - 0.5 * float((place**2).sum()), deviation * slope - place
+
+    def _curvature(
+        self, density: LogDensity, cells: Matrix, weights: Sequence[Matrix], deviation: Matrix
+    ) -> System:
+        """Return the expected curvature of the posterior, in units of the prior."""
+        return lambda w: w + deviation * density.curved(cells, weights, deviation * w)
 
     def draws(self, number: int, *, tolerance: float = 0.01) -> tuple[Matrix, Matrix, Matrix]:
         """Return draws from the posterior about the amplitudes, in units of the prior.
@@ -129,10 +169,39 @@ class Fit:
         prior = self.rng.standard_normal((number, *deviation.shape)).astype(single)
         right = prior + deviation * light.noise(shares, weights, number, self.rng)
 
-        def system(w: Matrix) -> Matrix:
-            return w + deviation * light.curved(shares, weights, deviation * w)
+        system = self._curvature(light, shares, weights, deviation)
+        return _solved(system, right, diagonal, tolerance=tolerance, most=100), prior, diagonal
 
-        return _solved(system, right, diagonal, tolerance), prior, diagonal
+    def unseen(self, number: int) -> Matrix:
+        """Return draws of what seemingly empty cells may hold, as far as the reports allow.
+
+        A log-density hardly moves the mass of a cell where nearly nobody seems to be, however wide
+        its prior is. So cells below the mean may hold more, each for itself.
+
+        Parameters
+        ----------
+        number : int
+
+        Returns
+        -------
+        numpy.ndarray
+            Changes of the cells with sum 0: float32 [draws, cells, cells].
+        """
+        cells = self.cells
+        single: Any = np.float32
+        light = self.density.single()
+        weights = [weight.astype(single) for weight in self.density.weights(cells)]
+        deviation = (UNSEEN * np.maximum(1 / cells.size - cells, 0.0)).astype(single)
+
+        def system(q: Matrix) -> Matrix:
+            return q + deviation * light.informed(weights, deviation * q)
+
+        right = self.rng.standard_normal((number, *cells.shape)).astype(single)
+        right += deviation * light.scores(weights, number, self.rng)
+        diagonal = 1 + deviation**2 * light.cell_information(weights)
+        held = deviation * _solved(system, right, diagonal, tolerance=0.1, most=20)
+        change: Matrix = held - cells.astype(single) * held.sum(axis=(1, 2), keepdims=True)
+        return change
 
     def determined(self, number: int) -> Matrix:
         """Return estimates of how much the reports determine of each amplitude.
@@ -171,14 +240,16 @@ class Fit:
         self.variances = self.prior.variances()
 
 
-def _solved(system: Any, right: Matrix, diagonal: Matrix, tolerance: float) -> Matrix:
-    """Return the solutions of a stack of systems, by conjugate gradients."""
+def _solved(
+    system: System, right: Matrix, diagonal: Matrix, *, tolerance: float, most: int
+) -> Matrix:
+    """Return the solutions of a stack of systems, by at most so many conjugate gradients."""
     solution = right / diagonal
     residual = right - system(solution)
     step = residual / diagonal
     product = (residual * step).sum(axis=(1, 2))
     goal = tolerance**2 * (right**2 / diagonal).sum(axis=(1, 2))
-    for _ in range(100):
+    for _ in range(most):
         if (product <= goal).all():
             break
         image = system(step)
@@ -285,10 +356,12 @@ class LogDensityPrior:
         """
         check_given(channel, tally)
         fit = Fit(channel, tally, seed=self.seed)
-        fit.climb(STEPS)
-        for number in range(ROUNDS):
+        for _ in range(ROUNDS):
+            fit.climb(STEPS)
             fit.learn()
-            fit.climb(STEPS if number < ROUNDS - 1 else LAST_STEPS)
+        learned = fit.variances
+        fit.variances = WIDER * learned
+        fit.climb(LAST_STEPS)
         cells = fit.cells
         domain: Any = channel.domain
         return JointDistribution(
@@ -296,16 +369,17 @@ class LogDensityPrior:
             cells.ravel(),
             reports=tally.total,
             guarantee=channel.guarantee,
-            uncertainty=_widened(fit) if self.band else None,
+            uncertainty=_widened(fit, learned) if self.band else None,
             provenance=decoder_document(self),
         )
 
 
-def _widened(fit: Fit) -> JointUncertainty:
+def _widened(fit: Fit, learned: Matrix) -> JointUncertainty:
     """Return draws from the posterior whose prior is wider than learned, about its own fit."""
-    fit.variances = fit.variances * WIDENED
+    fit.variances = WIDENED * learned
     fit.climb(LAST_STEPS)
     cells = fit.cells
     draws, _, _ = fit.draws(BAND_DRAWS)
-    moved = fit.density.moved(cells, np.sqrt(fit.variances) * draws) * _STUDENT
-    return JointUncertainty(cells.ravel(), moved.reshape(BAND_DRAWS, -1).astype(np.float32), METHOD)
+    moved = fit.density.moved(cells, np.sqrt(fit.variances) * draws) + fit.unseen(BAND_DRAWS)
+    found = (_STUDENT * moved).reshape(BAND_DRAWS, -1).astype(np.float32)
+    return JointUncertainty(cells.ravel(), found, METHOD)

@@ -198,11 +198,24 @@ class LogDensity:
 
     def curved(self, cells: Matrix, weights: Sequence[Matrix], amplitudes: Matrix) -> Matrix:
         """Return the expected curvature times a stack of amplitudes."""
-        moved = self.moved(cells, amplitudes)
+        return self.pulled_back(cells, self.informed(weights, self.moved(cells, amplitudes)))
+
+    def informed(self, weights: Sequence[Matrix], moved: Matrix) -> Matrix:
+        """Return the information about the cells times a stack of changes of them."""
         slope = np.zeros_like(moved)
         for part, weight in zip(self.parts, weights, strict=True):
             slope += part.adjoint(weight * part.changes(moved))
-        return self.pulled_back(cells, slope)
+        return slope
+
+    def cell_information(self, weights: Sequence[Matrix]) -> Matrix:
+        """Return the diagonal of the information about the cells."""
+        # What an output sees of a cell is 0 or 1, so its square is itself.
+        seen = [
+            part.slope * part.adjoint(weight)
+            for part, weight in zip(self.parts, weights, strict=True)
+        ]
+        diagonal: Matrix = np.sum(seen, axis=0)
+        return diagonal
 
     def single(self) -> LogDensity:
         """Return the same in single precision, for draws: twice as fast, and exact enough."""
@@ -217,15 +230,20 @@ class LogDensity:
         ]
         return LogDensity(self.first.astype(np.float32), self.second.astype(np.float32), parts)
 
+    def scores(self, weights: Sequence[Matrix], draws: int, rng: np.random.Generator) -> Matrix:
+        """Return slopes by the cells as the noise of the reports makes them: [draws, cells]."""
+        part, weight = self.parts[0], weights[0]
+        slope = np.zeros((draws, part.first.shape[1], part.second.shape[1]), dtype=weight.dtype)
+        for part, weight in zip(self.parts, weights, strict=True):
+            errors = rng.standard_normal((draws, *weight.shape)).astype(weight.dtype)
+            slope += part.adjoint(np.sqrt(weight) * errors)
+        return slope
+
     def noise(
         self, cells: Matrix, weights: Sequence[Matrix], draws: int, rng: np.random.Generator
     ) -> Matrix:
-        """Return slopes as the noise of the reports makes them: [draws, functions, functions]."""
-        slope = np.zeros((draws, *cells.shape), dtype=cells.dtype)
-        for part, weight in zip(self.parts, weights, strict=True):
-            errors = rng.standard_normal((draws, *weight.shape)).astype(cells.dtype)
-            slope += part.adjoint(np.sqrt(weight) * errors)
-        return self.pulled_back(cells, slope)
+        """Return the same by the amplitudes: [draws, functions, functions]."""
+        return self.pulled_back(cells, self.scores(weights, draws, rng))
 
 
 def _centered(functions: Matrix, shares: Vector) -> Matrix:
