@@ -75,6 +75,13 @@ TINY: dict[str, dict[str, Any]] = {
     "accuracy/series_changes": {"repeats": 1, "moving": 0},
     "accuracy/watch_alarms": {"repeats": 1, "weeks": 2, "settings": [["labels", 4, 1, 500]]},
     "speed/series": {"sizes": [[3, 16]], "repeats": 1},
+    "speed/pairs": {
+        "decodes": [[16, 1]],
+        "people": 20_000,
+        "repeats": 1,
+        "reported": 20_000,
+        "rounds": 2,
+    },
     "accuracy/square_wave_figures": {
         "seed": 0,
         "repeats": 2,

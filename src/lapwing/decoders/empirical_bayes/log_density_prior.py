@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -58,6 +58,9 @@ _STUDENT = 1.026
 _MOST_INNER = 60
 """Conjugate gradients of a Newton step, at most."""
 
+_MOST_OF_DRAWS = 100
+"""Conjugate gradients of draws, at most."""
+
 _HALVINGS = 12
 """Times a Newton step is halved, at most."""
 
@@ -65,6 +68,37 @@ System = Callable[[Matrix], Matrix]
 """A symmetric matrix, as what it makes of a stack of amplitudes."""
 
 METHOD = "posterior draws under a widened prior"
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature:
+    """The expected curvature of a posterior, in units of the prior and in single precision.
+
+    Parameters
+    ----------
+    density : LogDensity
+        In single precision.
+    cells : numpy.ndarray
+        Shares of the cells about which it is taken.
+    weights : list of numpy.ndarray
+        Information about the outputs of each part.
+    deviation : numpy.ndarray
+        Standard deviations of the prior.
+    diagonal : numpy.ndarray
+        Diagonal of this matrix, as if both axes were independent.
+    """
+
+    density: LogDensity
+    cells: Matrix
+    weights: list[Matrix]
+    deviation: Matrix
+    diagonal: Matrix
+
+    def __call__(self, w: Matrix) -> Matrix:
+        """Multiply a stack of amplitudes by it."""
+        moved = self.density.curved(self.cells, self.weights, self.deviation * w)
+        found: Matrix = w + self.deviation * moved
+        return found
 
 
 class Fit:
@@ -83,6 +117,7 @@ class Fit:
         domain: Any = channel.domain
         first, second = (AxisFunctions.of(axis, most=MOST_WAVES) for axis in domain.domains)
         self.density = LogDensity(first.columns, second.columns, parts)
+        self.light = self.density.single()
         self.prior = OctaveVariances(first, second)
         self.rng = np.random.default_rng(seed)
         self.variances = self.prior.variances()
@@ -111,10 +146,9 @@ class Fit:
         )
         value, slope = self._posterior(deviation, place)
         for _ in range(steps):
-            cells = self.density.cells(deviation * place)
-            diagonal = 1 + self.variances * self.density.diagonal(cells)
-            system = self._curvature(self.density, cells, self.density.weights(cells), deviation)
-            (step,) = _solved(system, slope[None], diagonal, tolerance=0.1, most=_MOST_INNER)
+            curvature = self._curvature(self.density.cells(deviation * place))
+            right = slope[None].astype(curvature.diagonal.dtype)
+            (step,) = _solved(curvature, right, curvature.diagonal, tolerance=0.1, most=_MOST_INNER)
             promised = float((slope * step).sum())
             if promised < 2 * _GAIN:
                 break
@@ -133,11 +167,16 @@ class Fit:
         value, slope = self.density.value_and_slope(deviation * place)
         return value - 0.5 * float((place**2).sum()), deviation * slope - place
 
-    def _curvature(
-        self, density: LogDensity, cells: Matrix, weights: Sequence[Matrix], deviation: Matrix
-    ) -> System:
-        """Return the expected curvature of the posterior, in units of the prior."""
-        return lambda w: w + deviation * density.curved(cells, weights, deviation * w)
+    def _curvature(self, cells: Matrix) -> Curvature:
+        diagonal = 1 + self.variances * self.density.diagonal(cells)
+        weights = self.density.weights(cells)
+        return Curvature(
+            self.light,
+            _single(cells),
+            [_single(weight) for weight in weights],
+            _single(np.sqrt(self.variances)),
+            _single(diagonal),
+        )
 
     def draws(self, number: int, *, tolerance: float = 0.01) -> tuple[Matrix, Matrix, Matrix]:
         """Return draws from the posterior about the amplitudes, in units of the prior.
@@ -159,18 +198,13 @@ class Fit:
         w solves ``(I + K) w = e + J' W^(1/2) e'``, so its covariance is the posterior's, and that
         of e and w as well. Conjugate gradients, preconditioned by the diagonal.
         """
-        cells = self.cells
-        single: Any = np.float32
-        light = self.density.single()
-        weights = [weight.astype(single) for weight in self.density.weights(cells)]
-        deviation = np.sqrt(self.variances).astype(single)
-        diagonal = (1 + self.variances * self.density.diagonal(cells)).astype(single)
-        shares = cells.astype(single)
-        prior = self.rng.standard_normal((number, *deviation.shape)).astype(single)
-        right = prior + deviation * light.noise(shares, weights, number, self.rng)
-
-        system = self._curvature(light, shares, weights, deviation)
-        return _solved(system, right, diagonal, tolerance=tolerance, most=100), prior, diagonal
+        curvature = self._curvature(self.cells)
+        deviation, diagonal = curvature.deviation, curvature.diagonal
+        prior = _single(self.rng.standard_normal((number, *deviation.shape)))
+        noise = self.light.noise(curvature.cells, curvature.weights, number, self.rng)
+        right = prior + deviation * noise
+        found = _solved(curvature, right, diagonal, tolerance=tolerance, most=_MOST_OF_DRAWS)
+        return found, prior, diagonal
 
     def unseen(self, number: int) -> Matrix:
         """Return draws of what seemingly empty cells may hold, as far as the reports allow.
@@ -188,19 +222,17 @@ class Fit:
             Changes of the cells with sum 0: float32 [draws, cells, cells].
         """
         cells = self.cells
-        single: Any = np.float32
-        light = self.density.single()
-        weights = [weight.astype(single) for weight in self.density.weights(cells)]
-        deviation = (UNSEEN * np.maximum(1 / cells.size - cells, 0.0)).astype(single)
+        weights = [_single(weight) for weight in self.density.weights(cells)]
+        deviation = _single(UNSEEN * np.maximum(1 / cells.size - cells, 0.0))
 
         def system(q: Matrix) -> Matrix:
-            return q + deviation * light.informed(weights, deviation * q)
+            return q + deviation * self.light.informed(weights, deviation * q)
 
-        right = self.rng.standard_normal((number, *cells.shape)).astype(single)
-        right += deviation * light.scores(weights, number, self.rng)
-        diagonal = 1 + deviation**2 * light.cell_information(weights)
+        right = _single(self.rng.standard_normal((number, *cells.shape)))
+        right += deviation * self.light.scores(weights, number, self.rng)
+        diagonal = 1 + deviation**2 * self.light.cell_information(weights)
         held = deviation * _solved(system, right, diagonal, tolerance=0.1, most=20)
-        change: Matrix = held - cells.astype(single) * held.sum(axis=(1, 2), keepdims=True)
+        change: Matrix = held - _single(cells) * held.sum(axis=(1, 2), keepdims=True)
         return change
 
     def determined(self, number: int) -> Matrix:
@@ -222,7 +254,7 @@ class Fit:
         ``e (e - w)`` has the mean wanted. The subtracted term has the mean 0, and about the same
         noise.
         """
-        draws, prior, diagonal = self.draws(number)
+        draws, prior, diagonal = self.draws(number, tolerance=0.03)
         control = (1 - 1 / diagonal) * ((prior**2).mean(axis=0) - 1)
         share: Matrix = (prior * (prior - draws)).mean(axis=0) - control
         return share
@@ -238,6 +270,12 @@ class Fit:
         )
         self.prior.learn(squares, determined)
         self.variances = self.prior.variances()
+
+
+def _single(array: Matrix) -> Matrix:
+    """Return the same in single precision, which is enough for a direction or a draw."""
+    light: Matrix = array.astype(np.float32)
+    return light
 
 
 def _solved(
