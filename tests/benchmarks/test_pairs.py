@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 import lapwing as lw
-from benchmarks.accuracy.pairs import baselines, columns, label_league, league
+from benchmarks.accuracy.pairs import baselines, columns, label_league, league, marginal_cost
 from benchmarks.accuracy.pairs.pair_coverage import covered
 from benchmarks.accuracy.pairs.rectangles import rectangles, scores
 from lapwing.results.joint_distribution import JointDistribution, JointUncertainty
@@ -162,6 +162,18 @@ class TestWithinLabels:
         assert label_league.error(moved, truth) == pytest.approx(1 / 16)
         # A label to which nobody is estimated takes the distribution of all.
         assert label_league.error(truth * [[0], [1]], truth) == 0
+
+
+def test_the_cost_of_a_joint_question_is_that_of_its_marginals():
+    first = {"pairs": [0.3, 0.1], "all": [0.1, 0.1], "half": [0.2, 0.2]}
+    cell = {"errors": {"first": first, "second": {**first, "pairs": [0.1, 0.1]}}}
+    assert marginal_cost.ratios(cell, "all") == pytest.approx([2, 1])
+    assert marginal_cost.ratios(cell, "half") == pytest.approx([1, 0.5])
+    assert marginal_cost._w1(np.array([0.5, 0, 0.5, 0]), np.array([0, 2, 2, 0])) == 0.125
+    found = marginal_cost.measure(**{**marginal_cost.QUICK, "repeats": 1})
+    (measured,) = found["cells"]
+    # Two surveys of the same people and the same errors would have the ratio 1.
+    assert 1 < np.exp(np.log(marginal_cost.ratios(measured, "all")).mean()) < 6
 
 
 def test_rows_with_a_missing_value_are_left_out_and_values_beyond_a_range_are_clipped(

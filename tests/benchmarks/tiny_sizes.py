@@ -63,6 +63,14 @@ TINY: dict[str, dict[str, Any]] = {
         "pairs": ["made up"],
         "seed": 0,
     },
+    "accuracy/marginal_cost": {
+        "repeats": 2,
+        "people": 20_000,
+        "bins": 16,
+        "epsilons": [4],
+        "pairs": ["made up"],
+        "seed": 0,
+    },
     "accuracy/label_league": {
         "repeats": 2,
         "people": 20_000,

@@ -1,0 +1,129 @@
+"""What a joint question costs each attribute: its marginals beside surveys of one attribute."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import lapwing as lw
+from benchmarks.accuracy.pairs.columns import BINS, PAIRS, domain_of, shares
+from benchmarks.markdown import table
+from benchmarks.summaries import geometric, ratio_of_means
+from lapwing.decoders import LogDensityPrior
+from lapwing.errors import LapwingWarning
+
+TITLE = "What a joint question costs each attribute"
+FULL: dict[str, Any] = {
+    "repeats": 4,
+    "people": 200_000,
+    "bins": BINS,
+    "epsilons": [1, 2, 4],
+    "pairs": list(PAIRS),
+    "seed": 0,
+}
+QUICK: dict[str, Any] = {
+    "repeats": 2,
+    "people": 20_000,
+    "bins": 16,
+    "epsilons": [4],
+    "pairs": ["made up"],
+    "seed": 0,
+}
+
+JOINT = "pairs"
+OTHERS = {"all": 1.0, "half": 0.5}
+"""Parts of the people whom a survey of one attribute asks."""
+
+
+def measure(
+    *,
+    repeats: int,
+    people: int,
+    bins: int,
+    epsilons: Sequence[float],
+    pairs: Sequence[str],
+    seed: int,
+) -> dict[str, Any]:
+    """Return the W1 errors of the marginals of a pair, and of surveys of one attribute."""
+    return {
+        "cells": [
+            _cell(pair, epsilon, people=people, bins=bins, repeats=repeats, seed=seed)
+            for epsilon in epsilons
+            for pair in pairs
+        ]
+    }
+
+
+def _cell(
+    pair: str, epsilon: float, *, people: int, bins: int, repeats: int, seed: int
+) -> dict[str, Any]:
+    domain = domain_of(pair, bins)
+    boxes = lw.randomizers.MultiscaleBoxes(domain, epsilon)
+    errors: dict[str, dict[str, list[float]]] = {
+        axis: {name: [] for name in (JOINT, *OTHERS)} for axis in domain.names
+    }
+    for repeat in range(repeats):
+        rng = np.random.default_rng([seed, *pair.encode(), people, repeat, round(1000 * epsilon)])
+        counts = rng.multinomial(people, shares(pair, bins).ravel())
+        held = counts.reshape(bins, bins)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LapwingWarning)  # weak answers are compared, too
+            joint = LogDensityPrior(band=False).decode(
+                boxes.channel, lw.simulate(boxes, counts, rng=rng)
+            )
+            for number, axis in enumerate(domain.names):
+                truth = held.sum(axis=1 - number)
+                errors[axis][JOINT].append(_w1(joint.table.sum(axis=1 - number), truth))
+                wave = lw.MultiscaleWave(domain.domains[number], epsilon)
+                for name, part in OTHERS.items():
+                    asked = truth if part == 1 else rng.binomial(truth, part)
+                    tally = lw.simulate(wave, asked, rng=rng)
+                    mass = lw.SpectralPrior(band=False).decode(wave.channel, tally).mass
+                    errors[axis][name].append(_w1(mass, truth))
+    return {"pair": pair, "epsilon": epsilon, "errors": errors}
+
+
+def _w1(mass: NDArray[np.float64], truth: NDArray[np.int64]) -> float:
+    """Return the W1 distance of two distributions on equal bins, in lengths of the axis."""
+    error = np.abs(np.cumsum(mass - truth / truth.sum())).mean()
+    return float(f"{error:.4g}")
+
+
+def ratios(cell: Mapping[str, Any], other: str) -> list[float]:
+    """Return the error of a pair's marginals over that of another survey, for both axes."""
+    return [
+        ratio_of_means(by_survey[JOINT], by_survey[other])["ratio"]
+        for by_survey in cell["errors"].values()
+    ]
+
+
+def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
+    """Return the ratios by pair and epsilon."""
+    lines = []
+    for epsilon in settings["epsilons"]:
+        here = [cell for cell in measured["cells"] if cell["epsilon"] == epsilon]
+        for cell in here:
+            row = [f"{value:.2f}" for other in OTHERS for value in ratios(cell, other)]
+            lines.append([cell["pair"], f"{epsilon:g}", *row])
+        means = [
+            geometric([one for cell in here for one in ratios(cell, other)]) for other in OTHERS
+        ]
+        row = [text for mean in means for text in (f"**{mean:.2f}**", "")]
+        lines.append(["**geometric mean**", f"{epsilon:g}", *row])
+    return "\n\n".join(
+        [
+            f"W1 error of the marginals of a joint survey of {settings['people']:,} people, over "
+            "that of a survey which asks all of them, or half of them, about one attribute "
+            f"(`MultiscaleWave` with `SpectralPrior`). {settings['bins']} bins, "
+            f"{settings['repeats']} repeats. The first number is of the first attribute.",
+            table(
+                ["pair", "ε", "over all, first", "second", "over half, first", "second"],
+                lines,
+                texts=2,
+            ),
+        ]
+    )
