@@ -16,11 +16,12 @@ from scipy import stats
 
 from benchmarks import results
 from benchmarks.accuracy.local.paired_errors import OURS, mean_ratio
+from benchmarks.accuracy.pairs import marginal_cost
 from benchmarks.accuracy.pairs.league import FAMILIES, FIGURES, mean_ratios, ratios
 from benchmarks.isolated import place
-from benchmarks.markdown import figure, listed, seconds, table
+from benchmarks.markdown import figure, listed, seconds, table, timed
 from benchmarks.runner import BENCHMARKS
-from benchmarks.summaries import ratio_of_means
+from benchmarks.summaries import geometric, ratio_of_means
 
 LEVEL = 0.95
 WIDTH = 118
@@ -621,6 +622,57 @@ def pairs_coverage() -> str:
     )
 
 
+def pairs_times() -> str:
+    """Return the time of decoding pairs, and of their reports beside those of one attribute."""
+    document = kept("speed/pairs")
+    measured, settings = document["measured"], document["settings"]
+    rows = [
+        [
+            f"{one['bins']} x {one['bins']}",
+            f"{one['epsilon']:g}",
+            one["shape"],
+            timed(one["with_intervals"]),
+            timed(one["without"]),
+        ]
+        for one in measured["decodes"]
+    ]
+    cpu = {name: one["cpu"]["median"] for name, one in measured["reports"].items()}
+    return "\n\n".join(
+        [
+            table(["cells", "ε", "people", "with intervals", "without"], rows, texts=3),
+            f"CPU seconds of a decode on one core, {settings['people']:,} people: the median of "
+            f"{settings['repeats']} runs, and in brackets the fastest and the slowest. Randomizing "
+            f"and tallying {settings['reported']:,} pairs took {seconds(cpu['pairs'])}, and "
+            f"{figure(cpu['pairs'] / cpu['one attribute'])} times as long as the same for the "
+            "first attribute alone.",
+            measured_by(document),
+        ]
+    )
+
+
+def pairs_marginals() -> str:
+    """Return the error of the marginals of pairs over that of surveys of one attribute."""
+    document = kept("accuracy/marginal_cost")
+    settings = document["settings"]
+    rows = []
+    for epsilon in settings["epsilons"]:
+        here = [one for one in document["measured"]["cells"] if one["epsilon"] == epsilon]
+        row = [f"{epsilon:g}"]
+        for other in marginal_cost.OTHERS:
+            each = [ratio for one in here for ratio in marginal_cost.ratios(one, other)]
+            row.append(f"{geometric(each):.2f} ({min(each):.2f} to {max(each):.2f})")
+        rows.append(row)
+    return "\n\n".join(
+        [
+            table(["ε", *(f"over {name}" for name in marginal_cost.OTHERS)], rows),
+            f"Geometric mean over the attributes of {len(settings['pairs'])} pairs, and in "
+            f"brackets the least and the most: {settings['people']:,} people, {settings['bins']} "
+            f"bins, {settings['repeats']} repeats.",
+            measured_by(document),
+        ]
+    )
+
+
 def pairs_labels() -> str:
     """Return the errors of simpler questions about a number within labels, over the default."""
     document = kept("accuracy/label_league")
@@ -726,6 +778,8 @@ HEADLINES: dict[str, Callable[[], str]] = {
     "pairs": pairs,
     "pairs-coverage": pairs_coverage,
     "pairs-labels": pairs_labels,
+    "pairs-times": pairs_times,
+    "pairs-marginals": pairs_marginals,
     "reports": reports,
     "decodes": decodes,
     "releases": releases,

@@ -73,11 +73,6 @@ class TestMethods:
         assert found.mean() == pytest.approx(1 / cells, rel=0.05)
         assert found.var(axis=0).mean() * people.sum() == pytest.approx(more, rel=0.35)
 
-    def test_sizes_of_hdg_follow_its_guideline(self):
-        assert baselines.hdg_sides(200_000, 1, 64) == (32, 4)
-        assert baselines.hdg_sides(200_000, 4, 64) == (64, 8)
-        assert baselines.hdg_sides(300, 0.1, 64) == (2, 2)
-
     def test_groups_are_of_equal_size_and_hold_everybody(self):
         groups = baselines.divided(COUNTS, 3, generator())
         assert (sum(groups) == COUNTS).all()

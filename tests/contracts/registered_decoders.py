@@ -33,6 +33,7 @@ from lapwing.decoders import (
     ExhaustiveScan,
     GaussianSmoothing,
     HeavyHitterSelection,
+    HybridGrids,
     LogDensityPrior,
     Normalization,
     PenalizedLikelihood,
@@ -246,6 +247,7 @@ DECODERS: dict[str, DecoderRow] = {
     "log-density prior": DecoderRow(
         LogDensityPrior(), LogDensityPrior(), only=("pairs",), lists=True
     ),
+    "hybrid grids": DecoderRow(HybridGrids(), HybridGrids(), only=("pairs",), lists=True),
     "Wiener": DecoderRow(Wiener(), Wiener(), only=_CIRCULANT),
     "Wiener, direct": DecoderRow(
         Wiener(method="direct", signed=True),

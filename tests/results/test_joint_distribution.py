@@ -99,6 +99,16 @@ RANGES: dict[str, tuple[dict[str, Any], Any]] = {
 }
 
 
+def test_the_product_of_marginals_shows_no_dependence() -> None:
+    wait, hour = times.marginal("wait"), times.marginal("hour")
+    product = JointDistribution.independent(wait=wait, hour=hour)
+    assert product.domain == times.domain and product.reports == PEOPLE
+    np.testing.assert_allclose(product.table, np.outer(wait.mass, hour.mass), rtol=1e-12)
+    assert product.mutual_information() == pytest.approx(0, abs=1e-9)
+    assert times.mutual_information() > 0.01
+    assert product.probability_interval(wait=(0, 5)) is None
+
+
 @pytest.mark.parametrize("name", RANGES)
 def test_probabilities_of_both_axes_are_those_of_the_people(name: str) -> None:
     ranges, waits = RANGES[name]
@@ -451,6 +461,16 @@ ASKED: dict[str, tuple[Any, Any, str]] = {
         lambda: JointDistribution.of_counts(np.zeros(TIMES.size), TIMES),
         ArgumentError,
         "positive sum",
+    ),
+    "a marginal that is none": (
+        lambda: JointDistribution.independent(wait=times.marginal("wait"), hour=[0.5, 0.5]),  # type: ignore[arg-type]
+        ArgumentError,
+        "must be a Distribution",
+    ),
+    "a marginal alone": (
+        lambda: JointDistribution.independent(wait=times.marginal("wait")),
+        lw.errors.DomainError,
+        "two named axes",
     ),
     "negative counts": (
         lambda: JointDistribution.of_counts(-np.ones(TIMES.size), TIMES),

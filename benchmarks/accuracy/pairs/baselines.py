@@ -3,21 +3,23 @@
 Each takes how many people hold each cell, epsilon and a generator. It draws the reports of these
 people with their exact joint distribution and returns its estimate of the shares of the cells.
 The sizes of HDG and the threshold of AHEAD were compared with public programs of both; none of
-their code is here.
+their code is here. What the library offers of both is used from there.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 import lapwing as lw
 from lapwing.decoders.empirical_bayes.spectral_prior import SpectralPrior
-from lapwing.linear.operators.separable import Separable
+from lapwing.decoders.structured.hybrid_grids import Grid, consistent, updated
 from lapwing.linear.projections import simplex
+from lapwing.randomizers.joint.hybrid_grid_sizes import guideline
+from lapwing.survey.adaptive_tree import AdaptiveTree
 
 Counts = NDArray[np.int64]
 Table = NDArray[np.float64]
@@ -28,11 +30,6 @@ GRID_SIDES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
 
 BOX_SIDES = {1.0: (32, 48), 2.0: (20, 32), 4.0: (8, 12, 20)}
 """Sides of the box that are tried, in 64ths of an axis, by epsilon."""
-
-_CONSISTENCY_ROUNDS = 5
-_UPDATE_ROUNDS = 100
-_EM_ROUNDS = 10_000
-_EM_CHECKED = 10
 
 
 def frequencies(counts: Counts, epsilon: float, rng: np.random.Generator) -> Table:
@@ -120,38 +117,14 @@ def hdg(counts: Counts, epsilon: float, rng: np.random.Generator) -> Table:
     local differential privacy. PVLDB 14(3), 2020. arXiv:2009.06538.
     """
     size = counts.shape[0]
-    fine, coarse = hdg_sides(int(counts.sum()), epsilon, size)
+    fine, coarse = guideline(int(counts.sum()), epsilon, size)
     groups = divided(counts, 3, rng)
-    strips = [
-        frequencies(_grouped(groups[0].sum(axis=1), np.arange(fine) * size // fine), epsilon, rng),
-        frequencies(_grouped(groups[1].sum(axis=0), np.arange(fine) * size // fine), epsilon, rng),
-    ]
-    starts = np.arange(coarse) * size // coarse
-    table = frequencies(_grouped(groups[2], starts, starts), epsilon, rng)
-    table, strips = _consistent(table, strips)
-    return _updated(table, strips, size, 1 / int(counts.sum()))
-
-
-def hdg_sides(people: int, epsilon: float, size: int) -> tuple[int, int]:
-    """Return HDG's cells of the fine and on each side of the coarse grid, for two attributes.
-
-    Parameters
-    ----------
-    people : int
-        In all three groups.
-    epsilon : float
-    size : int
-        Bins of an axis, a power of two.
-
-    Returns
-    -------
-    tuple of int
-        Powers of two between 2 and `size`.
-    """
-    group, odds = people / 3, math.exp(epsilon)
-    fine = (group * (odds - 1) ** 2 * 0.7**2 / (2 * odds)) ** (1 / 3)
-    coarse = math.sqrt(2 * 0.03 * (odds - 1) * math.sqrt(group / odds))
-    return max(_power_of_two(fine, size), _power_of_two(coarse, size)), _power_of_two(coarse, size)
+    grids = []
+    for group, sides in zip(groups, ((fine, 1), (1, fine), (coarse, coarse)), strict=True):
+        first, second = (_cells_of(size, side) for side in sides)
+        shares = frequencies(_grouped(group, *_starts(size, sides)), epsilon, rng)
+        grids.append(Grid(first, second, shares))
+    return updated(consistent(grids), least=1 / int(counts.sum()))
 
 
 def ahead(counts: Counts, epsilon: float, rng: np.random.Generator) -> Table:
@@ -180,28 +153,32 @@ def ahead(counts: Counts, epsilon: float, rng: np.random.Generator) -> Table:
     Du, L., Zhang, Z., Bai, S., Liu, C., Ji, S., Cheng, P. and Chen, J. AHEAD: adaptive hierarchical
     decomposition for range query under local differential privacy. CCS 2021.
     """
-    layers = counts.shape[0].bit_length() - 1
-    groups = divided(counts, layers, rng)
-    odds = math.exp(epsilon)
-    threshold = math.sqrt(5 * 4 * odds / (counts.sum() / layers * (odds - 1) ** 2))
-    # By depth: the estimate of each node, how often it was asked, and whether it has children.
-    estimate = [np.zeros((2**depth, 2**depth)) for depth in range(layers + 1)]
-    asked = [np.zeros((2**depth, 2**depth)) for depth in range(layers + 1)]
-    split = [np.zeros((2**depth, 2**depth), dtype=bool) for depth in range(layers + 1)]
-    exists = [np.zeros((2**depth, 2**depth), dtype=bool) for depth in range(layers + 1)]
-    exists[0][:], estimate[0][:], asked[0][:] = True, 1.0, np.inf
-    for depth, group in enumerate(groups):
-        split[depth] = exists[depth] & ((estimate[depth] >= threshold) | (depth == 0))
-        exists[depth + 1] = np.kron(split[depth], np.ones((2, 2), dtype=bool))
-        leaves = [exists[one] & ~split[one] for one in range(depth + 2)]
-        held = np.concatenate([_halved(group, one)[leaf] for one, leaf in enumerate(leaves)])
-        found = on_simplex(frequencies(held, epsilon, rng))
-        for one, leaf in enumerate(leaves):
-            here, found = found[: leaf.sum()], found[leaf.sum() :]
-            before = asked[one][leaf]
-            estimate[one][leaf] = (before * estimate[one][leaf] + here) / (before + 1)
-            asked[one][leaf] = before + 1
-    return _settled(estimate, asked, split)
+    domain = lw.Product(
+        first=lw.Integers(0, counts.shape[0] - 1), second=lw.Integers(0, counts.shape[1] - 1)
+    )
+    tree = AdaptiveTree(domain, epsilon, users=int(counts.sum()))
+    table: Table = tree.simulate(counts, rng=rng).table
+    return table
+
+
+def ahead_alone(counts: Counts, epsilon: float, rng: np.random.Generator) -> Table:
+    """Return the estimate of AHEAD in one dimension, a binary tree (Du et al., 2021).
+
+    Parameters
+    ----------
+    counts : numpy.ndarray
+        int64 [bins].
+    epsilon : float
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 [bins].
+    """
+    tree = AdaptiveTree(lw.Integers(0, counts.size - 1), epsilon, users=int(counts.sum()))
+    mass: Table = tree.simulate(counts, rng=rng).mass
+    return mass
 
 
 def product_of_halves(counts: Counts, epsilon: float, rng: np.random.Generator) -> Table:
@@ -256,8 +233,8 @@ def box(
     """Return the estimate of one square wave in two dimensions, by EM or EMS.
 
     The square wave of Li et al. (SIGMOD 2020) with a box in place of the window. EM stops where
-    the log-likelihood gains less than 0.001 e^epsilon a round, EMS at 0.001, as in that paper; it
-    is looked at every ten rounds. EMS takes averages with weights 1, 2, 1 along both axes.
+    the log-likelihood gains less than 0.001 e^epsilon a round, EMS at 0.001, as in that paper. EMS
+    takes averages with weights 1, 2, 1 along both axes.
 
     Parameters
     ----------
@@ -279,27 +256,11 @@ def box(
         first=lw.Integers(0, counts.shape[0] - 1), second=lw.Integers(0, counts.shape[1] - 1)
     )
     wave = lw.randomizers.BoxWave(domain, epsilon, widths=(side, side))
-    (block,) = wave.channel.blocks
-    (reports,) = lw.simulate(wave, counts.ravel(), rng=rng).blocks
-    operator = block.operator
-    assert isinstance(operator, Separable)
-    rows, columns, base, slope = operator.first, operator.second, operator.outside, operator.slope
-    seen = reports.reshape(rows.shape[0], columns.shape[0]).astype(np.float64)
-    stop = 1e-3 if smoothed else 1e-3 * math.exp(epsilon)
-    mass, before = np.full(counts.shape, 1 / counts.size), -math.inf
-    for number in range(_EM_ROUNDS):
-        mean = base + slope * (rows @ mass @ columns.T)
-        if number % _EM_CHECKED == 0:
-            likelihood = float((seen * np.log(mean)).sum())
-            if likelihood - before < stop * _EM_CHECKED:
-                break
-            before = likelihood
-        ratio = seen / mean
-        mass = mass * (base * ratio.sum() + slope * (rows.T @ ratio @ columns)) / seen.sum()
-        if smoothed:
-            mass = _averaged(_averaged(mass).T).T
-            mass /= mass.sum()
-    return mass
+    tally = lw.simulate(wave, counts.ravel(), rng=rng)
+    decoder = lw.ExpectationMaximization(smoothed=smoothed, band=False)
+    answer: Any = decoder.decode(wave.channel, tally)
+    table: Table = answer.table
+    return table
 
 
 def divided(counts: Counts, number: int, rng: np.random.Generator) -> list[Counts]:
@@ -334,6 +295,17 @@ def _grouped(counts: NDArray[Number], *starts: NDArray[np.int64]) -> NDArray[Num
     return counts
 
 
+def _starts(size: int, sides: tuple[int, int]) -> list[NDArray[np.int64]]:
+    """Return the first bin of each cell, along both axes."""
+    return [np.arange(side) * size // side for side in sides]
+
+
+def _cells_of(size: int, side: int) -> Table:
+    """Return the 0/1 matrix of which cell of an axis holds a bin: [cells, bins]."""
+    cells: Table = (np.arange(size) * side // size == np.arange(side)[:, None]).astype(np.float64)
+    return cells
+
+
 def _spread(
     shares: Table,
     rows: NDArray[np.int64],
@@ -364,92 +336,6 @@ def on_simplex(shares: Table) -> Table:
     return nearest
 
 
-def _power_of_two(number: float, most: int) -> int:
-    """Return the nearest power of two, the smaller one on a tie, from 2 to `most`."""
-    powers = 2 ** np.arange(1, most.bit_length())
-    return int(powers[np.argmin(np.abs(powers - number))])
-
-
-def _consistent(table: Table, strips: list[Table]) -> tuple[Table, list[Table]]:
-    """Make three grids non-negative and consistent in turn, ending with non-negative ones.
-
-    Of a run of coarse cells each grid has a sum; the sums are averaged with weights that are the
-    reciprocals of the number of cells summed, and differences are divided among these cells.
-    """
-    coarse = table.shape[0]
-    ratio = strips[0].size // coarse
-    for _ in range(_CONSISTENCY_ROUNDS):
-        table, strips = on_simplex(table), [on_simplex(strip) for strip in strips]
-        for axis in (0, 1):
-            own = strips[axis].reshape(coarse, ratio).sum(axis=1)
-            both = table.sum(axis=1 - axis)
-            mean = (own / ratio + both / coarse) / (1 / ratio + 1 / coarse)
-            strips[axis] = strips[axis] + np.repeat((mean - own) / ratio, ratio)
-            table = table + np.expand_dims((mean - both) / coarse, 1 - axis)
-    return on_simplex(table), [on_simplex(strip) for strip in strips]
-
-
-def _updated(table: Table, strips: list[Table], size: int, least: float) -> Table:
-    """Return the response matrix: shares of cells that agree with all grids."""
-    found = np.full((size, size), size**-2.0)
-    starts = [np.arange(strip.size) * size // strip.size for strip in strips]
-    coarse = np.arange(table.shape[0]) * size // table.shape[0]
-    for _ in range(_UPDATE_ROUNDS):
-        before = found
-        for axis in (0, 1):
-            sums = np.add.reduceat(found.sum(axis=1 - axis), starts[axis])
-            factor = np.repeat(_ratio(strips[axis], sums), size // strips[axis].size)
-            found = found * np.expand_dims(factor, 1 - axis)
-        factor = _ratio(table, _grouped(found, coarse, coarse))
-        found = found * np.kron(factor, np.ones((size // table.shape[0],) * 2))
-        if np.abs(found - before).sum() < least:
-            break
-    shares: Table = found / found.sum()
-    return shares
-
-
-def _ratio(wanted: Table, sums: Table) -> Table:
-    ratio: Table = np.divide(wanted, sums, out=np.ones_like(sums), where=sums > 0)
-    return ratio
-
-
-def _halved(counts: Counts, depth: int) -> Counts:
-    """Return the counts of the nodes of a quadtree at a depth."""
-    starts = np.arange(2**depth) * counts.shape[0] // 2**depth
-    return _grouped(counts, starts, starts)
-
-
-def _settled(estimate: list[Table], asked: list[Table], split: list[NDArray[np.bool_]]) -> Table:
-    """Average parents with their children, then make children consistent, and spread leaves."""
-    layers = len(estimate) - 1
-    variance = [np.divide(1, one, out=np.full_like(one, np.inf), where=one > 0) for one in asked]
-    for depth in range(layers - 1, -1, -1):
-        parents = split[depth]
-        below = _fours(estimate[depth + 1]).sum(axis=2)[parents]
-        spread = _fours(variance[depth + 1]).sum(axis=2)[parents]
-        weight = spread / (spread + variance[depth][parents])
-        estimate[depth][parents] = weight * estimate[depth][parents] + (1 - weight) * below
-        variance[depth][parents] = weight * variance[depth][parents]
-    table = estimate[0]
-    for depth in range(layers):
-        children = np.repeat(np.repeat(table / 4, 2, axis=0), 2, axis=1)
-        for row, column in np.argwhere(split[depth]):
-            place = np.s_[2 * row : 2 * row + 2, 2 * column : 2 * column + 2]
-            own = estimate[depth + 1][place]
-            shares = own.ravel() + (table[row, column] - own.sum()) / 4
-            total = table[row, column]
-            four = simplex(shares, total=total) if total > 0 else np.zeros(4)
-            children[place] = four.reshape(2, 2)
-        table = children
-    return table
-
-
-def _fours(nodes: Table) -> Table:
-    """Return the four children of each parent along the last axis."""
-    half = nodes.shape[0] // 2
-    return nodes.reshape(half, 2, half, 2).transpose(0, 2, 1, 3).reshape(half, half, 4)
-
-
 def marginal(counts: Counts, epsilon: float, rng: np.random.Generator) -> Table:
     """Return the estimate of one attribute by the library's default.
 
@@ -471,10 +357,3 @@ def marginal(counts: Counts, epsilon: float, rng: np.random.Generator) -> Table:
     assert isinstance(answer, lw.Distribution)
     mass: Table = answer.mass
     return mass
-
-
-def _averaged(table: Table) -> Table:
-    """Average each row with its neighbors, with weights 1, 2, 1; ends keep three quarters."""
-    padded = np.vstack([table[:1], table, table[-1:]])
-    averaged: Table = (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4
-    return averaged

@@ -251,7 +251,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
 def _runs(settings: dict[str, Any]) -> str:
     """Say so where a result was joined of several runs."""
     runs = settings.get("runs")
-    return f", joined of {runs} runs one after the other at one commit" if runs else ""
+    return f", joined of {runs} runs at one commit" if runs else ""
 
 
 def _columns_used(settings: dict[str, Any]) -> str:

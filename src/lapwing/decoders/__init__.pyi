@@ -16,6 +16,7 @@ from .releases.plain_curves import CurveSum as CurveSum
 from .releases.plain_curves import SortedPoints as SortedPoints
 from .releases.spectral_pursuit import SpectralPursuit as SpectralPursuit
 from .releases.step_pursuit import StepPursuit as StepPursuit
+from .structured.hybrid_grids import HybridGrids as HybridGrids
 from .structured.sparse_recovery import CompressiveEstimate as CompressiveEstimate
 from .structured.sparse_recovery import SparseRecovery as SparseRecovery
 from .structured.tree_consistency import TreeConsistency as TreeConsistency

@@ -33,6 +33,8 @@ _ACRONYMS = {
     "em": "expectation-maximization",
     "ems": "expectation-maximization",
     "admm": "tree-consistency",
+    "hdg": "hybrid-grids",
+    "tdg": "hybrid-grids",
 }
 """What the literature calls them, in small letters."""
 
@@ -191,7 +193,7 @@ DECODERS = Registry(
     ExpectationMaximization LeastSquares MixturePrior Normalization Threshold
     PenalizedLikelihood SparseRecovery CompressiveEstimate SpectralPrior TreeConsistency
     WaveletClip Wiener GaussianSmoothing BinomialSmoothing HeavyHitterSelection ExhaustiveScan
-    Candidates PrefixExtension LogDensityPrior
+    Candidates PrefixExtension LogDensityPrior HybridGrids
     """,
 )
 """Every decoder that a document or a command may name."""

@@ -2,10 +2,65 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
 
-from lapwing.errors import ArgumentError
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.arrays import Matrix, Vector
+from lapwing.protocol.domains.product import Product
+
+Statistic = Callable[[Matrix], float]
+"""A number that says how rows and columns of a table depend on each other."""
+
+_STEP = 0.05
+"""Part of a draw along which a slope is taken."""
+
+
+def correlation_of(domain: Product, kind: str) -> Statistic:
+    """Return the correlation of the values at the middles of their bins, or of their ranks.
+
+    Raises
+    ------
+    DomainError
+        When an axis has no order, or is a circle.
+    ArgumentError
+        When the kind is neither "pearson" nor "spearman".
+    """
+    places = []
+    for name, axis in domain.axes.items():
+        if not axis.ordered or axis.circular:
+            raise DomainError(
+                f"axis {name} has no order on a line, so no correlation. Ask for the mutual "
+                "information"
+            )
+        places.append((axis.left + axis.right) / 2)
+    first, second = places
+    if kind == "pearson":
+        return lambda table: pearson(table, first, second)
+    if kind == "spearman":
+        return lambda table: spearman(table[: first.size, : second.size])
+    raise ArgumentError(f"kind must be 'pearson' or 'spearman', got {kind!r}")
+
+
+def deviation(statistic: Statistic, table: Matrix, draws: NDArray[np.floating]) -> float:
+    """Return the standard deviation of a statistic, from its slope along each draw.
+
+    Parameters
+    ----------
+    statistic : callable
+    table : numpy.ndarray
+        Shares, float64 [rows, columns].
+    draws : numpy.ndarray
+        Deviations of the shares, [draws, rows, columns].
+    """
+    slopes = []
+    for draw in draws:
+        ahead = statistic(np.maximum(table + _STEP * draw, 0.0))
+        behind = statistic(np.maximum(table - _STEP * draw, 0.0))
+        slopes.append((ahead - behind) / (2 * _STEP))
+    return float(np.sqrt(np.mean(np.square(slopes))))
 
 
 def pearson(table: Matrix, first: Vector, second: Vector) -> float:

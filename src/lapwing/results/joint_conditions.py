@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.linear.arrays import Vector, Whole
+from lapwing.linear.arrays import Matrix, Vector, Whole
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.ranges import to_spans, touched
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.cumulative import Cumulative
@@ -64,6 +65,17 @@ def range_parts(axis: Any, asked: tuple[Any, ...]) -> Parts:
     # A bin whose end is the range's own end is whole but for one value: nobody is divided there.
     divided = bool(((estimate > 0) & (estimate < 1)).any())
     return {**found, "estimate": (estimate, divided)}
+
+
+def present_cells(domain: Product, ranges: dict[str, Any]) -> Matrix:
+    """Return which cells hold people whose values are present on the axes named."""
+    parts = []
+    for name, axis in domain.axes.items():
+        present = np.ones(axis.size)
+        if name in ranges and axis.missing_index is not None and axis.ordered:
+            present[axis.missing_index] = 0.0
+        parts.append(present)
+    return np.outer(*parts)
 
 
 def nothing_held(axis: Any, name: str, asked: Any) -> str:

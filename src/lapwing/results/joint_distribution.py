@@ -19,7 +19,12 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import generator_of
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.product import Product
-from lapwing.results.association import mutual_information, pearson, spearman
+from lapwing.results.association import (
+    Statistic,
+    correlation_of,
+    deviation,
+    mutual_information,
+)
 from lapwing.results.band import check_level
 from lapwing.results.critical_values import normal_critical_value
 from lapwing.results.distribution import Distribution
@@ -28,11 +33,12 @@ from lapwing.results.joint_conditions import (
     condition_parts,
     edges_around,
     nothing_held,
+    present_cells,
     slices,
 )
 from lapwing.results.joint_difference import JointDifference
 from lapwing.results.joint_uncertainty import JointUncertainty
-from lapwing.results.readable import Columns, equal_results, hash_of_result
+from lapwing.results.readable import Columns, equal_results, hash_of_result, plain
 from lapwing.results.rounding import count_text, estimate_text
 from lapwing.results.spread_law import decoded, encoded
 from lapwing.results.uncertainty import Uncertainty
@@ -168,6 +174,43 @@ class JointDistribution(Stored):
         if not 0 < numbers.sum() < np.inf:
             raise ArgumentError("counts must have a positive sum")
         return cls(domain, numbers / numbers.sum(), reports=int(numbers.sum()))
+
+    @classmethod
+    def independent(cls, **marginals: Distribution) -> JointDistribution:
+        """Return the product of two marginals, as if the attributes were independent.
+
+        Parameters
+        ----------
+        **marginals : Distribution
+            Exactly two, by the names of the axes and in order.
+
+        Returns
+        -------
+        JointDistribution
+            Without intervals, for comparison: nothing in it shows a dependence. Its `reports` are
+            those of the smaller survey.
+
+        Raises
+        ------
+        ArgumentError
+            When a marginal is no Distribution.
+        DomainError
+            When there are not two of them.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> x = lw.Distribution.of_counts([3, 1], lw.Integers(0, 1))
+        >>> joint = lw.results.JointDistribution.independent(x=x, y=x)
+        >>> joint.probability(x=0, y=0)
+        0.5625
+        """
+        if not all(isinstance(given, Distribution) for given in marginals.values()):
+            raise ArgumentError("each marginal must be a Distribution, by the name of its axis")
+        domain = Product(**{axis: given.domain for axis, given in marginals.items()})
+        first, second = marginals.values()
+        mass = np.outer(first.mass, second.mass).ravel()
+        return cls(domain, mass, reports=min(first.reports, second.reports))
 
     @property
     def table(self) -> NDArray[np.float64]:
@@ -337,7 +380,7 @@ class JointDistribution(Stored):
             When a range cannot be read in the unit of its axis.
         """
         weights = self._box(ranges, "estimate")
-        present = self._present(ranges)
+        present = present_cells(self.domain, ranges)
         held = float((self.table * present).sum())
         if held <= 0:
             raise ArgumentError("nobody has values on the axes named, so no share is defined")
@@ -370,7 +413,7 @@ class JointDistribution(Stored):
         check_level(level)
         if self.uncertainty is None:
             return None
-        present = self._present(ranges)
+        present = present_cells(self.domain, ranges)
         critical = normal_critical_value(level)
         estimate = self.probability(**ranges)
         ends = []
@@ -405,16 +448,6 @@ class JointDistribution(Stored):
 
     def _parts(self, number: int, asked: Any) -> Parts:
         return condition_parts(self.domain.domains[number], self.domain.names[number], asked)
-
-    def _present(self, ranges: dict[str, Any]) -> Matrix:
-        """Return which cells hold people whose values are present on the axes named."""
-        parts = []
-        for name, axis in self.domain.axes.items():
-            present = np.ones(axis.size)
-            if name in ranges and axis.missing_index is not None and axis.ordered:
-                present[axis.missing_index] = 0.0
-            parts.append(present)
-        return np.outer(*parts)
 
     def conditional_quantiles(
         self,
@@ -483,9 +516,9 @@ class JointDistribution(Stored):
                         **place,
                         "share": float(shares[symbols].sum()),
                         "probability": float(probability),
-                        "quantile": _plain(found.quantile(probability)),
-                        "low": _plain(low),
-                        "high": _plain(high),
+                        "quantile": plain(found.quantile(probability)),
+                        "low": plain(low),
+                        "high": plain(high),
                     }
                 )
         return {key: [row[key] for row in rows] for key in rows[0]} if rows else {}
@@ -511,7 +544,7 @@ class JointDistribution(Stored):
         ArgumentError
             When the kind is another word, or an axis holds one value only.
         """
-        return float(self._association(kind)(self.table))
+        return correlation_of(self.domain, kind)(self.table)
 
     def correlation_interval(
         self, kind: Literal["pearson", "spearman"] = "pearson", *, level: float = 0.95
@@ -534,7 +567,7 @@ class JointDistribution(Stored):
         -----
         **Accuracy.** The coverage of this interval was not measured.
         """
-        return self._association_interval(self._association(kind), level, least=-1.0)
+        return self._interval(correlation_of(self.domain, kind), level, -1.0, 1.0)
 
     def mutual_information(self) -> float:
         """Return the mutual information of the two attributes, in nats.
@@ -563,38 +596,16 @@ class JointDistribution(Stored):
         -----
         **Accuracy.** The coverage of this interval was not measured.
         """
-        most = math.log(min(self.domain.shape))
-        return self._association_interval(mutual_information, level, least=0.0, most=most)
+        return self._interval(mutual_information, level, 0.0, math.log(min(self.domain.shape)))
 
-    def _association(self, kind: str) -> Any:
-        places = []
-        for name, axis in self.domain.axes.items():
-            if not axis.ordered or axis.circular:
-                raise DomainError(
-                    f"axis {name} has no order on a line, so no correlation. Ask for the mutual "
-                    "information"
-                )
-            places.append((axis.left + axis.right) / 2)
-        if kind == "pearson":
-            return lambda table: pearson(table, *places)
-        if kind == "spearman":
-            first, second = (place.size for place in places)
-            return lambda table: spearman(table[:first, :second])
-        raise ArgumentError(f"kind must be 'pearson' or 'spearman', got {kind!r}")
-
-    def _association_interval(
-        self, statistic: Any, level: float, *, least: float, most: float = 1.0
+    def _interval(
+        self, statistic: Statistic, level: float, least: float, most: float
     ) -> tuple[float, float] | None:
-        """Return an interval from the statistic's slope along each draw."""
         check_level(level)
         if self.uncertainty is None:
             return None
-        slopes = []
-        for draw in self.uncertainty.draws.reshape(-1, *self.domain.shape):
-            ahead = statistic(np.maximum(self.table + _STEP * draw, 0.0))
-            behind = statistic(np.maximum(self.table - _STEP * draw, 0.0))
-            slopes.append((ahead - behind) / (2 * _STEP))
-        reach = normal_critical_value(level) * float(np.sqrt(np.mean(np.square(slopes))))
+        draws = self.uncertainty.draws.reshape(-1, *self.domain.shape)
+        reach = normal_critical_value(level) * deviation(statistic, self.table, draws)
         value = statistic(self.table)
         return max(value - reach, least), min(value + reach, most)
 
@@ -711,7 +722,7 @@ class JointDistribution(Stored):
                 one = self.marginal(name)
                 facts[f"quartiles of {name}"] = ", ".join(
                     value if isinstance(value, str) else estimate_text(value)
-                    for value in (_plain(one.quantile(q)) for q in (0.25, 0.5, 0.75))
+                    for value in (plain(one.quantile(q)) for q in (0.25, 0.5, 0.75))
                 )
         interval = self.mutual_information_interval(level=level)
         ends = () if interval is None else [estimate_text(end, 2) for end in interval]
@@ -787,12 +798,3 @@ class JointDistribution(Stored):
             raise FormatError(f"the joint distribution is damaged: {error}") from None
         require_spelling(document, found.to_document(), name="the joint distribution")
         return found
-
-
-_STEP = 0.05
-"""Part of a draw along which a slope is taken."""
-
-
-def _plain(value: Any) -> Any:
-    """Return a number or text of NumPy as Python's."""
-    return value.item() if isinstance(value, np.ndarray | np.generic) else value

@@ -202,3 +202,8 @@ def _same(one: Any, other: Any) -> bool:
         # An error law is compared as it is stored, and a file does not hold all its digits.
         return bool(one.to_document() == other.to_document())
     return bool(one == other)
+
+
+def plain(value: Any) -> Any:
+    """Return a number or text of NumPy as Python's."""
+    return value.item() if isinstance(value, np.ndarray | np.generic) else value

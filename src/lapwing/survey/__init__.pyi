@@ -1,3 +1,4 @@
+from .adaptive_tree import AdaptiveTree as AdaptiveTree
 from .publication import Publication as Publication
 from .survey import Survey as Survey
 from .watch import Watch as Watch

@@ -16,12 +16,12 @@ import lapwing as lw
 from lapwing.decoders import LogDensityPrior
 from lapwing.decoders.empirical_bayes.log_density_prior import (
     BAND_DRAWS,
-    LAST_STEPS,
     ROUNDS,
-    STEPS,
     UNSEEN,
     WIDENED,
     Fit,
+    _solved,
+    _TooRoundedError,
 )
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.blas_threads import one_thread
@@ -177,10 +177,10 @@ def _fit(size: int, *, people: int = 20_000, rounds: int = 1) -> Fit:
     boxes = MultiscaleBoxes(domain, 1)
     held = np.random.default_rng(1).multinomial(people, two_bumps(domain.shape).ravel())
     fit = Fit(boxes.channel, simulate(boxes, held, rng=2), seed=0)
-    fit.climb(10)
+    fit.climb(1.0)
     for _ in range(rounds):
         fit.learn()
-        fit.climb(10)
+        fit.climb(1.0)
     return fit
 
 
@@ -240,10 +240,10 @@ def test_a_few_people_where_nobody_seems_to_be_are_within_the_interval() -> None
     assert law is not None
     alone = Fit(found.channel, found.tally, seed=0)
     for _ in range(ROUNDS):
-        alone.climb(STEPS)
+        alone.climb(1.0)
         alone.learn()
     alone.variances = WIDENED * alone.variances
-    alone.climb(LAST_STEPS)
+    alone.climb(1e-3)
     draws, _, _ = alone.draws(BAND_DRAWS)
     without = alone.density.moved(alone.cells, np.sqrt(alone.variances) * draws)
     wrong = []
@@ -256,10 +256,61 @@ def test_a_few_people_where_nobody_seems_to_be_are_within_the_interval() -> None
     assert sum(wrong) >= 3
 
 
+def test_a_column_that_nearly_everybody_holds() -> None:
+    """Its waves cannot be told apart one by one, so their systems are far from a diagonal.
+
+    A fit that ended after 8 steps had an error of .006 here, and more on real data.
+    """
+    table = np.zeros((64, 64))
+    rows = np.where(np.arange(64) > 0, np.exp(-np.arange(64) / 32), 0.0)
+    for place, (column, share) in enumerate(((0, 0.98), (9, 0.01), (63, 0.01))):
+        table[:, column] = share * np.roll(rows, 2 * place) / rows.sum()
+    found = decoded(square(64), table, 4, people=200_000)
+    assert cdf_error(found.joint.table, found.truth) < 0.003
+    assert cdf_error(found.joint.table[:, ::-1], found.truth) > 0.1
+
+
+class TestSolutions:
+    """Conjugate gradients on a system whose entries are 1 to 10^6, in single precision."""
+
+    scale = np.geomspace(1, 1e6, 16, dtype=np.float32).reshape(1, 4, 4)
+    right = np.linspace(1, 2, 32, dtype=np.float32).reshape(2, 4, 4)
+
+    def test_they_solve_the_system(self) -> None:
+        flat = np.ones_like(self.scale)
+        found = _solved(lambda w: self.scale * w, self.right, flat, tolerance=1e-3, most=200)
+        np.testing.assert_allclose(found, self.right / self.scale, rtol=0, atol=1e-3)
+
+    def test_what_rounding_makes_of_a_system_is_noticed(self) -> None:
+        calls = iter(range(1000))
+
+        def rounded(w: np.ndarray) -> np.ndarray:
+            # As if digits of the first product were lost.
+            return (1.3 if next(calls) < 1 else 1.0) * self.scale * w
+
+        with pytest.raises(_TooRoundedError):
+            _solved(rounded, self.right, self.scale, tolerance=1e-3, most=200)
+
+    def test_then_double_precision_takes_over(self) -> None:
+        fit = _fit(8)
+        light, seen = fit.light, []
+
+        def compute(given: int) -> int:
+            seen.append(fit.light)
+            if fit.light is light:
+                raise _TooRoundedError
+            return given
+
+        assert fit._precisely(compute, 3) == 3 and seen == [light, fit.density]
+        assert fit._precisely(compute, 4) == 4 and seen[2:] == [fit.density]
+        draws, _, _ = fit.draws(2)
+        assert draws.dtype == np.float64
+
+
 @one_thread
 def test_a_fit_is_the_most_probable_one() -> None:
     fit = _fit(8)
-    fit.climb(100)
+    fit.climb(1e-6)
 
     def loss(amplitudes: np.ndarray) -> float:
         held = fit.variances > 0
@@ -453,9 +504,11 @@ def test_every_decoder_answers_pairs_or_refuses_the_channel(made: Any, least: in
             continue
         assert isinstance(found, JointDistribution), name
         assert found.reports == 20_000 and found.guarantee == made.guarantee
-        assert np.abs(found.mass - mass).sum() < 0.3 < np.abs(found.mass[::-1] - mass).sum()
+        if DECODERS[name].recovers == "any":  # not what smooths: the truth jumps between cells
+            assert np.abs(found.mass - mass).sum() < 0.3 < np.abs(found.mass[::-1] - mass).sum()
         assert JointDistribution.from_json(found.to_json()) == found
-        assert found.probability_interval(x=(0, 2)) is not None
+        if name != "hybrid grids":
+            assert found.probability_interval(x=(0, 2)) is not None
         answered += 1
     assert answered >= least
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from lapwing import Categories, Integers, Interval
-from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
+from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors, smoother
 from lapwing.errors import UnsupportedChannelError
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.product import Product
 
 DOMAINS: dict[str, Domain] = {
     "even": Interval(0, 1, bins=7),
@@ -96,3 +97,19 @@ def test_unequal_bins_exchange_mass_by_density() -> None:
 def test_labels_have_no_neighbors() -> None:
     with pytest.raises(UnsupportedChannelError, match="labels have no neighbors"):
         Neighbors.of(Categories(4))
+
+
+@every
+def test_a_pair_is_smoothed_along_both_axes(domain: Domain) -> None:
+    other = Interval(0, 1, bins=5, circular=True)
+    smooth = smoother(Product(first=domain, second=other))
+    matrix = np.column_stack([smooth(unit) for unit in np.eye(domain.size * other.size)])
+    np.testing.assert_allclose(matrix, np.kron(_matrix(domain), _matrix(other)), atol=1e-14)
+    # Of one attribute it is that attribute's own.
+    unit = np.eye(domain.size)[0]
+    np.testing.assert_array_equal(smoother(domain)(unit), _matrix(domain)[:, 0])
+
+
+def test_a_pair_with_labels_is_refused() -> None:
+    with pytest.raises(UnsupportedChannelError, match="labels have no neighbors"):
+        smoother(Product(first=Integers(0, 3), second=Categories(["a", "b"])))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -30,11 +30,8 @@ MOST_WAVES = 64
 """Waves of an axis, at most."""
 
 
-STEPS = 8
-"""Newton steps of the fit in each round, at most."""
-
-LAST_STEPS = 20
-"""Newton steps of the last fit, at most: thin ridges need them, other fits end long before."""
+STEPS = 60
+"""Newton steps of a fit, at most. Thin ridges need them, other fits end long before."""
 
 WIDER = 2.0
 """Factor of the learned variances in the answer. Thin shapes need more variance than is learned."""
@@ -45,8 +42,11 @@ BAND_DRAWS = 48
 WIDENED = 4.0
 """Factor of the learned variances behind intervals."""
 
-_GAIN = 1e-3
-"""A fit ends when a step promises a smaller gain, in nats."""
+_GAIN = 1.0
+"""The fit of a round ends when a step promises a smaller gain, in nats."""
+
+_LAST_GAIN = 1e-3
+"""The fit of the answer ends when a step promises a smaller gain, in nats."""
 
 UNSEEN = 0.2
 """People that a seemingly empty cell may hold for intervals, of the mean of all cells: the standard
@@ -61,23 +61,35 @@ _MOST_INNER = 60
 _MOST_OF_DRAWS = 100
 """Conjugate gradients of draws, at most."""
 
+_TINY = 1e-30
+"""Keeps a quotient finite, in single precision also."""
+
 _HALVINGS = 12
 """Times a Newton step is halved, at most."""
+
+_DRIFT = 2.0
+"""A solution is rounded too much if its residual is so many times what it should be."""
 
 System = Callable[[Matrix], Matrix]
 """A symmetric matrix, as what it makes of a stack of amplitudes."""
 
+Found = TypeVar("Found")
+
 METHOD = "posterior draws under a widened prior"
+
+
+class _TooRoundedError(Exception):
+    """Single precision does not suffice for a system."""
 
 
 @dataclass(frozen=True, eq=False)
 class Curvature:
-    """The expected curvature of a posterior, in units of the prior and in single precision.
+    """The expected curvature of a posterior, in units of the prior.
 
     Parameters
     ----------
     density : LogDensity
-        In single precision.
+        In the precision of the arrays.
     cells : numpy.ndarray
         Shares of the cells about which it is taken.
     weights : list of numpy.ndarray
@@ -128,12 +140,13 @@ class Fit:
         """Shares of the cells at the amplitudes."""
         return self.density.cells(self.amplitudes)
 
-    def climb(self, steps: int) -> None:
-        """Move the amplitudes to the most probable ones, in at most so many Newton steps.
+    def climb(self, gain: float) -> None:
+        """Move the amplitudes to the most probable ones, by Newton steps.
 
         Parameters
         ----------
-        steps : int
+        gain : float
+            It ends when a step promises a smaller gain of the posterior, in nats.
 
         Notes
         -----
@@ -145,12 +158,10 @@ class Fit:
             self.amplitudes, deviation, out=np.zeros_like(deviation), where=deviation > 0
         )
         value, slope = self._posterior(deviation, place)
-        for _ in range(steps):
-            curvature = self._curvature(self.density.cells(deviation * place))
-            right = slope[None].astype(curvature.diagonal.dtype)
-            (step,) = _solved(curvature, right, curvature.diagonal, tolerance=0.1, most=_MOST_INNER)
+        for _ in range(STEPS):
+            step = self._precisely(self._step, deviation, place, slope)
             promised = float((slope * step).sum())
-            if promised < 2 * _GAIN:
+            if promised < 2 * gain:
                 break
             for _ in range(_HALVINGS):
                 found, following = self._posterior(deviation, place + step)
@@ -162,6 +173,28 @@ class Fit:
                 break
         self.amplitudes = deviation * place
 
+    def _step(self, deviation: Matrix, place: Matrix, slope: Matrix) -> Matrix:
+        """Return the Newton step, about."""
+        curvature = self._curvature(self.density.cells(deviation * place))
+        (step,) = _solved(
+            curvature, self._light(slope[None]), curvature.diagonal, tolerance=0.1, most=_MOST_INNER
+        )
+        direction: Matrix = step.astype(np.float64)
+        return direction
+
+    def _precisely(self, compute: Callable[..., Found], *given: Any) -> Found:
+        """Return what is computed, in double precision from here on if single does not suffice."""
+        try:
+            return compute(*given)
+        except _TooRoundedError:
+            self.light = self.density
+            return compute(*given)
+
+    def _light(self, array: Matrix) -> Matrix:
+        """Return the same in the precision that suffices for a direction or a draw."""
+        light: Matrix = array.astype(self.light.first.dtype)
+        return light
+
     def _posterior(self, deviation: Matrix, place: Matrix) -> tuple[float, Matrix]:
         """Return the logarithm of the posterior and its slope, in units of the prior."""
         value, slope = self.density.value_and_slope(deviation * place)
@@ -172,13 +205,13 @@ class Fit:
         weights = self.density.weights(cells)
         return Curvature(
             self.light,
-            _single(cells),
-            [_single(weight) for weight in weights],
-            _single(np.sqrt(self.variances)),
-            _single(diagonal),
+            self._light(cells),
+            [self._light(weight) for weight in weights],
+            self._light(np.sqrt(self.variances)),
+            self._light(diagonal),
         )
 
-    def draws(self, number: int, *, tolerance: float = 0.01) -> tuple[Matrix, Matrix, Matrix]:
+    def draws(self, number: int, tolerance: float = 0.01) -> tuple[Matrix, Matrix, Matrix]:
         """Return draws from the posterior about the amplitudes, in units of the prior.
 
         Parameters
@@ -198,9 +231,12 @@ class Fit:
         w solves ``(I + K) w = e + J' W^(1/2) e'``, so its covariance is the posterior's, and that
         of e and w as well. Conjugate gradients, preconditioned by the diagonal.
         """
+        return self._precisely(self._draws, number, tolerance)
+
+    def _draws(self, number: int, tolerance: float) -> tuple[Matrix, Matrix, Matrix]:
         curvature = self._curvature(self.cells)
         deviation, diagonal = curvature.deviation, curvature.diagonal
-        prior = _single(self.rng.standard_normal((number, *deviation.shape)))
+        prior = self._light(self.rng.standard_normal((number, *deviation.shape)))
         noise = self.light.noise(curvature.cells, curvature.weights, number, self.rng)
         right = prior + deviation * noise
         found = _solved(curvature, right, diagonal, tolerance=tolerance, most=_MOST_OF_DRAWS)
@@ -221,18 +257,21 @@ class Fit:
         numpy.ndarray
             Changes of the cells with sum 0: float32 [draws, cells, cells].
         """
+        return self._precisely(self._unseen, number)
+
+    def _unseen(self, number: int) -> Matrix:
         cells = self.cells
-        weights = [_single(weight) for weight in self.density.weights(cells)]
-        deviation = _single(UNSEEN * np.maximum(1 / cells.size - cells, 0.0))
+        weights = [self._light(weight) for weight in self.density.weights(cells)]
+        deviation = self._light(UNSEEN * np.maximum(1 / cells.size - cells, 0.0))
 
         def system(q: Matrix) -> Matrix:
             return q + deviation * self.light.informed(weights, deviation * q)
 
-        right = _single(self.rng.standard_normal((number, *cells.shape)))
+        right = self._light(self.rng.standard_normal((number, *cells.shape)))
         right += deviation * self.light.scores(weights, number, self.rng)
         diagonal = 1 + deviation**2 * self.light.cell_information(weights)
         held = deviation * _solved(system, right, diagonal, tolerance=0.1, most=20)
-        change: Matrix = held - _single(cells) * held.sum(axis=(1, 2), keepdims=True)
+        change: Matrix = held - self._light(cells) * held.sum(axis=(1, 2), keepdims=True)
         return change
 
     def determined(self, number: int) -> Matrix:
@@ -272,18 +311,18 @@ class Fit:
         self.variances = self.prior.variances()
 
 
-def _single(array: Matrix) -> Matrix:
-    """Return the same in single precision, which is enough for a direction or a draw."""
-    light: Matrix = array.astype(np.float32)
-    return light
-
-
 def _solved(
     system: System, right: Matrix, diagonal: Matrix, *, tolerance: float, most: int
 ) -> Matrix:
-    """Return the solutions of a stack of systems, by at most so many conjugate gradients."""
-    solution = right / diagonal
-    residual = right - system(solution)
+    """Return the solutions of a stack of systems, by at most so many conjugate gradients.
+
+    Raises
+    ------
+    _TooRoundedError
+        When solutions in single precision are not what the iteration takes them to be.
+    """
+    # From zero: a first guess by the diagonal can be so far off that its rounding stays.
+    solution, residual = np.zeros_like(right), right.copy()
     step = residual / diagonal
     product = (residual * step).sum(axis=(1, 2))
     goal = tolerance**2 * (right**2 / diagonal).sum(axis=(1, 2))
@@ -291,13 +330,18 @@ def _solved(
         if (product <= goal).all():
             break
         image = system(step)
-        length = product / np.maximum((step * image).sum(axis=(1, 2)), 1e-300)
+        length = product / np.maximum((step * image).sum(axis=(1, 2)), _TINY)
         solution += length[:, None, None] * step
         residual -= length[:, None, None] * image
         better = residual / diagonal
         following = (residual * better).sum(axis=(1, 2))
-        step = better + (following / np.maximum(product, 1e-300))[:, None, None] * step
+        step = better + (following / np.maximum(product, _TINY))[:, None, None] * step
         product = following
+    if right.dtype == np.float32:
+        residual = right - system(solution)
+        drifted = (residual**2 / diagonal).sum(axis=(1, 2))
+        if not (drifted <= _DRIFT**2 * np.maximum(product, goal)).all():
+            raise _TooRoundedError
     return solution
 
 
@@ -395,11 +439,11 @@ class LogDensityPrior:
         check_given(channel, tally)
         fit = Fit(channel, tally, seed=self.seed)
         for _ in range(ROUNDS):
-            fit.climb(STEPS)
+            fit.climb(_GAIN)
             fit.learn()
         learned = fit.variances
         fit.variances = WIDER * learned
-        fit.climb(LAST_STEPS)
+        fit.climb(_LAST_GAIN)
         cells = fit.cells
         domain: Any = channel.domain
         return JointDistribution(
@@ -415,7 +459,7 @@ class LogDensityPrior:
 def _widened(fit: Fit, learned: Matrix) -> JointUncertainty:
     """Return draws from the posterior whose prior is wider than learned, about its own fit."""
     fit.variances = WIDENED * learned
-    fit.climb(LAST_STEPS)
+    fit.climb(_LAST_GAIN)
     cells = fit.cells
     draws, _, _ = fit.draws(BAND_DRAWS)
     moved = fit.density.moved(cells, np.sqrt(fit.variances) * draws) + fit.unseen(BAND_DRAWS)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lapwing.errors import UnsupportedChannelError
-from lapwing.linear.arrays import Matrix, Vector
+from lapwing.linear.arrays import Matrix
 from lapwing.linear.operators.separable import Separable
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import FixedSizeSubset, Multinomial, ProductOfBits
@@ -92,7 +92,7 @@ def separable_parts(channel: Channel, tally: CountTally) -> list[SeparablePart]:
     shape = getattr(channel.domain, "shape", None)
     if shape is None:
         raise UnsupportedChannelError(
-            "the log-density prior decodes pairs: reports about a Product of two axes"
+            "this decoder is for pairs: reports about a Product of two axes"
         )
     for block, counts, reports in zip(channel.blocks, tally.blocks, tally.reports, strict=True):
         if reports:
@@ -118,7 +118,7 @@ def _factors(block: Block, shape: tuple[int, int]) -> tuple[Matrix, Matrix, floa
     if operator.compound is not None and operator.shape[0] == operator.shape[1]:
         return np.eye(shape[0]), np.eye(shape[1]), *operator.compound
     raise UnsupportedChannelError(
-        "the log-density prior needs reports that see each axis on its own: boxes, strips, blocks "
+        "this decoder needs reports that see each axis on its own: boxes, strips, blocks "
         "or single cells. Decode this randomizer by MixturePrior or LeastSquares"
     )
 
@@ -132,7 +132,7 @@ def _information(block: Block) -> float | None:
     if isinstance(law, FixedSizeSubset):
         return 1 - 1 / law.symbols
     raise UnsupportedChannelError(
-        "the log-density prior decodes reports of one output, of bits, or of sets of one size"
+        "this decoder takes reports of one output, of bits, or of sets of one size"
     )
 
 
@@ -189,12 +189,17 @@ class LogDensity:
     def diagonal(self, cells: Matrix) -> Matrix:
         """Return the diagonal of the curvature, as if both axes were independent."""
         rows, columns = cells.sum(axis=1), cells.sum(axis=0)
-        total = np.zeros((self.first.shape[1], self.second.shape[1]))
+        mean = np.outer(rows @ self.first, columns @ self.second)
+        total = np.zeros_like(mean)
         for part in self.parts:
-            along = part.first @ _centered(self.first, rows)
-            across = part.second @ _centered(self.second, columns)
-            total += along.T**2 @ (part.slope**2 * part.weights(cells)) @ across**2
-        return total
+            # An output moves by (along x across) - mean (row x column).
+            weight = part.slope**2 * part.weights(cells)
+            along, row = part.first @ (rows[:, None] * self.first), part.first @ rows
+            across, column = part.second @ (columns[:, None] * self.second), part.second @ columns
+            total += (along**2).T @ weight @ across**2
+            total -= 2 * mean * ((row[:, None] * along).T @ weight @ (column[:, None] * across))
+            total += mean**2 * float(row**2 @ weight @ column**2)
+        return np.maximum(total, 0.0)
 
     def curved(self, cells: Matrix, weights: Sequence[Matrix], amplitudes: Matrix) -> Matrix:
         """Return the expected curvature times a stack of amplitudes."""
@@ -244,10 +249,3 @@ class LogDensity:
     ) -> Matrix:
         """Return the same by the amplitudes: [draws, functions, functions]."""
         return self.pulled_back(cells, self.scores(weights, draws, rng))
-
-
-def _centered(functions: Matrix, shares: Vector) -> Matrix:
-    """Return functions times the shares, each but the constant less its mean."""
-    centered = functions - shares @ functions
-    centered[:, 0] = 1.0
-    return shares[:, None] * centered

@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from lapwing.decoders.decoder import decoder_document, distribution_of
-from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
+from lapwing.decoders.likelihood.neighbor_smoothing import smoother
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
@@ -138,7 +138,7 @@ class ExpectationMaximization:
     ----------
     smoothed : bool
         False: EM. True: EMS, with the (1, 2, 1) / 4 average of neighbors after every step, which
-        needs an ordered domain. Default: False.
+        needs an ordered domain. Of pairs it averages along both axes. Default: False.
     tolerance : float, optional
         Stop when the log-likelihood, summed over all reports, changes by less, in nats. For EM this
         is the regularizer: continued to the end it follows the noise. Default, as in the paper:
@@ -288,7 +288,7 @@ class ExpectationMaximization:
     def _climb(self, channel: Channel, rows: Rows, strength: int) -> Solution:
         """Return where the iteration stops with so many averages of neighbors a step."""
         size = channel.domain.size
-        average = Neighbors.of(channel.domain).smooth if strength else None
+        average = smoother(channel.domain) if strength else None
 
         def smooth(mass: Vector) -> Vector:
             assert average is not None

@@ -5,6 +5,7 @@ Atoms and the missing symbol have no neighbors: what is declared to stand apart 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.product import Product
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +67,7 @@ class Neighbors:
         return cls(joined, first, second, width, even, domain.circular)
 
     def smooth(self, mass: Vector) -> Vector:
-        """Return masses after a quarter of each has moved to each neighbor.
+        """Return masses after a quarter of each has moved to each neighbor, along the first axis.
 
         With equal widths this is the (1, 2, 1) / 4 average, with 3/4 kept at an end: mass is
         preserved and the uniform distribution stays. Between bins of unequal width w the flow is
@@ -78,11 +80,35 @@ class Neighbors:
             moved[0] += mass[0] / 4
             moved[-1] += mass[-1] / 4
             return moved
-        density = mass / self.width
-        flow = np.minimum(self.width[self.first], self.width[self.second]) / 4
+        width = self.width.reshape(-1, *[1] * (mass.ndim - 1))
+        density = mass / width
+        flow = np.minimum(width[self.first], width[self.second]) / 4
         flow = flow * (density[self.second] - density[self.first])
-        size = mass.size
-        return mass + np.bincount(self.first, flow, size) - np.bincount(self.second, flow, size)
+        moved = mass.copy()
+        # A symbol is the first of at most one pair, and the second of at most one.
+        moved[self.first] += flow
+        moved[self.second] -= flow
+        return moved
+
+
+def smoother(domain: Domain) -> Callable[[Vector], Vector]:
+    """Return one step of smoothing: of a pair along both axes.
+
+    Raises
+    ------
+    UnsupportedChannelError
+        When the domain has no order.
+    """
+    if not isinstance(domain, Product):
+        return Neighbors.of(domain).smooth
+    first, second = (Neighbors.of(axis) for axis in domain.domains)
+
+    def smooth(mass: Vector) -> Vector:
+        table = first.smooth(mass.reshape(domain.shape))
+        smoothed: Vector = second.smooth(np.ascontiguousarray(table.T)).T.ravel()
+        return smoothed
+
+    return smooth
 
 
 def _relative_widths(domain: Domain, joined: NDArray[np.int64]) -> Vector:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from lapwing.errors import ArgumentError, kind_of
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.separable import ProductBlocks
-from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
+from lapwing.privacy.exact_numbers import ExactNumber, check_whole, exact_epsilon
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain, bins_of
@@ -33,6 +33,7 @@ from lapwing.randomizers.categorical.randomized_response import RandomizedRespon
 from lapwing.randomizers.categorical.subset_selection import SubsetSelection, optimal_size
 from lapwing.randomizers.joint.axis_windows import LARGEST_SET, MOST_SETS
 from lapwing.randomizers.joint.box_wave import BoxWave, require_product
+from lapwing.randomizers.joint.hybrid_grid_sizes import block_sizes
 from lapwing.randomizers.mixture import COIN, Component, Mixture, whole_shares
 from lapwing.randomizers.numerical.multiscale_wave import BITS
 
@@ -224,6 +225,8 @@ class MultiscaleBoxes(Mixture[CountTally]):
     .. [2] M. Ye, A. Barg, "Optimal schemes for discrete distribution estimation under locally
        differential privacy", IEEE Transactions on Information Theory 64(8), 2018.
        doi:10.1109/TIT.2018.2809790
+    .. [3] J. Yang, T. Wang, N. Li, X. Cheng, S. Su, "Answering multi-dimensional range queries
+       under local differential privacy", PVLDB 14(3), 2020. arXiv:2009.06538
 
     Examples
     --------
@@ -265,6 +268,45 @@ class MultiscaleBoxes(Mixture[CountTally]):
             )
         object.__setattr__(self, "components", tuple(_component(row) for row in components))
         super().__post_init__()
+
+    @classmethod
+    def hybrid_grids(cls, domain: Product, epsilon: ExactNumber, *, users: int) -> Self:
+        """Return the reports of HDG [3]_: each of three grids is asked of a third of the people.
+
+        Parameters
+        ----------
+        domain : Product
+            Domain of the pairs, with two ordered axes.
+        epsilon : int, float, str or Fraction
+            Privacy parameter of one report, in (0, 24], in nats.
+        users : int
+            Expected number of people, at least 1. The sizes of the grids follow from it and
+            epsilon, by the paper's guideline.
+
+        Returns
+        -------
+        MultiscaleBoxes
+            Blocks of the first attribute, of the second one, and of both. Decode the reports with
+            HDG's own decoder, or with the default one.
+
+        Raises
+        ------
+        ArgumentError
+            When an axis has no order, or there are no users.
+        """
+        users = check_whole("users", users, low=1)
+        domain = require_product(domain, name="a hybrid grid")
+        if not all(axis.ordered for axis in domain.domains):
+            raise ArgumentError(
+                "hybrid grids need two ordered axes. Take MultiscaleBoxes(domain, epsilon) for an "
+                "axis of labels"
+            )
+        nats = float(exact_epsilon(epsilon))
+        (one, first), (other, second) = (
+            block_sizes(users, nats, bins_of(axis).size) for axis in domain.domains
+        )
+        sizes: list[Sizes] = [(one, None), (None, other), (first, second)]
+        return cls(domain, epsilon, components=[("blocks", each, 1 / 3) for each in sizes])
 
     @cached_property
     def groups(self) -> tuple[Component, ...]:
