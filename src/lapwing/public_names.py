@@ -62,7 +62,7 @@ KNOWN_AS = {
     "em": "lw.decoders.ExpectationMaximization()",
     "ems": "lw.decoders.ExpectationMaximization(smoothed=True)",
     "hdg": "lw.decoders.HybridGrids (hybrid-dimensional grids)",
-    "tdg": "lw.decoders.HybridGrids, on blocks of both attributes",
+    "tdg": "lw.decoders.HybridGrids (of blocks of both attributes)",
     "ahead": "lw.survey.AdaptiveTree",
     "admm": 'lw.decoders.TreeConsistency(method="admm")',
     "laplace": "lw.release, which chooses the noise for your epsilon and delta",

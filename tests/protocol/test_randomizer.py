@@ -103,7 +103,7 @@ MORE = {
     "hierarchical": {"groups"},
     "haar-hadamard": {"groups"},
     "multiscale-wave": {"groups"},
-    "multiscale-boxes": {"groups"},
+    "multiscale-boxes": {"groups", "hybrid_grids"},
     "wavelet": {"groups"},
     "prefix-hashing": {"groups", "log_channel"},
     "linear-hashing": {"log_channel", "total_variation"},
@@ -133,10 +133,11 @@ LONG = {
     "local-hashing",
     "linear-hashing",
     "general-wave",
+    "multiscale-boxes",
     "compressive-privatization",
     "rappor",
 }
-"""Those with more than 14 names: three or more fields, a log, or reports of one device."""
+"""Those with more than 14 names: many fields, a log, reports of one device, or a recipe."""
 
 
 @pytest.mark.parametrize("name", RANDOMIZERS)

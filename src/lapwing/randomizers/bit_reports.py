@@ -22,6 +22,9 @@ _SMALL = 2**20
 """Bytes up to which NumPy counts, in some 5 ms: loading the kernel takes half a second, and
 compiling it, the first time, seconds."""
 
+_BIT = np.left_shift(1, np.arange(8)).astype(np.uint8)
+"""Mask of each bit of a byte."""
+
 _AT_ONCE = 2**22
 """Bytes of reports that are made at a time, so that temporary arrays stay small."""
 
@@ -75,7 +78,7 @@ class BitReports:
         if self.last != 0xFF:  # else there is no spare bit, and a look at each row costs as much
             invalid = (data[:, -1] & ~np.uint8(self.last)) != 0  # as counting it
         if self.members is not None:
-            invalid |= np.bitwise_count(data).sum(axis=1, dtype=np.int64) != self.members
+            invalid |= bits_set(data) != self.members
         return invalid
 
     def count(self, data: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -157,6 +160,17 @@ def _compare(source: RandomSource, pattern: list[bool], below: NDArray[np.uint64
         scratch = np.empty_like(open_lanes)
 
 
+def bits_set(data: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return how many bits of each row are set: int64 [rows]."""
+    if data.shape[1] > 8:
+        total: NDArray[np.int64] = np.bitwise_count(data).sum(axis=1, dtype=np.int64)
+        return total
+    found = np.zeros(len(data), dtype=np.int64)
+    for column in data.T:  # a sum over rows of a few bytes takes some times as long
+        found += np.bitwise_count(column)
+    return found
+
+
 def write_bits(
     plane: NDArray[np.uint8], position: NDArray[np.int64], bit: NDArray[np.bool_]
 ) -> None:
@@ -200,18 +214,19 @@ def random_sets(
     threshold = WORD * members // items
     sets = BitReports(items).draw(source, threshold=threshold, count=own.size)
     write_bits(sets, own, inside)
-    held = np.bitwise_count(sets).sum(axis=1, dtype=np.int64)
-    row = np.arange(own.size)
-    while row.size:
-        short = members - held[row]
-        row, short = row[short != 0], short[short != 0]
+    flat, width = sets.reshape(-1), sets.shape[1]
+    short = members - bits_set(sets)
+    start = np.arange(own.size) * width
+    while (left := np.flatnonzero(short)).size:
+        start, short, own = start[left], short[left], own[left]
         # Any item but the own one; it changes only in the wanted direction.
-        chosen = uniform_below(source, bounds=items - 1, count=row.size)
-        chosen += chosen >= own[row]
-        byte, mask = chosen >> 3, np.left_shift(1, chosen & 7).astype(np.uint8)
-        change = ((sets[row, byte] & mask) != 0) == (short < 0)
-        sets[row[change], byte[change]] ^= mask[change]
-        held[row[change]] += np.sign(short[change])
+        chosen = uniform_below(source, bounds=items - 1, count=left.size)
+        chosen += chosen >= own
+        place, bit = start + (chosen >> 3), _BIT[chosen & 7]
+        byte, many = flat[place], short < 0
+        change = ((byte & bit) != 0) == many
+        flat[place] = byte ^ bit * change
+        short += np.where(many, 1, -1) * change
     return sets
 
 

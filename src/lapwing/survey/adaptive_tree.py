@@ -194,12 +194,13 @@ class AdaptiveTree:
 
         Parameters
         ----------
-        values : array_like, or pairs as :meth:`Product.index` takes them
+        values : array_like or mapping of str to array_like
+            Of the domain. Pairs as :meth:`Product.index` takes them.
 
         Returns
         -------
         numpy.ndarray
-            int64 [n].
+            Number of the leaf: int64 [n].
         """
         return self._leaf_of_symbol()[self.domain.index(values)]
 

@@ -168,10 +168,10 @@ class HybridGrids:
     **Cost.** At most 100 products with the matrices of each grid: some milliseconds for 64 x 64
     cells.
 
-    The method is that of [1]_ for two attributes. It differs in two points. Groups are drawn by a
-    public randomness and not divided evenly. Cells are reported by subset selection, whose variance is
-    not larger than that of the paper's local hashing. The paper's TDG is this decoder on a grid of
-    both attributes alone.
+    The method is that of [1]_ for two attributes. It differs in two points. Public randomness draws
+    the groups, so they are not of equal size. Cells are reported by subset selection, whose
+    variance is not larger than that of the paper's local hashing. The paper's TDG is this decoder
+    on a grid of both attributes alone.
 
     References
     ----------

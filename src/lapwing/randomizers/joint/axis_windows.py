@@ -145,7 +145,8 @@ class BinWindows(AxisWindows):
         """Return the outputs at these places, counted from the window's start and around."""
         start = self._start[symbols]
         if not self.domain.circular or self._grid == self.outputs:
-            return (start + places) % self.outputs
+            found = start + places  # less than twice the outputs
+            return found - np.where(found < self.outputs, 0, self.outputs)
         # A window that wraps within the circle; symbols apart are passed after the whole of it.
         on_circle = start < self._grid
         turned = np.where(places < self._grid, (start + places) % self._grid, places)

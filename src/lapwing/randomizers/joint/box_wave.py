@@ -140,7 +140,11 @@ class BoxWave(TwoLevel):
         all of the rows beyond the near ones, then the rest of the near rows.
         """
         first, second = self._sides
-        rows, columns = np.divmod(point, self.domain.shape[1])
+        rows = point // self.domain.shape[1]
+        columns = point - rows * self.domain.shape[1]
+        for side, other, symbols in ((first, second, rows), (second, first, columns)):
+            if other.outputs == 1:  # a strip
+                return side.locate(symbols, offset + np.where(near, 0, side.near))
         beyond = (first.outputs - first.near) * second.outputs
         # Of a near output, of one in a row beyond, of one beside in a near row.
         beside = offset - beyond
