@@ -24,7 +24,7 @@ def test_the_mixture_and_the_prior_are_recommended_and_the_cost_of_a_joint_quest
     plan = lw.recommend(SQUARE, epsilon=1, users=20_000)
     assert isinstance(plan.randomizer, MultiscaleBoxes)
     assert plan.decoder.name == "log-density-prior" and plan.predicted_by == "table"
-    assert "1.7 times" in plan.reason
+    assert "1.5 times" in plan.reason
     assert "rectangle" in str(plan)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,15 @@ from scipy import stats
 import lapwing as lw
 from lapwing.errors import ArgumentError, DomainError, FormatError, LimitedWarning
 from lapwing.results import JointDifference, JointDistribution, JointUncertainty
-from lapwing.results.association import mutual_information, pearson, spearman
+from lapwing.results.association import (
+    MEASURES,
+    entropy,
+    measure_of,
+    mutual_information,
+    pearson,
+    slopes_of,
+    spearman,
+)
 from lapwing.results.spread_law import encoded
 from tests.mistaken import mistaken
 from tests.rows import each
@@ -315,6 +324,47 @@ def test_mutual_information_is_that_of_the_people() -> None:
         lw.Product(x=lw.Categories(3), y=lw.Categories(3)), (np.eye(3) / 3).ravel()
     )
     assert same.mutual_information() == pytest.approx(math.log(3))
+
+
+def test_slopes_are_those_of_the_measures() -> None:
+    axis = lw.Interval(0, 3, bins=40, missing="bin")
+    domain = lw.Product(x=lw.Interval(0, 1, bins=5, outside="clip"), y=axis)
+    table = RNG.dirichlet(np.full(domain.size, 5.0)).reshape(domain.shape)
+    change = RNG.normal(size=domain.shape) * 1e-6
+    change -= change.mean()
+    slopes = slopes_of(domain, table)
+    assert set(slopes) == set(MEASURES)
+    for name, slope in slopes.items():
+        measure = measure_of(domain, name)
+        expected = (measure(table + change) - measure(table - change)) / 2
+        assert (slope * change).sum() == pytest.approx(expected, rel=1e-6)
+        assert (slope * table).sum() == pytest.approx(0, abs=1e-12)
+    assert set(slopes_of(TIMES, times.table)) == {"mutual_information"}
+    single = np.zeros(domain.shape)
+    single[2, 3:9] = 1 / 6
+    assert set(slopes_of(domain, single)) == {"mutual_information"}
+
+
+def test_direct_estimates_are_in_the_document() -> None:
+    law = replace(drawn.uncertainty, direct={"mutual_information": (0.4, 0.1)})
+    joint = replace(drawn, uncertainty=law)
+    again = JointDistribution.from_json(joint.to_json())
+    assert again.uncertainty.direct == law.direct
+    low, high = again.mutual_information_interval()
+    value = again.mutual_information()
+    assert low == pytest.approx(min(value, 0.4 - 1.96 * 0.1), abs=1e-4)
+    assert high == pytest.approx(min(entropy(times.table.sum(axis=k)) for k in (0, 1)))
+    for damaged in (
+        {"kendall": [0.1, 0.1]},
+        {"pearson": [0.1]},
+        {"pearson": [0.1, -1]},
+        [],
+        {"pearson": ["0", 1]},
+    ):
+        document = joint.to_document()
+        document["uncertainty"]["direct"] = damaged
+        with pytest.raises(FormatError, match="direct estimates"):
+            JointDistribution.from_document(document)
 
 
 def test_measures_of_a_table_do_not_depend_on_its_sum() -> None:

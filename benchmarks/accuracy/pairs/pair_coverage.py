@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.accuracy.pairs.rectangles import rectangles
+from lapwing.protocol.domains.product import Product
 from lapwing.results.joint_distribution import JointDistribution
 
 LEVEL = 0.95
@@ -52,6 +53,20 @@ def covered(
     }
 
 
+def asked_of(
+    domain: Product, low: int, high: int, left: int, right: int
+) -> dict[str, tuple[float, float]]:
+    """Return the condition of a rectangle of cells, as probability takes it."""
+    # An outermost bin also holds what was moved there: it is asked whole by an infinite end.
+    edges = [np.concatenate([[-np.inf], axis.left[1:], [np.inf]]) for axis in domain.domains]
+    return {
+        name: (float(edge[start]), float(edge[stop]))
+        for name, edge, (start, stop) in zip(
+            domain.names, edges, ((low, high), (left, right)), strict=True
+        )
+    }
+
+
 def _shares(
     low: Any, high: Any, values: dict[str, Any], kept: dict[str, Any] | None = None
 ) -> Shares:
@@ -64,15 +79,10 @@ def _shares(
 
 
 def _rectangles(answer: JointDistribution, truths: dict[str, JointDistribution]) -> Shares:
-    # An outermost bin also holds what was moved there: it is asked whole by an infinite end.
-    edges = [np.concatenate([[-np.inf], axis.left[1:], [np.inf]]) for axis in answer.domain.domains]
     ends = []
     values: dict[str, list[float]] = {name: [] for name in truths}
-    for low, high, left, right in rectangles(edges[0].size - 1, NUMBER):
-        asked = {
-            "first": (float(edges[0][low]), float(edges[0][high])),
-            "second": (float(edges[1][left]), float(edges[1][right])),
-        }
+    for low, high, left, right in rectangles(answer.domain.shape[0], NUMBER):
+        asked = asked_of(answer.domain, low, high, left, right)
         ends.append(answer.probability_interval(level=LEVEL, **asked))
         for name, truth in truths.items():
             values[name].append(float(truth.table[low:high, left:right].sum()))

@@ -45,9 +45,9 @@ DISTANCE = "rectangle"
 BINS = 64
 """Bins that an axis without bins gets, about."""
 
-MARGINAL_COST = 1.7
-"""How many times the error of a marginal is that of a survey which asks this attribute alone. The
-study behind the design found it on eight real pairs with 3 repeats. No stored benchmark has it."""
+MARGINAL_COST = 1.5
+"""How many times the error of a marginal is that of a survey which asks this attribute alone: the
+geometric mean of the benchmark ``accuracy/marginal_cost`` over epsilons 1, 2 and 4, rounded."""
 
 _RECTANGLES = 500
 

@@ -14,8 +14,15 @@ from lapwing.protocol.domains.product import Product
 Statistic = Callable[[Matrix], float]
 """A number that says how rows and columns of a table depend on each other."""
 
+MEASURES = ("pearson", "spearman", "mutual_information")
+"""What is estimated of a dependence."""
+
 _STEP = 0.05
 """Part of a draw along which a slope is taken."""
+
+_LEAST_RATIO = 0.01
+"""A cell that seems emptier, beside independence, counts as this empty in a slope. Else cells about
+which nothing is known would outweigh all others."""
 
 
 def correlation_of(domain: Product, kind: str) -> Statistic:
@@ -42,6 +49,11 @@ def correlation_of(domain: Product, kind: str) -> Statistic:
     if kind == "spearman":
         return lambda table: spearman(table[: first.size, : second.size])
     raise ArgumentError(f"kind must be 'pearson' or 'spearman', got {kind!r}")
+
+
+def measure_of(domain: Product, name: str) -> Statistic:
+    """Return a measure by its name."""
+    return mutual_information if name == "mutual_information" else correlation_of(domain, name)
 
 
 def deviation(statistic: Statistic, table: Matrix, draws: NDArray[np.floating]) -> float:
@@ -111,6 +123,78 @@ def spearman(table: Matrix) -> float:
     return pearson(held, np.cumsum(rows) - rows / 2, np.cumsum(columns) - columns / 2)
 
 
+def slopes_of(domain: Product, table: Matrix) -> dict[str, Matrix]:
+    """Return by how much each measure of a table changes with each of its shares.
+
+    Parameters
+    ----------
+    domain : Product
+    table : numpy.ndarray
+        Shares, float64 [rows, columns].
+
+    Returns
+    -------
+    dict
+        Of "mutual_information", and of "pearson" and "spearman" where both axes have an order and
+        vary. Each is float64 [rows, columns] and has the mean 0 over the table.
+    """
+    found = {"mutual_information": _information_slope(table)}
+    if not all(axis.ordered and not axis.circular for axis in domain.domains):
+        return found
+    first, second = ((axis.left + axis.right) / 2 for axis in domain.domains)
+    inside = table[: first.size, : second.size].sum()
+    held = table[: first.size, : second.size] / inside
+    if min(np.count_nonzero(held.sum(axis=axis)) for axis in (0, 1)) < 2:
+        return found
+    ranks = (_ranks(held.sum(axis=1)), _ranks(held.sum(axis=0)))
+    for name, slope in (
+        ("pearson", _correlation_slope(held, first, second)),
+        ("spearman", _correlation_slope(held, *ranks, ranked=True)),
+    ):
+        # People with a value outside or missing are not in a correlation.
+        found[name] = np.zeros_like(table)
+        found[name][: first.size, : second.size] = (slope - (held * slope).sum()) / inside
+    return found
+
+
+def _ranks(shares: Vector) -> Vector:
+    """Return the mean rank of each value, in [0, 1]."""
+    return np.cumsum(shares) - shares / 2
+
+
+def _correlation_slope(
+    held: Matrix, first: Vector, second: Vector, *, ranked: bool = False
+) -> Matrix:
+    """Return the slope of a correlation of places, which move with the shares if they are ranks."""
+    rows, columns = held.sum(axis=1), held.sum(axis=0)
+    one, other = first - rows @ first, second - columns @ second
+    spread, across = rows @ one**2, columns @ other**2
+    scale = np.sqrt(spread * across)
+    correlation = one @ held @ other / scale
+    slope: Matrix = np.outer(one, other) / scale
+    slope -= correlation / 2 * (one[:, None] ** 2 / spread + other**2 / across)
+    if ranked:
+        along = (held @ other) / scale - correlation * rows * one / spread
+        beside = (one @ held) / scale - correlation * columns * other / across
+        slope += _above(along)[:, None] + _above(beside)
+    return slope
+
+
+def _above(slope: Vector) -> Vector:
+    """Return the slope by the shares of what is a function of the ranks."""
+    above: Vector = np.cumsum(slope[::-1])[::-1] - slope / 2
+    return above
+
+
+def _information_slope(table: Matrix) -> Matrix:
+    product = np.outer(table.sum(axis=1), table.sum(axis=0))
+    some = product > 0
+    ratio = np.divide(table, product, out=np.ones_like(table), where=some)
+    slope: Matrix = np.log(np.maximum(ratio, _LEAST_RATIO))
+    slope -= (table * slope).sum()
+    return slope
+
+
 def mutual_information(table: Matrix) -> float:
     """Return the mutual information of rows and columns, in nats.
 
@@ -128,3 +212,9 @@ def mutual_information(table: Matrix) -> float:
     product = np.outer(held.sum(axis=1), held.sum(axis=0))
     some = held > 0
     return max(float((held[some] * np.log(held[some] / product[some])).sum()), 0.0)
+
+
+def entropy(shares: Vector) -> float:
+    """Return the entropy of shares that sum to 1, in nats."""
+    some = shares[shares > 0]
+    return float(-(some * np.log(some)).sum())

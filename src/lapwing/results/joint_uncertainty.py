@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,9 @@ from lapwing.documents import require
 from lapwing.errors import FormatError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.covariance import Covariance
+from lapwing.protocol.domains.product import Product
+from lapwing.results.association import MEASURES, deviation, entropy, measure_of
+from lapwing.results.critical_values import normal_critical_value
 from lapwing.results.spread_law import decoded, encoded
 from lapwing.results.uncertainty import Uncertainty, Variants
 
@@ -30,11 +33,15 @@ class JointUncertainty:
         variance.
     method : str
         How they were made.
+    direct : dict, optional
+        Measures of the dependence that were estimated from the reports without smoothing: each
+        with its standard deviation.
     """
 
     center: Vector
     draws: NDArray[np.float32]
     method: str
+    direct: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def deviation(self, weights: Vector) -> float:
         """Return the standard deviation of ``sum(weights * shares)``.
@@ -78,6 +85,42 @@ class JointUncertainty:
         )
         return replace(one, variants=same)
 
+    def measure_interval(
+        self, measure: str, domain: Product, table: Matrix, level: float
+    ) -> tuple[float, float]:
+        """Return an interval for a measure of the dependence.
+
+        Parameters
+        ----------
+        measure : str
+            "pearson", "spearman" or "mutual_information".
+        domain : Product
+            The two axes.
+        table : numpy.ndarray
+            The estimate, float64 [rows, columns].
+        level : float
+            Confidence level.
+
+        Returns
+        -------
+        tuple of float
+            Lower and upper end. It holds the value of the table, which may lie beyond what the
+            reports say, because the table is smooth.
+        """
+        statistic = measure_of(domain, measure)
+        value = center = statistic(table)
+        if measure in self.direct:
+            center, spread = self.direct[measure]
+        else:
+            spread = deviation(statistic, table, self.draws.reshape(-1, *table.shape))
+        reach = normal_critical_value(level) * spread
+        low, high = min(center - reach, value), max(center + reach, value)
+        if measure != "mutual_information":
+            return max(low, -1.0), min(high, 1.0)
+        most = min(entropy(table.sum(axis=axis)) for axis in (0, 1))
+        # A direct estimate is about a lower bound, so it limits the measure on one side only.
+        return max(low, 0.0), most if measure in self.direct else min(high, most)
+
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form.
 
@@ -86,11 +129,14 @@ class JointUncertainty:
         dict
             Arrays as base64.
         """
-        return {
+        document: dict[str, Any] = {
             "center": encoded(self.center),
             "draws": encoded(self.draws.astype(np.float64), kind="<f4"),
             "method": self.method,
         }
+        if self.direct:
+            document["direct"] = {name: list(pair) for name, pair in self.direct.items()}
+        return document
 
     @classmethod
     def from_document(cls, document: Any, *, cells: int) -> JointUncertainty:
@@ -108,11 +154,31 @@ class JointUncertainty:
         JointUncertainty
             The posterior draws.
         """
-        require(document, {"center", "draws", "method"}, name="the uncertainty")
+        require(
+            document, {"center", "draws", "method"}, name="the uncertainty", optional=["direct"]
+        )
         center = decoded(document["center"], numbers=cells)
         draws = decoded(document["draws"], kind="<f4", columns=cells)
         if not len(draws):
             raise FormatError("the uncertainty must hold at least one draw")
         if not isinstance(document["method"], str):
             raise FormatError("the method of the uncertainty must be a string")
-        return cls(center.ravel(), draws.astype(np.float32), document["method"])
+        direct = document.get("direct", {})
+        if not isinstance(direct, dict) or not all(
+            name in MEASURES and _value_and_deviation(pair) for name, pair in direct.items()
+        ):
+            raise FormatError(
+                "the direct estimates of the uncertainty must be pairs of a finite number and a "
+                f"deviation, of {', '.join(MEASURES)}"
+            )
+        pairs = {name: (float(value), float(spread)) for name, (value, spread) in direct.items()}
+        return cls(center.ravel(), draws.astype(np.float32), document["method"], pairs)
+
+
+def _value_and_deviation(pair: Any) -> bool:
+    return (
+        isinstance(pair, list)
+        and len(pair) == 2
+        and all(isinstance(one, int | float) and math.isfinite(one) for one in pair)
+        and pair[1] >= 0
+    )

@@ -5,7 +5,7 @@ Draws are fixed by seeds. The limits of errors are twice what other seeds gave, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -20,16 +20,16 @@ from lapwing.decoders.empirical_bayes.log_density_prior import (
     UNSEEN,
     WIDENED,
     Fit,
-    _solved,
-    _TooRoundedError,
 )
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.block_gradients import TooRoundedError, solved
 from lapwing.planning.simulation import simulate
 from lapwing.protocol.domains.product import Product
 from lapwing.randomizers import BoxWave, MultiscaleBoxes
 from lapwing.results import JointDistribution
-from lapwing.testing.decoder_contract import check_refusals, sampled, truth
+from lapwing.results.association import entropy
+from lapwing.testing.decoder_contract import check_refusals, noiseless, sampled, truth
 from tests.contracts.registered_decoders import DECODERS
 from tests.mistaken import mistaken
 from tests.rows import each
@@ -278,7 +278,7 @@ class TestSolutions:
 
     def test_they_solve_the_system(self) -> None:
         flat = np.ones_like(self.scale)
-        found = _solved(lambda w: self.scale * w, self.right, flat, tolerance=1e-3, most=200)
+        found = solved(lambda w: self.scale * w, self.right, flat, tolerance=1e-3, most=200)
         np.testing.assert_allclose(found, self.right / self.scale, rtol=0, atol=1e-3)
 
     def test_what_rounding_makes_of_a_system_is_noticed(self) -> None:
@@ -288,8 +288,8 @@ class TestSolutions:
             # As if digits of the first product were lost.
             return (1.3 if next(calls) < 1 else 1.0) * self.scale * w
 
-        with pytest.raises(_TooRoundedError):
-            _solved(rounded, self.right, self.scale, tolerance=1e-3, most=200)
+        with pytest.raises(TooRoundedError):
+            solved(rounded, self.right, self.scale, tolerance=1e-3, most=200)
 
     def test_then_double_precision_takes_over(self) -> None:
         fit = _fit(8)
@@ -298,7 +298,7 @@ class TestSolutions:
         def compute(given: int) -> int:
             seen.append(fit.light)
             if fit.light is light:
-                raise _TooRoundedError
+                raise TooRoundedError
             return given
 
         assert fit._precisely(compute, 3) == 3 and seen == [light, fit.density]
@@ -529,3 +529,56 @@ def test_a_survey_of_pairs_has_a_decoder(made: Any, name: str) -> None:
     tally = survey.tally(survey.randomize(values, rng=lw.seeded(1)))
     joint: Any = survey.decode(tally)
     assert isinstance(joint, JointDistribution) and joint.provenance["class"] == name
+
+
+def ridge(size: int) -> np.ndarray:
+    """Return people close to a line, whose dependence a smooth table makes look weaker."""
+    at = (np.arange(size) + 0.5) / size
+    table = np.exp(-((at[:, None] - 0.4) ** 2) / 0.1 - (at - at[:, None]) ** 2 / 0.004)
+    shares: np.ndarray = table / table.sum()
+    return shares
+
+
+def test_without_noise_the_direct_estimates_are_those_of_the_people() -> None:
+    domain, mass = square(16), ridge(16)
+    boxes = MultiscaleBoxes(domain, 2)
+    tally = noiseless(boxes.channel, mass.ravel(), people=200_000)
+    joint = LogDensityPrior().decode(boxes.channel, tally)
+    people = JointDistribution(domain, mass.ravel())
+    assert joint.uncertainty is not None
+    for kind in ("pearson", "spearman"):
+        true = people.correlation(kind)
+        value, _ = joint.uncertainty.direct[kind]
+        assert abs(value - true) < 0.006 < 0.01 < true - joint.correlation(kind)
+
+
+def test_intervals_of_the_dependence_hold_that_of_the_people() -> None:
+    domain, mass = square(16), ridge(16)
+    people = JointDistribution(domain, mass.ravel())
+    information, held, of_the_table, repeats = people.mutual_information(), [], [], 20
+    for seed in range(repeats):
+        joint = decoded(domain, mass, 2, people=20_000, band=True, seed=10 * seed).joint
+        drawn = replace(joint.uncertainty, direct={})
+        for kind in ("pearson", "spearman"):
+            true = people.correlation(kind)
+            for law, found in ((joint.uncertainty, held), (drawn, of_the_table)):
+                low, high = replace(joint, uncertainty=law).correlation_interval(kind)
+                found.append(low <= true <= high)
+                assert low <= joint.correlation(kind) <= high
+        low, high = joint.mutual_information_interval()
+        assert 0.1 * information < low < information < high
+        assert high == pytest.approx(min(entropy(joint.table.sum(axis=k)) for k in (0, 1)))
+        assert low <= joint.mutual_information()
+    assert np.mean(held) >= 0.85
+    # Draws about the smooth table miss what smoothing takes away.
+    assert np.mean(of_the_table) < 0.7
+
+
+def test_no_dependence_is_found_where_there_is_none() -> None:
+    domain = square(16)
+    mass = np.outer(ridge(16).sum(axis=1), ridge(16).sum(axis=0))
+    ends = []
+    for seed in range(10):
+        joint = decoded(domain, mass, 2, people=20_000, band=True, seed=10 * seed).joint
+        ends.append(joint.mutual_information_interval()[0])
+    assert np.median(ends) == 0 and max(ends) < 0.02

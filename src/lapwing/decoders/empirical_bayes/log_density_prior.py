@@ -9,12 +9,15 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.empirical_bayes.direct_measures import direct_measures
 from lapwing.decoders.empirical_bayes.octave_variances import AxisFunctions, OctaveVariances
 from lapwing.decoders.empirical_bayes.separable_model import LogDensity, separable_parts
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix
 from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.block_gradients import TooRoundedError, solved
 from lapwing.protocol.channels.channel import Channel, check_given
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.joint_distribution import JointDistribution
@@ -56,30 +59,17 @@ _STUDENT = 1.026
 """By this a standard deviation of so many draws is too small for a normal critical value."""
 
 _MOST_INNER = 60
-"""Conjugate gradients of a Newton step, at most."""
+"""Rounds of conjugate gradients for a Newton step, at most."""
 
 _MOST_OF_DRAWS = 100
-"""Conjugate gradients of draws, at most."""
-
-_TINY = 1e-30
-"""Keeps a quotient finite, in single precision also."""
+"""Rounds of conjugate gradients for draws, at most."""
 
 _HALVINGS = 12
 """Times a Newton step is halved, at most."""
 
-_DRIFT = 2.0
-"""A solution is rounded too much if its residual is so many times what it should be."""
-
-System = Callable[[Matrix], Matrix]
-"""A symmetric matrix, as what it makes of a stack of amplitudes."""
-
 Found = TypeVar("Found")
 
 METHOD = "posterior draws under a widened prior"
-
-
-class _TooRoundedError(Exception):
-    """Single precision does not suffice for a system."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,8 +140,8 @@ class Fit:
 
         Notes
         -----
-        The expected curvature takes the place of the Hessian. Conjugate gradients solve for a step
-        to a tenth. It is halved until it gains what its slope promises.
+        The expected curvature takes the place of the Hessian. A step is solved for to a tenth. It
+        is halved until it gains what its slope promises.
         """
         deviation = np.sqrt(self.variances)
         place = np.divide(
@@ -176,7 +166,7 @@ class Fit:
     def _step(self, deviation: Matrix, place: Matrix, slope: Matrix) -> Matrix:
         """Return the Newton step, about."""
         curvature = self._curvature(self.density.cells(deviation * place))
-        (step,) = _solved(
+        (step,) = solved(
             curvature, self._light(slope[None]), curvature.diagonal, tolerance=0.1, most=_MOST_INNER
         )
         direction: Matrix = step.astype(np.float64)
@@ -186,7 +176,7 @@ class Fit:
         """Return what is computed, in double precision from here on if single does not suffice."""
         try:
             return compute(*given)
-        except _TooRoundedError:
+        except TooRoundedError:
             self.light = self.density
             return compute(*given)
 
@@ -229,7 +219,7 @@ class Fit:
         Notes
         -----
         w solves ``(I + K) w = e + J' W^(1/2) e'``, so its covariance is the posterior's, and that
-        of e and w as well. Conjugate gradients, preconditioned by the diagonal.
+        of e and w as well.
         """
         return self._precisely(self._draws, number, tolerance)
 
@@ -239,7 +229,7 @@ class Fit:
         prior = self._light(self.rng.standard_normal((number, *deviation.shape)))
         noise = self.light.noise(curvature.cells, curvature.weights, number, self.rng)
         right = prior + deviation * noise
-        found = _solved(curvature, right, diagonal, tolerance=tolerance, most=_MOST_OF_DRAWS)
+        found = solved(curvature, right, diagonal, tolerance=tolerance, most=_MOST_OF_DRAWS)
         return found, prior, diagonal
 
     def unseen(self, number: int) -> Matrix:
@@ -270,7 +260,7 @@ class Fit:
         right = self._light(self.rng.standard_normal((number, *cells.shape)))
         right += deviation * self.light.scores(weights, number, self.rng)
         diagonal = 1 + deviation**2 * self.light.cell_information(weights)
-        held = deviation * _solved(system, right, diagonal, tolerance=0.1, most=20)
+        held = deviation * solved(system, right, diagonal, tolerance=0.1, most=20)
         change: Matrix = held - self._light(cells) * held.sum(axis=(1, 2), keepdims=True)
         return change
 
@@ -309,40 +299,6 @@ class Fit:
         )
         self.prior.learn(squares, determined)
         self.variances = self.prior.variances()
-
-
-def _solved(
-    system: System, right: Matrix, diagonal: Matrix, *, tolerance: float, most: int
-) -> Matrix:
-    """Return the solutions of a stack of systems, by at most so many conjugate gradients.
-
-    Raises
-    ------
-    _TooRoundedError
-        When solutions in single precision are not what the iteration takes them to be.
-    """
-    # From zero: a first guess by the diagonal can be so far off that its rounding stays.
-    solution, residual = np.zeros_like(right), right.copy()
-    step = residual / diagonal
-    product = (residual * step).sum(axis=(1, 2))
-    goal = tolerance**2 * (right**2 / diagonal).sum(axis=(1, 2))
-    for _ in range(most):
-        if (product <= goal).all():
-            break
-        image = system(step)
-        length = product / np.maximum((step * image).sum(axis=(1, 2)), _TINY)
-        solution += length[:, None, None] * step
-        residual -= length[:, None, None] * image
-        better = residual / diagonal
-        following = (residual * better).sum(axis=(1, 2))
-        step = better + (following / np.maximum(product, _TINY))[:, None, None] * step
-        product = following
-    if right.dtype == np.float32:
-        residual = right - system(solution)
-        drifted = (residual**2 / diagonal).sum(axis=(1, 2))
-        if not (drifted <= _DRIFT**2 * np.maximum(product, goal)).all():
-            raise _TooRoundedError
-    return solution
 
 
 @dataclass(frozen=True)
@@ -451,17 +407,19 @@ class LogDensityPrior:
             cells.ravel(),
             reports=tally.total,
             guarantee=channel.guarantee,
-            uncertainty=_widened(fit, learned) if self.band else None,
+            uncertainty=_widened(fit, domain, learned) if self.band else None,
             provenance=decoder_document(self),
         )
 
 
-def _widened(fit: Fit, learned: Matrix) -> JointUncertainty:
+def _widened(fit: Fit, domain: Product, learned: Matrix) -> JointUncertainty:
     """Return draws from the posterior whose prior is wider than learned, about its own fit."""
     fit.variances = WIDENED * learned
     fit.climb(_LAST_GAIN)
     cells = fit.cells
     draws, _, _ = fit.draws(BAND_DRAWS)
-    moved = fit.density.moved(cells, np.sqrt(fit.variances) * draws) + fit.unseen(BAND_DRAWS)
+    amplitudes = np.sqrt(fit.variances) * draws
+    moved = fit.density.moved(cells, amplitudes) + fit.unseen(BAND_DRAWS)
     found = (_STUDENT * moved).reshape(BAND_DRAWS, -1).astype(np.float32)
-    return JointUncertainty(cells.ravel(), found, METHOD)
+    direct = direct_measures(fit.density, cells, domain, amplitudes, moved)
+    return JointUncertainty(cells.ravel(), found, METHOD, direct)

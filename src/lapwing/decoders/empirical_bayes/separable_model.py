@@ -235,6 +235,16 @@ class LogDensity:
         ]
         return LogDensity(self.first.astype(np.float32), self.second.astype(np.float32), parts)
 
+    def surprise(self, cells: Matrix, weights: Sequence[Matrix]) -> Matrix:
+        """Return how counts differ from what the cells say, each by its information, by the cells.
+
+        Its mean is the information times what is wrong with the cells, however wrong they are.
+        """
+        slope = np.zeros_like(cells)
+        for part, weight in zip(self.parts, weights, strict=True):
+            slope += part.adjoint(weight * (part.counts / part.reports - part.means(cells)))
+        return slope
+
     def scores(self, weights: Sequence[Matrix], draws: int, rng: np.random.Generator) -> Matrix:
         """Return slopes by the cells as the noise of the reports makes them: [draws, cells]."""
         part, weight = self.parts[0], weights[0]

@@ -1,0 +1,96 @@
+"""How much two attributes depend on each other, from the reports without smoothing.
+
+A smooth density makes a dependence look weaker than it is. Mean counts of outputs are linear in the
+cells. So some sums of counts estimate a sum of cells without bias, whatever the density is. Here is
+the one with the least variance. A measure of the dependence is no sum of cells, but near a fitted
+table it is close to one: its slopes are the weights.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lapwing.decoders.empirical_bayes.separable_model import LogDensity
+from lapwing.linear.arrays import Matrix, Vector
+from lapwing.linear.block_gradients import solved
+from lapwing.protocol.domains.product import Product
+from lapwing.results.association import measure_of, slopes_of
+
+_MOST_ROUNDS = 300
+"""Rounds of conjugate gradients, at most."""
+
+_RIDGE = 1e-6
+"""Information about each cell that is added, for each report. It keeps estimates finite of what no
+counts show."""
+
+
+def direct_measures(
+    density: LogDensity, cells: Matrix, domain: Product, amplitudes: Matrix, changes: Matrix
+) -> dict[str, tuple[float, float]]:
+    """Return each measure of the dependence as the reports show it, with its standard deviation.
+
+    Parameters
+    ----------
+    density : LogDensity
+    cells : numpy.ndarray
+        The fitted table.
+    domain : Product
+    amplitudes : numpy.ndarray
+        Posterior draws of the distance from the fitted amplitudes: [draws, functions, functions].
+    changes : numpy.ndarray
+        Posterior draws of the distance from the fitted cells, for what no counts show: [draws,
+        cells, cells].
+
+    Returns
+    -------
+    dict
+        As :attr:`JointUncertainty.direct`.
+    """
+    slopes = slopes_of(domain, cells)
+    added, deviations = _direct(density, cells, np.array(list(slopes.values())), changes)
+    found = {}
+    for name, more, deviation in zip(slopes, added, deviations, strict=True):
+        value = measure_of(domain, name)(cells) + float(more)
+        if name == "mutual_information":
+            value -= _optimism(density, cells, amplitudes)
+        found[name] = (value, float(deviation))
+    return found
+
+
+def _direct(
+    density: LogDensity, cells: Matrix, slopes: Matrix, changes: Matrix
+) -> tuple[Vector, Vector]:
+    """Return what the reports add to numbers of the fitted cells, and deviations of the sums."""
+    weights = density.weights(cells)
+    ridge = _RIDGE * sum(part.reports for part in density.parts)
+
+    def system(of_cells: Matrix) -> Matrix:
+        found: Matrix = density.informed(weights, of_cells) + ridge * of_cells
+        return found
+
+    diagonal = density.cell_information(weights) + ridge
+    linear = solved(system, slopes, diagonal, tolerance=0.01, most=_MOST_ROUNDS)
+    shown = density.informed(weights, linear)
+    added = (linear * density.surprise(cells, weights)).sum(axis=(1, 2))
+    variance = (linear * shown).sum(axis=(1, 2))
+    hidden = np.einsum("kij,dij->kd", slopes - shown, changes)
+    return added, np.sqrt(variance + (hidden**2).mean(axis=1))
+
+
+def _optimism(density: LogDensity, cells: Matrix, amplitudes: Matrix) -> float:
+    """Return by how much the reports overrate a log-ratio that was fitted to themselves.
+
+    The log-ratio of the cells and independence follows the noise of the reports, so their mean of
+    it is too large: by the posterior variance of the log-ratio of a person's cell.
+    """
+    moved = np.matmul(np.matmul(density.first, amplitudes), density.second.T)
+    rows = np.maximum(cells.sum(axis=1, keepdims=True), _LEAST)
+    columns = np.maximum(cells.sum(axis=0), _LEAST)
+    held = moved * cells
+    ratio = moved - held.sum(axis=2, keepdims=True) / rows
+    ratio += held.sum(axis=(1, 2), keepdims=True) - held.sum(axis=1, keepdims=True) / columns
+    return float((cells * ratio**2).sum(axis=(1, 2)).mean())
+
+
+_LEAST = 1e-300
+"""Keeps a quotient of nothing finite."""

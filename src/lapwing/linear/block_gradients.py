@@ -1,0 +1,74 @@
+"""Many systems with one symmetric matrix, solved together by conjugate gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from lapwing.linear.arrays import Matrix
+
+System = Callable[[Matrix], Matrix]
+"""A symmetric matrix, as what it makes of a stack of amplitudes."""
+
+_DRIFT = 2.0
+"""A solution is rounded too much if its residual is so many times what it should be."""
+
+
+class TooRoundedError(Exception):
+    """Single precision does not suffice for a system."""
+
+
+def _columns(stack: Matrix) -> Matrix:
+    """Return each table of a stack as a column."""
+    return stack.reshape(len(stack), -1).T
+
+
+def solved(
+    system: System, right: Matrix, diagonal: Matrix, *, tolerance: float, most: int
+) -> Matrix:
+    """Return the solutions of a stack of right-hand sides, by at most so many rounds.
+
+    Raises
+    ------
+    TooRoundedError
+        When solutions in single precision are not what the iteration takes them to be.
+
+    Notes
+    -----
+    Block conjugate gradients with orthonormal residuals [1]_: all right-hand sides share their
+    search directions, so draws need a tenth of the rounds. It starts from zero, because a first
+    guess by the diagonal can be so far off that its rounding stays.
+
+    References
+    ----------
+    .. [1] A. A. Dubrulle, "Retooling the method of block conjugate gradients", Electronic
+       Transactions on Numerical Analysis 12, 2001.
+    """
+    root = np.sqrt(diagonal)
+
+    def scaled(vectors: Matrix) -> Matrix:
+        return system(vectors.T.reshape(-1, *root.shape) / root) / root
+
+    basis, rest = np.linalg.qr(_columns(right / root))
+    goal = tolerance * np.linalg.norm(rest, axis=0)
+    steps, found = basis, np.zeros((basis.shape[0], len(right)), dtype=right.dtype)
+    for _ in range(most):
+        if (np.linalg.norm(rest, axis=0) <= goal).all():
+            break
+        image = _columns(scaled(steps))
+        try:
+            curvature = np.linalg.inv(steps.T @ image)
+        except np.linalg.LinAlgError:
+            break  # no direction is left: what is found is checked below
+        found += steps @ (curvature @ rest)
+        basis, turned = np.linalg.qr(basis - image @ curvature)
+        steps, rest = basis + steps @ turned.T, turned @ rest
+    solution: Matrix = found.T.reshape(right.shape) / root
+    product = (rest**2).sum(axis=0)
+    if right.dtype == np.float32:
+        residual = right - system(solution)
+        drifted = (residual**2 / diagonal).sum(axis=(1, 2))
+        if not (drifted <= _DRIFT**2 * np.maximum(product, goal**2)).all():
+            raise TooRoundedError
+    return solution
