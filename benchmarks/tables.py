@@ -72,16 +72,20 @@ def pages() -> dict[Path, str]:
     """Return the text of every generated page by its path."""
     every = judged()
     made = {FOLDER / folder / "README.md": page(folder, every) for folder in _TITLES}
-    by_hand = {
+    return made | {
+        path: headlines.in_page(with_sentences(in_text(text, every), every))
+        for path, text in by_hand().items()
+    }
+
+
+def by_hand() -> dict[Path, str]:
+    """Return the text of every page that was written by hand and holds marks, by its path."""
+    found = {
         path: path.read_text(encoding="utf-8")
         for folder in ("papers", "benchmarks", "guides/central")
         for path in sorted((DOCS / folder).glob("*.md"))
     }
-    return made | {
-        path: headlines.in_page(with_sentences(in_text(text, every), every))
-        for path, text in by_hand.items()
-        if "<!-- " in text
-    }
+    return {path: text for path, text in found.items() if "<!-- " in text}
 
 
 def page(folder: str, every: Sequence[Judged]) -> str:

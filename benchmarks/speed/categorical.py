@@ -27,13 +27,13 @@ FULL: dict[str, Any] = {
     "scans": 3,
 }
 QUICK: dict[str, Any] = {
-    "people": 50_000,
-    "symbols": 256,
-    "subset_people": 5_000,
-    "large": 2**14,
-    "rounds": 3,
-    "scanned_bits": 24,
-    "scan_people": 50_000,
+    "people": 5_000,
+    "symbols": 64,
+    "subset_people": 1_000,
+    "large": 2**12,
+    "rounds": 2,
+    "scanned_bits": 18,
+    "scan_people": 5_000,
     "scans": 1,
 }
 

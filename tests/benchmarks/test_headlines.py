@@ -35,7 +35,7 @@ def test_a_stale_headline_makes_its_page_stale(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_pages_with_headlines_are_those_that_are_checked_for_staleness() -> None:
-    checked = tables.pages()
+    checked = tables.by_hand()
     with_marks = [
         path
         for path in tables.DOCS.rglob("*.md")

@@ -188,7 +188,7 @@ def single_values() -> list[tuple[str, Any]]:
 
 
 def test_an_option_of_one_value_is_typed_once() -> None:
-    found = single_values()
+    found, commands = single_values(), leaves()
     assert len(found) > 100 and {name for name, _ in found} >= {"randomize", "collector export"}
     for name, one in found:
         words = shlex.split(EXAMPLES[name])[1 + len(name.split()) :]
@@ -197,7 +197,7 @@ def test_an_option_of_one_value_is_typed_once() -> None:
         for flags in ([one.opts[0], one.opts[-1]], [one.opts[0], *one.secondary_opts[:1]]):
             twice = [word for flag in (flags * 2)[:2] for word in (flag, *values)]
             with pytest.raises(ArgumentError, match="must be typed once, got it"):
-                leaves()[name].make_context(name, [*words, *twice])
+                commands[name].make_context(name, [*words, *twice])
 
 
 def test_a_second_label_column_is_not_dropped_in_silence(

@@ -41,12 +41,12 @@ async def exchange(
             reader._transport.pause_reading()  # type: ignore[attr-defined]
             await asyncio.sleep(unread)
             reader._transport.resume_reading()  # type: ignore[attr-defined]
-        got = b""
+        got = bytearray()
         async with asyncio.timeout(60):
             with suppress(ConnectionResetError):
                 while piece := await reader.read(2**16):
                     got += piece
-        return got
+        return bytes(got)
     finally:
         writer.transport.abort()
         server.close()

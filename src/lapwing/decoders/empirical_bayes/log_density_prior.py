@@ -43,7 +43,8 @@ BAND_DRAWS = 48
 """Draws from the posterior that a result keeps."""
 
 WIDENED = 4.0
-"""Factor of the learned variances behind intervals."""
+"""Factor of the learned variances behind intervals. They are not below those before learning: what
+few people or coarse reports did not show may be there."""
 
 _GAIN = 1.0
 """The fit of a round ends when a step promises a smaller gain, in nats."""
@@ -122,7 +123,7 @@ class Fit:
         self.light = self.density.single()
         self.prior = OctaveVariances(first, second)
         self.rng = np.random.default_rng(seed)
-        self.variances = self.prior.variances()
+        self.start = self.variances = self.prior.variances()
         self.amplitudes = np.zeros(self.prior.shape)
 
     @property
@@ -414,7 +415,7 @@ class LogDensityPrior:
 
 def _widened(fit: Fit, domain: Product, learned: Matrix) -> JointUncertainty:
     """Return draws from the posterior whose prior is wider than learned, about its own fit."""
-    fit.variances = WIDENED * learned
+    fit.variances = np.maximum(WIDENED * learned, fit.start)
     fit.climb(_LAST_GAIN)
     cells = fit.cells
     draws, _, _ = fit.draws(BAND_DRAWS)
