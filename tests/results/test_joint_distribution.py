@@ -18,7 +18,6 @@ from lapwing.errors import ArgumentError, DomainError, FormatError, LimitedWarni
 from lapwing.results import JointDifference, JointDistribution, JointUncertainty
 from lapwing.results.association import (
     MEASURES,
-    entropy,
     measure_of,
     mutual_information,
     pearson,
@@ -353,7 +352,7 @@ def test_direct_estimates_are_in_the_document() -> None:
     low, high = again.mutual_information_interval()
     value = again.mutual_information()
     assert low == pytest.approx(min(value, 0.4 - 1.96 * 0.1), abs=1e-4)
-    assert high == pytest.approx(min(entropy(times.table.sum(axis=k)) for k in (0, 1)))
+    assert high == pytest.approx(math.log(24))
     for damaged in (
         {"kendall": [0.1, 0.1]},
         {"pearson": [0.1]},
@@ -577,3 +576,64 @@ def test_a_condition_beyond_the_axis_says_where_the_axis_ends() -> None:
         joint.given(x=(0.5, 3))
     assert joint.given(x=(10, float("inf"))).mass.tolist() == [0.5, 0.5]
     assert joint.given(y=("a", "b")).mass.sum() == pytest.approx(1)
+
+
+def test_the_missing_are_a_share_of_all() -> None:
+    table = np.zeros(MISSING.shape)
+    first, second = MISSING.domains
+    table[first.missing_index, 1] = 0.25
+    table[3, 1], table[3, second.missing_index] = 0.5, 0.25
+    joint = _drawn(JointDistribution(MISSING, table.ravel()))
+    assert joint.probability(a=None) == pytest.approx(0.25)
+    assert joint.probability(a=None, b=(0, 4)) == pytest.approx(0.25 / 0.75)
+    low, high = joint.probability_interval(a=None)
+    assert 0 < low < 0.25 < high
+    assert joint.probability(a=(2, 3)) == pytest.approx(1)
+
+
+def test_a_range_with_equal_ends_is_refused() -> None:
+    for ask in (times.probability, times.given):
+        with pytest.raises(ArgumentError, match="equal ends holds no value"):
+            ask(wait=(40, 40))
+    assert times.probability(wait=40) > 0
+
+
+def test_a_slice_with_the_people_outside_has_no_end() -> None:
+    rows = times.conditional_quantiles("wait", [0.5], slice_share=0.3)
+    assert all(map(math.isfinite, rows["from"] + rows["to"]))
+    domain = lw.Product(wait=TIMES.axes["wait"], hour=lw.Integers(0, 23))
+    joint = JointDistribution.of_values({**TABLE, "hour": np.floor(HOUR)}, domain)
+    rows = joint.conditional_quantiles("hour", [0.5], slice_share=0.3)
+    assert rows["from"][0] == -math.inf and rows["to"][-1] == math.inf
+    with pytest.raises(ArgumentError, match=r"hour is a circle.*given\(wait=...\).quantile"):
+        times.conditional_quantiles("hour")
+
+
+def test_nobody_with_both_values_has_no_correlation() -> None:
+    mass = np.zeros(MISSING.shape)
+    mass[-1, -1] = 1.0
+    nobody = JointDistribution(MISSING, mass.ravel())
+    for kind in ("pearson", "spearman"):
+        with pytest.raises(ArgumentError, match="present on both axes"):
+            nobody.correlation(kind)
+    assert "mutual information" in nobody.summary()
+
+
+def test_a_document_with_shares_beyond_all_bounds_is_refused() -> None:
+    for key, value in (("center", 1e308), ("draws", 3e38)):
+        document = drawn.to_document()
+        numbers = np.full(TIMES.size, value)
+        kind = {"kind": "<f4"} if key == "draws" else {}
+        document["uncertainty"][key] = encoded(numbers[None] if kind else numbers, **kind)
+        with pytest.raises(FormatError):
+            JointDistribution.from_document(document)
+    document = drawn.to_document()
+    document["uncertainty"]["center"] = encoded(np.zeros(TIMES.size))
+    emptied = JointDistribution.from_document(document)
+    assert emptied.probability_interval(wait=(0, 10)) == (0.0, 1.0)
+
+
+@each("name", ["self", "cls", "level"])
+def test_a_name_that_questions_use_is_no_axis(name: str) -> None:
+    with pytest.raises(DomainError, match=f"cannot be named {name}"):
+        lw.Product(**{name: lw.Integers(0, 3), "y": lw.Integers(0, 3)})

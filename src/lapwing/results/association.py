@@ -14,6 +14,9 @@ from lapwing.protocol.domains.product import Product
 Statistic = Callable[[Matrix], float]
 """A number that says how rows and columns of a table depend on each other."""
 
+_LEAST = 1e-300
+"""Keeps a quotient of nothing finite."""
+
 MEASURES = ("pearson", "spearman", "mutual_information")
 """What is estimated of a dependence."""
 
@@ -96,6 +99,8 @@ def pearson(table: Matrix, first: Vector, second: Vector) -> float:
         When one of the numbers does not vary.
     """
     held = table[: first.size, : second.size]
+    if not held.sum() > 0:
+        raise ArgumentError("a correlation needs people whose values are present on both axes")
     held = held / held.sum()
     rows, columns = held.sum(axis=1), held.sum(axis=0)
     one, other = first - rows @ first, second - columns @ second
@@ -118,7 +123,7 @@ def spearman(table: Matrix) -> float:
     float
         In [-1, 1].
     """
-    held = table / table.sum()
+    held = table / max(table.sum(), _LEAST)
     rows, columns = held.sum(axis=1), held.sum(axis=0)
     return pearson(held, np.cumsum(rows) - rows / 2, np.cumsum(columns) - columns / 2)
 
@@ -142,7 +147,7 @@ def slopes_of(domain: Product, table: Matrix) -> dict[str, Matrix]:
     if not all(axis.ordered and not axis.circular for axis in domain.domains):
         return found
     first, second = ((axis.left + axis.right) / 2 for axis in domain.domains)
-    inside = table[: first.size, : second.size].sum()
+    inside = max(table[: first.size, : second.size].sum(), _LEAST)
     held = table[: first.size, : second.size] / inside
     if min(np.count_nonzero(held.sum(axis=axis)) for axis in (0, 1)) < 2:
         return found
@@ -212,9 +217,3 @@ def mutual_information(table: Matrix) -> float:
     product = np.outer(held.sum(axis=1), held.sum(axis=0))
     some = held > 0
     return max(float((held[some] * np.log(held[some] / product[some])).sum()), 0.0)
-
-
-def entropy(shares: Vector) -> float:
-    """Return the entropy of shares that sum to 1, in nats."""
-    some = shares[shares > 0]
-    return float(-(some * np.log(some)).sum())

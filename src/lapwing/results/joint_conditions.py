@@ -50,6 +50,11 @@ def range_parts(axis: Any, asked: tuple[Any, ...]) -> Parts:
         raise ArgumentError(f"a range must be (low, high), got {len(asked)} entries")
     spans = to_spans(*asked, axis)
     symbols = touched(axis, spans)
+    if asked[0] == asked[1] and not symbols.some.any():
+        raise ArgumentError(
+            "a range leaves out one of its ends, so one with equal ends holds no value. Give the "
+            "value itself for the people of its bin"
+        )
     placed = symbols.whole.size
     found = {}
     for edge, held in (("whole", symbols.whole), ("some", symbols.some)):
@@ -73,7 +78,9 @@ def present_cells(domain: Product, ranges: dict[str, Any]) -> Matrix:
     for name, axis in domain.axes.items():
         present = np.ones(axis.size)
         if name in ranges and axis.missing_index is not None and axis.ordered:
-            present[axis.missing_index] = 0.0
+            asked = condition_parts(axis, name, ranges[name])["estimate"][0]
+            # Who asks for the missing asks for their share of all.
+            present[axis.missing_index] = asked[axis.missing_index]
         parts.append(present)
     return np.outer(*parts)
 
@@ -105,6 +112,30 @@ def edges_around(axis: Any, asked: tuple[Any, ...]) -> str:
         if axis.left[symbol] < axis.right[symbol]
     ]
     return ", ".join(ends)
+
+
+def check_slices(of: Any, axis: str, other: str, slice_share: float) -> None:
+    """Raise unless quantiles of an axis are defined in slices of this share."""
+    if not of.ordered:
+        raise DomainError(f"axis {axis} has no order, so no quantiles. Ask for shares")
+    if of.circular:
+        raise ArgumentError(
+            f"axis {axis} is a circle, so its quantiles need a start. Ask "
+            f"given({other}=...).quantile(p, start=...)"
+        )
+    if not (isinstance(slice_share, int | float) and 0 < slice_share <= 1):
+        raise ArgumentError(f"slice_share must be in (0, 1], got {slice_share}")
+
+
+def slice_place(axis: Any, symbols: Whole) -> dict[str, Any]:
+    """Return the label of a slice, or its ends. They are infinite with people outside the range."""
+    if not axis.ordered:
+        return {"label": axis.listed[symbols[0]]}
+    first, last = symbols[0], symbols[-1]
+    return {
+        "from": -np.inf if first == axis.below_index else float(axis.left[first]),
+        "to": np.inf if last == axis.above_index else float(axis.right[last]),
+    }
 
 
 def slices(axis: Any, shares: Vector, least: float) -> list[Whole]:

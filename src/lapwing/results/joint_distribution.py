@@ -24,16 +24,18 @@ from lapwing.results.critical_values import normal_critical_value
 from lapwing.results.distribution import Distribution
 from lapwing.results.joint_conditions import (
     Parts,
+    check_slices,
     condition_parts,
     edges_around,
     nothing_held,
     present_cells,
+    slice_place,
     slices,
 )
 from lapwing.results.joint_difference import JointDifference
 from lapwing.results.joint_uncertainty import JointUncertainty
 from lapwing.results.readable import Columns, equal_results, hash_of_result, plain
-from lapwing.results.rounding import count_text, estimate_text
+from lapwing.results.rounding import count_text, estimate_text, percent
 from lapwing.results.spread_law import decoded, encoded
 from lapwing.results.uncertainty import Uncertainty
 
@@ -422,7 +424,7 @@ class JointDistribution(Stored):
         """Return ``sum(weights * shares) / sum(present * shares)`` and its standard deviation."""
         law = self.uncertainty
         assert law is not None
-        held = float(law.center @ present.ravel())
+        held = max(float(law.center @ present.ravel()), 1e-9)  # nearly nobody: nothing is known
         value = float(law.center @ weights.ravel()) / held
         return value, law.deviation((weights - value * present).ravel()) / held
 
@@ -469,7 +471,8 @@ class JointDistribution(Stored):
         -------
         dict of str to list
             A row for each slice and probability: "from" and "to" or "label" of the slice, "share",
-            "probability", "quantile", "low", "high".
+            "probability", "quantile", "low", "high". The ends are infinite where the slice has the
+            people outside the range.
 
         Raises
         ------
@@ -488,21 +491,15 @@ class JointDistribution(Stored):
         """
         number = self.domain.axis_number(axis)
         of, by = self.domain.domains[number], self.domain.domains[1 - number]
-        if not of.ordered:
-            raise DomainError(f"axis {axis} has no order, so no quantiles. Ask for shares")
-        if not 0 < slice_share <= 1:
-            raise ArgumentError(f"slice_share must be in (0, 1], got {slice_share}")
-        check_level(level)
         other = self.domain.names[1 - number]
+        check_slices(of, axis, other, slice_share)
+        check_level(level)
         shares = self.marginal(other).mass
         rows: list[dict[str, Any]] = []
         for symbols in slices(by, shares, slice_share):
             found = self._of_symbols(1 - number, symbols)
-            if by.ordered:
-                place = {"from": float(by.left[symbols[0]]), "to": float(by.right[symbols[-1]])}
-            else:
-                place = {"label": by.listed[symbols[0]]}  # type: ignore[attr-defined]
-            for probability in probabilities:
+            place = slice_place(by, symbols)
+            for probability in np.atleast_1d(np.asarray(probabilities, dtype=np.float64)):
                 interval = found.quantile_interval(probability, level=level)
                 low, high = (None, None) if interval is None else interval
                 rows.append(
@@ -583,8 +580,8 @@ class JointDistribution(Stored):
         """Return an interval for the mutual information of the people, in nats.
 
         Reports cannot tell how finely two attributes depend on each other. So the lower end says
-        how much they depend at least. The upper end is the smaller entropy of the two marginals,
-        which is all that they allow. A lower end above 0 shows a dependence.
+        how much they depend at least. The upper end is the most that the cells allow, the logarithm
+        of the symbols of the smaller axis. A lower end above 0 shows a dependence.
 
         Parameters
         ----------
@@ -718,8 +715,11 @@ class JointDistribution(Stored):
     def _facts(self, level: float) -> dict[str, str]:
         facts = {"people": count_text(self.reports)}
         for name, axis in self.domain.axes.items():
-            if axis.ordered and not axis.circular:
-                one = self.marginal(name)
+            one = self.marginal(name)
+            absent = 0.0 if axis.missing_index is None else float(one.mass[axis.missing_index])
+            if absent:
+                facts[f"missing {name}"] = percent(absent)
+            if axis.ordered and not axis.circular and absent < 1:
                 facts[f"quartiles of {name}"] = ", ".join(
                     value if isinstance(value, str) else estimate_text(value)
                     for value in (plain(one.quantile(q)) for q in (0.25, 0.5, 0.75))

@@ -14,10 +14,13 @@ from lapwing.errors import FormatError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.covariance import Covariance
 from lapwing.protocol.domains.product import Product
-from lapwing.results.association import MEASURES, deviation, entropy, measure_of
+from lapwing.results.association import MEASURES, deviation, measure_of
 from lapwing.results.critical_values import normal_critical_value
 from lapwing.results.spread_law import decoded, encoded
 from lapwing.results.uncertainty import Uncertainty, Variants
+
+_LARGEST = 1e6
+"""Shares, draws and measures in a document are not beyond this: nothing overflows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +120,7 @@ class JointUncertainty:
         low, high = min(center - reach, value), max(center + reach, value)
         if measure != "mutual_information":
             return max(low, -1.0), min(high, 1.0)
-        most = min(entropy(table.sum(axis=axis)) for axis in (0, 1))
+        most = math.log(min(table.shape))
         # A direct estimate is about a lower bound, so it limits the measure on one side only.
         return max(low, 0.0), most if measure in self.direct else min(high, most)
 
@@ -163,6 +166,8 @@ class JointUncertainty:
             raise FormatError("the uncertainty must hold at least one draw")
         if not isinstance(document["method"], str):
             raise FormatError("the method of the uncertainty must be a string")
+        if max(np.abs(center).max(), np.abs(draws).max()) > _LARGEST:
+            raise FormatError(f"shares and draws of the uncertainty must be within {_LARGEST:g}")
         direct = document.get("direct", {})
         if not isinstance(direct, dict) or not all(
             name in MEASURES and _value_and_deviation(pair) for name, pair in direct.items()
@@ -179,6 +184,6 @@ def _value_and_deviation(pair: Any) -> bool:
     return (
         isinstance(pair, list)
         and len(pair) == 2
-        and all(isinstance(one, int | float) and math.isfinite(one) for one in pair)
+        and all(isinstance(one, int | float) and abs(one) <= _LARGEST for one in pair)
         and pair[1] >= 0
     )

@@ -275,6 +275,19 @@ class AdaptiveTree:
             provenance={"decoder": "adaptive-tree"},
         )
 
+    def _counts(self, counts: ArrayLike) -> NDArray[np.int64]:
+        given = np.asarray(counts).ravel()
+        if given.size != self.domain.size or given.dtype.kind not in "iu" or (given < 0).any():
+            raise ArgumentError(
+                f"counts must be {self.domain.size} whole numbers of at least 0, one for each bin "
+                f"or cell, got {given.size} of type {given.dtype}"
+            )
+        if given.sum() < self.rounds:
+            raise ArgumentError(
+                f"{self.rounds} rounds need as many people at least, got {int(given.sum())}"
+            )
+        return given.astype(np.int64)
+
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator | int) -> Any:
         """Return the answer that a population would give, in all rounds.
 
@@ -291,7 +304,7 @@ class AdaptiveTree:
             Of reports drawn with their exact joint distribution.
         """
         generator = np.random.default_rng(rng)
-        left = np.asarray(counts, dtype=np.int64).ravel().copy()
+        left = self._counts(counts)
         people = int(left.sum())
         for number in range(self.rounds):
             size = people * (number + 1) // self.rounds - people * number // self.rounds

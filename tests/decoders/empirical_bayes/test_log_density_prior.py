@@ -28,7 +28,6 @@ from lapwing.planning.simulation import simulate
 from lapwing.protocol.domains.product import Product
 from lapwing.randomizers import BoxWave, MultiscaleBoxes
 from lapwing.results import JointDistribution
-from lapwing.results.association import entropy
 from lapwing.testing.decoder_contract import check_refusals, noiseless, sampled, truth
 from tests.contracts.registered_decoders import DECODERS
 from tests.mistaken import mistaken
@@ -549,7 +548,8 @@ def test_without_noise_the_direct_estimates_are_those_of_the_people() -> None:
     for kind in ("pearson", "spearman"):
         true = people.correlation(kind)
         value, _ = joint.uncertainty.direct[kind]
-        assert abs(value - true) < 0.006 < 0.01 < true - joint.correlation(kind)
+        table = joint.correlation(kind)
+        assert table + 0.01 < true and abs(value - true) < 0.6 * (true - table)
 
 
 def test_intervals_of_the_dependence_hold_that_of_the_people() -> None:
@@ -567,7 +567,7 @@ def test_intervals_of_the_dependence_hold_that_of_the_people() -> None:
                 assert low <= joint.correlation(kind) <= high
         low, high = joint.mutual_information_interval()
         assert 0.1 * information < low < information < high
-        assert high == pytest.approx(min(entropy(joint.table.sum(axis=k)) for k in (0, 1)))
+        assert high == pytest.approx(np.log(16))
         assert low <= joint.mutual_information()
     assert np.mean(held) >= 0.85
     # Draws about the smooth table miss what smoothing takes away.
@@ -582,3 +582,20 @@ def test_no_dependence_is_found_where_there_is_none() -> None:
         joint = decoded(domain, mass, 2, people=20_000, band=True, seed=10 * seed).joint
         ends.append(joint.mutual_information_interval()[0])
     assert np.median(ends) == 0 and max(ends) < 0.02
+
+
+@each(
+    "axis",
+    [
+        lw.Interval(0, 1, bins=1, outside="overflow"),
+        lw.Interval(0, 1, bins=1, missing="bin"),
+        lw.Integers(0, 0, missing="bin"),
+    ],
+)
+def test_an_axis_of_one_bin_and_a_symbol_beside_it_is_decoded(axis: Any) -> None:
+    domain = lw.Product(x=axis, y=lw.Integers(0, 7))
+    mass = np.zeros(domain.shape)
+    mass[0, :4], mass[-1, 4:] = 0.15, 0.1
+    joint = decoded(domain, mass, 4, people=20_000, band=True).joint
+    assert joint.table[0].sum() == pytest.approx(0.6, abs=0.05)
+    assert joint.table[-1, 4:].sum() == pytest.approx(0.4, abs=0.05)

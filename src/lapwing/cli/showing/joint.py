@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lapwing.cli.console import facts, grid
+from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.domains.units import to_text
 from lapwing.results.joint_distribution import JointDistribution
 from lapwing.results.rounding import estimate_text, level_text, percent
 
@@ -22,12 +25,20 @@ def joint_document(joint: JointDistribution, *, level: float) -> dict[str, Any]:
         "mutual_information": joint.mutual_information(),
         "mutual_information_interval": None if interval is None else list(interval),
         "quartiles": {
-            name: joint.conditional_quantiles(name, level=level, slice_share=0.1)
+            name: _finite(joint.conditional_quantiles(name, level=level, slice_share=0.1))
             for name, axis in joint.domain.axes.items()
             if axis.ordered and not axis.circular
         },
     }
     return document
+
+
+def _finite(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Return columns in which an end that lies nowhere is None, as JSON has no infinity."""
+    return {
+        key: [None if isinstance(one, float) and math.isinf(one) else one for one in column]
+        for key, column in rows.items()
+    }
 
 
 def joint_tables(joint: JointDistribution, name: str, document: Mapping[str, Any]) -> list[Any]:
@@ -51,12 +62,13 @@ def joint_tables(joint: JointDistribution, name: str, document: Mapping[str, Any
             where = (
                 str(rows["label"][number])
                 if "label" in rows
-                else f"{_text(rows['from'][number])} to {_text(rows['to'][number])}"
+                else _range(joint.domain.axes[other], rows["from"][number], rows["to"][number])
             )
+            of = joint.domain.axes[axis]
             ends = [rows[end][number] for end in ("low", "high")]
-            reach = "" if None in ends else " to ".join(map(_text, ends))
+            reach = "" if None in ends else " to ".join(_text(end, of) for end in ends)
             share = percent(rows["share"][number])
-            cells.append([where, share, _text(rows["quantile"][number]), reach])
+            cells.append([where, share, _text(rows["quantile"][number], of), reach])
         headers = [other, "people", f"median {axis}", f"{level_text(document['level'])} interval"]
         tables.append(grid(f"{name}: {axis} by {other}", headers, cells))
     return tables
@@ -82,7 +94,8 @@ def _symbols(axis: Any) -> list[str]:
     if axis.ordered:
         ends = zip(axis.left, axis.right, strict=True)
         held = [
-            _text(low) if low == high else f"{_text(low)} to {_text(high)}" for low, high in ends
+            _text(low, axis) if low == high else f"{_text(low, axis)} to {_text(high, axis)}"
+            for low, high in ends
         ]
         for place, word in ((axis.below_index, "below"), (axis.above_index, "above")):
             if place is not None:
@@ -92,5 +105,19 @@ def _symbols(axis: Any) -> list[str]:
     return held if axis.missing_index is None else [*held, "(missing)"]
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else estimate_text(float(value))
+def _range(axis: Any, low: float | None, high: float | None) -> str:
+    """Return the ends of a slice; one without an end has all people beyond."""
+    if low is None and high is None:
+        return "all"
+    if low is None:
+        return f"up to {_text(high, axis)}"
+    if high is None:
+        return f"{_text(low, axis)} and beyond"
+    return f"{_text(low, axis)} to {_text(high, axis)}"
+
+
+def _text(value: Any, axis: Any) -> str:
+    if isinstance(value, str):
+        return value
+    unit = axis.unit if isinstance(axis, Interval) else "number"
+    return estimate_text(float(value)) if unit == "number" else to_text(float(value), unit=unit)

@@ -79,7 +79,7 @@ class AxisFunctions:
     def knots(self) -> list[int]:
         """Knots of each family: one for each whole octave that it spans."""
         return [
-            int(np.ceil(self.octave[self.family == family].max())) + 1
+            int(np.ceil(self.octave[self.family == family].max(initial=0.0))) + 1
             for family in range(int(self.family.max()) + 1)
         ]
 

@@ -22,6 +22,8 @@ MOST_CELLS = 2**20
 
 _AXES = ("interval", "integers", "categories")
 
+_RESERVED = ("self", "cls", "level")
+
 _LONGEST_NAME = 100
 
 
@@ -77,7 +79,7 @@ class Product(Domain):
     name: ClassVar[str] = "product"
     """Name of its class in documents."""
 
-    def __init__(self, **axes: Domain) -> None:
+    def __init__(self, /, **axes: Domain) -> None:
         for given in axes.values():
             if getattr(given, "bins", 1) is not None:  # those of an interval may be open
                 require_domain(given)
@@ -92,6 +94,11 @@ class Product(Domain):
                 "Product(delay=Interval(0, 60, bins=64), hour=Integers(0, 23))"
             )
         for name in axes:
+            if name in _RESERVED:
+                raise DomainError(
+                    f"an axis cannot be named {name}, because questions have an option of this "
+                    "name. Choose another one"
+                )
             if not (0 < len(name) <= _LONGEST_NAME and name.isprintable()):
                 raise DomainError("the name of an axis must be 1 to 100 printable characters")
         # A product has no missing symbol, and its cells lie on no line.

@@ -124,6 +124,11 @@ def default_boxes(domain: Product, epsilon: float) -> tuple[Part, ...]:
     >>> default_boxes(pairs, 1)[:2]
     (('box', (21, None), 0.16), ('box', (None, 21), 0.16))
     """
+    for name, axis in domain.axes.items():
+        if axis.size == 1:
+            raise ArgumentError(
+                f"axis {name} has one value, so it tells nothing. Ask about the other one alone"
+            )
     labels = [not axis.ordered for axis in domain.domains]
     if all(labels):
         raise ArgumentError(
