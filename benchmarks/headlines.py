@@ -16,7 +16,7 @@ from scipy import stats
 
 from benchmarks import results
 from benchmarks.accuracy.local.paired_errors import OURS, mean_ratio
-from benchmarks.accuracy.pairs import marginal_cost
+from benchmarks.accuracy.pairs import dependence_coverage, marginal_cost
 from benchmarks.accuracy.pairs.league import FAMILIES, FIGURES, mean_ratios, ratios
 from benchmarks.isolated import place
 from benchmarks.markdown import figure, listed, seconds, table, timed
@@ -622,6 +622,31 @@ def pairs_coverage() -> str:
     )
 
 
+def pairs_dependence() -> str:
+    """Return how often intervals of the dependence and of differences hold the truth."""
+    document = kept("accuracy/dependence_coverage")
+    settings = document["settings"]
+    whats = [*dependence_coverage.MEASURES, dependence_coverage.DIFFERENCES]
+    rows = []
+    for epsilon in settings["epsilons"]:
+        here = [one for one in document["measured"]["cells"] if one["epsilon"] == epsilon]
+        row = [f"{epsilon:g}"]
+        for what in whats:
+            held = [one["coverage"][what]["people"] for one in here]
+            row.append(f"{percent(fmean(held))}, {percent(min(held))}")
+        reach = [one["coverage"][whats[1]]["reach"] for one in here]
+        rows.append([*row, f"{fmean(reach):.3f}"])
+    return "\n\n".join(
+        [
+            table(["ε", *whats, "half-width, Spearman"], rows),
+            "Coverage of 95 % intervals of the people's own value: the mean over the pairs, then "
+            f"the pair with the least. {settings['people']:,} people, {settings['repeats']} "
+            "repeats of two groups of people.",
+            measured_by(document),
+        ]
+    )
+
+
 def pairs_times() -> str:
     """Return the time of decoding pairs, and of their reports beside those of one attribute."""
     document = kept("speed/pairs")
@@ -777,6 +802,7 @@ HEADLINES: dict[str, Callable[[], str]] = {
     "opendp-labels": opendp_labels,
     "pairs": pairs,
     "pairs-coverage": pairs_coverage,
+    "pairs-dependence": pairs_dependence,
     "pairs-labels": pairs_labels,
     "pairs-times": pairs_times,
     "pairs-marginals": pairs_marginals,

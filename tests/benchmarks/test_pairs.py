@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,7 +11,14 @@ import pyarrow.parquet
 import pytest
 
 import lapwing as lw
-from benchmarks.accuracy.pairs import baselines, columns, label_league, league, marginal_cost
+from benchmarks.accuracy.pairs import (
+    baselines,
+    columns,
+    dependence_coverage,
+    label_league,
+    league,
+    marginal_cost,
+)
 from benchmarks.accuracy.pairs.pair_coverage import covered
 from benchmarks.accuracy.pairs.rectangles import rectangles, scores
 from lapwing.results.joint_distribution import JointDistribution, JointUncertainty
@@ -195,3 +203,22 @@ def test_every_pair_has_a_domain_of_its_own_cells():
     for name in (*columns.PAIRS, columns.MADE_UP):
         assert columns.domain_of(name).shape == (64, 64)
         lw.randomizers.MultiscaleBoxes(columns.domain_of(name), 1)
+
+
+def test_the_coverage_of_a_dependence_counts_what_intervals_hold():
+    found = dependence_coverage.measure(**{**dependence_coverage.QUICK, "repeats": 3})
+    (cell,) = found["cells"]
+    for what in dependence_coverage.MEASURES:
+        one = cell["coverage"][what]
+        assert 0.5 <= one["people"] <= 1 and one["reach"] > 0
+    assert cell["coverage"]["differences"]["population"] > 0.8
+    domain = columns.domain_of("made up", 16)
+    table = columns.shares("made up", 16)
+    exact = JointDistribution(domain, table.ravel())
+    tight = replace(
+        exact, uncertainty=JointUncertainty(exact.mass, np.zeros((2, 256), np.float32), "")
+    )
+    moved = np.zeros((16, 16))
+    assert dependence_coverage.differences_held(tight, tight, moved) == 1
+    moved[8, 8] = 0.1
+    assert dependence_coverage.differences_held(tight, tight, moved) < 0.9

@@ -77,6 +77,8 @@ def test_an_interval_without_bins_gets_about_64(tmp_path: Path, done: Program) -
         ((*BOTH[:2], *BOTH[:2]), "two different names"),
         ((*BOTH, "--low", "0", "--high", "1"), "Leave the options of one out"),
         ((*BOTH[:2], "--axis", "hour=nothing.json"), "nothing.json"),
+        ((*BOTH[:2], "--axis", "level=hour.json"), "cannot be named level"),
+        (("--domain-only", *BOTH), "Write a file for each axis"),
     ],
 )
 def test_axes_that_are_wrong_are_refused(
@@ -115,6 +117,8 @@ def test_commands_for_one_attribute_say_what_the_file_holds(
     done("randomize", "survey.json", people, "-o", "reports.lwr")
     done("tally", "survey.json", "reports.lwr", "-o", "tally.json")
     done("decode", "survey.json", "tally.json", "-o", "joint.json")
+    run = lapwing("plot", "joint.json", "--label", "x", "-o", "picture.png")
+    assert run.code != 0 and "Leave out the segment" in run.err
     run = lapwing("answer", "joint.json", "--quantile", 0.5)
     assert run.code != 0 and "two attributes together" in run.err
     lw.load("joint.json").marginal("delay").save("delay-alone.json")

@@ -188,6 +188,11 @@ def new(
         given = (answers, chosen, asked, known, kind)
         _next_epoch(output, kind.after, answers.name, chosen.users, out, rest=given)
     elif kind.domain_only:
+        if axes:
+            raise ArgumentError(
+                "--domain-only writes the domain of one column. Write a file for each axis, and "
+                "give both to lapwing new with --axis"
+            )
         rest = (replace(answers, segment=None), chosen, known)
         _write_domain(output, asked, answers.segment, out, rest=rest)
     else:

@@ -73,7 +73,7 @@ def plot(
     others = [path for path in (result_file, named.truth) if path is not None]
     check_output(output, inputs=others, force=force)
     if is_joint(result_file):
-        alone = segment is None and named.truth is None
+        alone = segment is None and named.truth is None and words == PictureOptions()
         _write(output, _joint_figure(result_file, level, alone=alone), out, truth=False)
         return
     if is_series(result_file):
@@ -104,10 +104,11 @@ def plot(
 
 
 def _joint_figure(path: Path, level: float, *, alone: bool) -> Any:
-    """Return the picture of a joint distribution, which takes no segment and no truth."""
+    """Return the picture of a joint distribution, which takes no option but the level."""
     if not alone:
         raise ArgumentError(
-            "a joint distribution is drawn on its own. Leave out the segment and the truth"
+            "a joint distribution is drawn on its own, with titles of its own. Leave out the "
+            "segment, the truth, --title, --label and --detail"
         )
     joint = JointDistribution.load(path)
     return draw_joint(joint, level=level, figure=new_figure((7.2, 4.4)))
