@@ -9,21 +9,26 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from statistics import fmean
 from typing import Any
 
 from scipy import stats
 
-from benchmarks import results
+from benchmarks import pair_headlines, results
 from benchmarks.accuracy.local.paired_errors import OURS, mean_ratio
-from benchmarks.accuracy.pairs import dependence_coverage, marginal_cost
-from benchmarks.accuracy.pairs.league import FAMILIES, FIGURES, mean_ratios, ratios
-from benchmarks.isolated import place
-from benchmarks.markdown import figure, listed, seconds, table, timed
+from benchmarks.headline_parts import (
+    LEVEL,
+    NotMeasuredError,
+    file_of,
+    interval,
+    kept,
+    margin,
+    measured_by,
+    percent,
+)
+from benchmarks.markdown import figure, listed, seconds, table
 from benchmarks.runner import BENCHMARKS
-from benchmarks.summaries import geometric, ratio_of_means
+from benchmarks.summaries import ratio_of_means
 
-LEVEL = 0.95
 WIDTH = 118
 """Characters in a line of prose, as in the pages by hand."""
 
@@ -72,10 +77,6 @@ LABELS = {
 }
 
 
-class NotMeasuredError(Exception):
-    """A benchmark has no kept result."""
-
-
 def in_page(text: str) -> str:
     """Return a page with its headline tables written from the kept results.
 
@@ -110,44 +111,6 @@ def wrapped(prose: str) -> str:
     return textwrap.fill(prose, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
-def kept(name: str) -> dict[str, Any]:
-    """Return the kept result of a benchmark."""
-    document = results.read(name)
-    if document is None:
-        raise NotMeasuredError(name)
-    return document
-
-
-def measured_by(*documents: dict[str, Any]) -> str:
-    """Return the line with the program, the commit and the machine of some results."""
-    lines = []
-    for one in documents:
-        name, where = one["name"], one["machine"]
-        commit = one["commit"][:10] if one["commit"] else "unknown"
-        lines.append(
-            f"{{source}}`{name} <{_file(name)}>` at commit {commit}, on "
-            f"{where['processor']}, {where['cores']} cores, {where['memory_gib']:g} GiB, "
-            f"{where['system']}, with load {one['load']['before']:g} before"
-        )
-    return f"*Measured by {'; '.join(lines)}.*"
-
-
-def _file(name: str) -> str:
-    return f"benchmarks/{place(name)}.py"
-
-
-def margin(error: float, repeats: int) -> float:
-    """Return half the length of a 95 % confidence interval of a mean, by Student's t."""
-    return float(stats.t.ppf(0.5 + LEVEL / 2, repeats - 1)) * error
-
-
-def interval(mean: float, error: float, repeats: int, *, scale: float = 1.0) -> str:
-    """Return a mean with its 95 % confidence interval, both times a scale."""
-    half = margin(error, repeats)
-    ends = (figure(scale * max(0.0, mean - half)), figure(scale * (mean + half)))
-    return f"{figure(scale * mean)} [{ends[0]}, {ends[1]}]"
-
-
 def ranged(summary: dict[str, Any], told: Callable[[float], str]) -> str:
     """Return a median with the smallest and the largest repeat."""
     return f"{told(summary['median'])} [{told(summary['min'])}, {told(summary['max'])}]"
@@ -156,11 +119,6 @@ def ranged(summary: dict[str, Any], told: Callable[[float], str]) -> str:
 def count(number: float) -> str:
     """Return a rate as a whole number."""
     return f"{number:,.0f}"
-
-
-def percent(share: float) -> str:
-    """Return a share in percent."""
-    return f"{100 * share:.1f} %"
 
 
 def _method(name: str) -> str:
@@ -567,161 +525,6 @@ def devices() -> str:
     )
 
 
-def pairs() -> str:
-    """Return the errors of the other methods for pairs over those of the default."""
-    document = kept("accuracy/league")
-    cells = document["measured"]["cells"]
-    rows = []
-    for people, epsilon in dict.fromkeys((one["people"], one["epsilon"]) for one in cells):
-        here = [one for one in cells if (one["people"], one["epsilon"]) == (people, epsilon)]
-        for key, name in FIGURES.items():
-            means = mean_ratios(here, key)
-            told = [
-                f"{means[one]['ratio']:.2f} [{means[one]['low']:.2f}, {means[one]['high']:.2f}]"
-                for one in ("best", *FAMILIES)
-            ]
-            least = min(ratios(one, key)["best"] for one in here)
-            rows.append([f"{people:,}", f"{epsilon:g}", name, told[0], f"{least:.2f}", *told[1:]])
-    repeats = listed(
-        [f"{number} for {int(n):,} people" for n, number in document["settings"]["repeats"].items()]
-    )
-    header = ["people", "ε", "error", "best other", "least of a pair", *FAMILIES]
-    return "\n\n".join(
-        [
-            table(header, rows, texts=3),
-            "Each figure is the error of the other method over that of the default. It is the "
-            f"geometric mean over {len(document['settings']['pairs'])} pairs, with its 95 % "
-            f"confidence interval. Repeats: {repeats}. The best other method is chosen for each "
-            "pair and error after the fact, which favors it. The least of a pair is about the best "
-            "other method also.",
-            measured_by(document),
-        ]
-    )
-
-
-def pairs_coverage() -> str:
-    """Return how often 95 % intervals of a joint distribution hold the truth."""
-    document = kept("accuracy/league")
-    cells = document["measured"]["cells"]
-    whats = list(cells[0]["coverage"])
-    rows = []
-    for people, epsilon in dict.fromkeys((one["people"], one["epsilon"]) for one in cells):
-        here = [one for one in cells if (one["people"], one["epsilon"]) == (people, epsilon)]
-        row = [f"{people:,}", f"{epsilon:g}"]
-        for what in whats:
-            held = [one["coverage"][what]["people"]["mean"] for one in here]
-            row.append(f"{percent(fmean(held))}, {percent(min(held))}")
-        rows.append(row)
-    return "\n\n".join(
-        [
-            table(["people", "ε", *whats], rows),
-            "Coverage of 95 % intervals of the people's own table: the mean over the pairs, then "
-            "the pair with the least.",
-            measured_by(document),
-        ]
-    )
-
-
-def pairs_dependence() -> str:
-    """Return how often intervals of the dependence and of differences hold the truth."""
-    document = kept("accuracy/dependence_coverage")
-    settings = document["settings"]
-    whats = [*dependence_coverage.MEASURES, dependence_coverage.DIFFERENCES]
-    rows = []
-    for epsilon in settings["epsilons"]:
-        here = [one for one in document["measured"]["cells"] if one["epsilon"] == epsilon]
-        row = [f"{epsilon:g}"]
-        for what in whats:
-            held = [one["coverage"][what]["people"] for one in here]
-            row.append(f"{percent(fmean(held))}, {percent(min(held))}")
-        reach = [one["coverage"][whats[1]]["reach"] for one in here]
-        rows.append([*row, f"{fmean(reach):.3f}"])
-    return "\n\n".join(
-        [
-            table(["ε", *whats, "half-width, Spearman"], rows),
-            "Coverage of 95 % intervals of the people's own value: the mean over the pairs, then "
-            f"the pair with the least. {settings['people']:,} people, {settings['repeats']} "
-            "repeats of two groups of people.",
-            measured_by(document),
-        ]
-    )
-
-
-def pairs_times() -> str:
-    """Return the time of decoding pairs, and of their reports beside those of one attribute."""
-    document = kept("speed/pairs")
-    measured, settings = document["measured"], document["settings"]
-    rows = [
-        [
-            f"{one['bins']} x {one['bins']}",
-            f"{one['epsilon']:g}",
-            one["shape"],
-            timed(one["with_intervals"]),
-            timed(one["without"]),
-        ]
-        for one in measured["decodes"]
-    ]
-    cpu = {name: one["cpu"]["median"] for name, one in measured["reports"].items()}
-    return "\n\n".join(
-        [
-            table(["cells", "ε", "people", "with intervals", "without"], rows, texts=3),
-            f"CPU seconds of a decode on one core, {settings['people']:,} people: the median of "
-            f"{settings['repeats']} runs, and in brackets the fastest and the slowest. Randomizing "
-            f"and tallying {settings['reported']:,} pairs took {seconds(cpu['pairs'])}, and "
-            f"{figure(cpu['pairs'] / cpu['one attribute'])} times as long as the same for the "
-            "first attribute alone.",
-            measured_by(document),
-        ]
-    )
-
-
-def pairs_marginals() -> str:
-    """Return the error of the marginals of pairs over that of surveys of one attribute."""
-    document = kept("accuracy/marginal_cost")
-    settings = document["settings"]
-    rows = []
-    for epsilon in settings["epsilons"]:
-        here = [one for one in document["measured"]["cells"] if one["epsilon"] == epsilon]
-        row = [f"{epsilon:g}"]
-        for other in marginal_cost.OTHERS:
-            each = [ratio for one in here for ratio in marginal_cost.ratios(one, other)]
-            row.append(f"{geometric(each):.2f} ({min(each):.2f} to {max(each):.2f})")
-        rows.append(row)
-    return "\n\n".join(
-        [
-            table(["ε", *(f"over {name}" for name in marginal_cost.OTHERS)], rows),
-            f"Geometric mean over the attributes of {len(settings['pairs'])} pairs, and in "
-            f"brackets the least and the most: {settings['people']:,} people, {settings['bins']} "
-            f"bins, {settings['repeats']} repeats.",
-            measured_by(document),
-        ]
-    )
-
-
-def pairs_labels() -> str:
-    """Return the errors of simpler questions about a number within labels, over the default."""
-    document = kept("accuracy/label_league")
-    settings, cells = document["settings"], document["measured"]["cells"]
-    rows = []
-    for epsilon in settings["epsilons"]:
-        here = [one for one in cells if one["epsilon"] == epsilon]
-        row = [f"{epsilon:g}"]
-        for other in here[0]["ratios"]:
-            ratio = mean_ratio([one["ratios"][other] for one in here])
-            row.append(interval(ratio["ratio"], ratio["standard_error"], settings["repeats"]))
-        rows.append(row)
-    return "\n\n".join(
-        [
-            table(["ε", *cells[0]["ratios"]], rows),
-            "Each figure is the W1 error within labels over that of the default. It is the "
-            f"geometric mean over {len(settings['pairs'])} pairs, with its 95 % confidence "
-            f"interval: {settings['people']:,} people, {settings['bins']} bins, "
-            f"{settings['repeats']} repeats. The grid has its best size after the fact.",
-            measured_by(document),
-        ]
-    )
-
-
 def index() -> str:
     """Return one figure per question, with the page that has its table."""
     found = kept("accuracy/best_of_papers")
@@ -788,7 +591,7 @@ def unmeasured() -> str:
     names = [name for name in BENCHMARKS if results.read(name) is None]
     if not names:
         return "Every benchmark has a result."
-    told = listed([f"{{source}}`{_file(name)}` ({BENCHMARKS[name]})" for name in names])
+    told = listed([f"{{source}}`{file_of(name)}` ({BENCHMARKS[name]})" for name in names])
     return f"Benchmarks without a result: {told}."
 
 
@@ -800,12 +603,12 @@ HEADLINES: dict[str, Callable[[], str]] = {
     "series": series,
     "central": central,
     "opendp-labels": opendp_labels,
-    "pairs": pairs,
-    "pairs-coverage": pairs_coverage,
-    "pairs-dependence": pairs_dependence,
-    "pairs-labels": pairs_labels,
-    "pairs-times": pairs_times,
-    "pairs-marginals": pairs_marginals,
+    "pairs": pair_headlines.pairs,
+    "pairs-coverage": pair_headlines.pairs_coverage,
+    "pairs-dependence": pair_headlines.pairs_dependence,
+    "pairs-labels": pair_headlines.pairs_labels,
+    "pairs-times": pair_headlines.pairs_times,
+    "pairs-marginals": pair_headlines.pairs_marginals,
     "reports": reports,
     "decodes": decodes,
     "releases": releases,
