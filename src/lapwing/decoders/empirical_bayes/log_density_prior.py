@@ -399,10 +399,11 @@ class LogDensityPrior:
             fit.climb(_GAIN)
             fit.learn()
         learned = fit.variances
-        fit.variances = WIDER * learned
+        domain: Any = channel.domain
+        # A dependence on labels has no thin shapes.
+        fit.variances = learned * (WIDER if all(one.ordered for one in domain.domains) else 1.0)
         fit.climb(_LAST_GAIN)
         cells = fit.cells
-        domain: Any = channel.domain
         return JointDistribution(
             domain,
             cells.ravel(),
