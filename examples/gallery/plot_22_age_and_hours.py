@@ -33,8 +33,10 @@ quartiles, inside = {}, 0
 for ax, name, share in zip(axes, ("lower", "upper"), (0.25, 0.75), strict=True):
     for one, look, label in ((joint, "C0-", "estimate"), (truth, "C1--", "truth")):
         rows = one.conditional_quantiles("hours", [share], slice_share=0.035)
-        ages, found = np.append(rows["from"], rows["to"][-1]), np.array(rows["quantile"])
-        quartiles[name, label] = dict(zip(rows["from"], rows["quantile"], strict=True))
+        # The first and the last slice have no end: people outside the range are in them.
+        ages = np.clip(np.append(rows["from"], rows["to"][-1]), 15, 80)
+        found = np.array(rows["quantile"])
+        quartiles[name, label] = dict(zip(ages[:-1], found, strict=True))
         if one is joint:
             low, high = (np.append(rows[end], rows[end][-1]) for end in ("low", "high"))
             ax.fill_between(ages, low, high, step="post", color="0.85", label="95 % interval")
