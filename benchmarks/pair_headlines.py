@@ -85,8 +85,8 @@ def pairs_dependence() -> str:
         [
             table(["ε", *whats, "half-width, Spearman"], rows),
             "Coverage of 95 % intervals of the people's own value: the mean over the pairs, then "
-            f"the pair with the least. {settings['people']:,} people, {settings['repeats']} "
-            "repeats of two groups of people.",
+            f"the pair with the least. In each of {settings['repeats']} repeats two groups of "
+            f"{settings['people']:,} people answer.",
             measured_by(document),
         ]
     )

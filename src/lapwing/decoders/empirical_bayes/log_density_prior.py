@@ -334,9 +334,9 @@ class LogDensityPrior:
 
     **Accuracy.** See the page on pairs of the benchmarks.
 
-    **Cost.** In the benchmark, 64 x 64 cells took about 1 second on one core at epsilon 1, and 2 to
-    9 seconds at epsilon 4. It takes memory for a few tables of the size of the widest component. For
-    intervals it takes 48 tables of the cells.
+    **Cost.** In the benchmark, 64 x 64 cells took about 1 second on one core at epsilon 1. At
+    epsilon 4 they took 2 to 9 seconds. It takes memory for a few tables of the size of the widest
+    component. For intervals it takes 48 tables of the cells.
 
     The decoder is this library's own. It is empirical Bayes by marginal likelihood, as in [1]_.
 
