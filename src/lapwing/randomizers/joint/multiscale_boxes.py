@@ -223,6 +223,8 @@ class MultiscaleBoxes(Mixture[CountTally]):
     The mixture is this library's own design. Its components are the square wave [1]_ and subset
     selection [2]_.
 
+    :meth:`hybrid_grids` has the reports of HDG [3]_, to compare with.
+
     References
     ----------
     .. [1] Z. Li, T. Wang, M. Lopuhaä-Zwakenberg, N. Li, B. Škorić, "Estimating numerical
@@ -276,7 +278,7 @@ class MultiscaleBoxes(Mixture[CountTally]):
 
     @classmethod
     def hybrid_grids(cls, domain: Product, epsilon: ExactNumber, *, users: int) -> Self:
-        """Return the reports of HDG [3]_: each of three grids is asked of a third of the people.
+        """Return the reports of HDG: each of three grids is asked of a third of the people.
 
         Parameters
         ----------
