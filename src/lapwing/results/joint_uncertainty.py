@@ -19,7 +19,7 @@ from lapwing.results.critical_values import normal_critical_value
 from lapwing.results.spread_law import decoded, encoded
 from lapwing.results.uncertainty import Uncertainty, Variants
 
-_LARGEST = 1e6
+_LARGEST = 1e30
 """Shares, draws and measures in a document are not beyond this: nothing overflows."""
 
 

@@ -599,3 +599,16 @@ def test_an_axis_of_one_bin_and_a_symbol_beside_it_is_decoded(axis: Any) -> None
     joint = decoded(domain, mass, 4, people=20_000, band=True).joint
     assert joint.table[0].sum() == pytest.approx(0.6, abs=0.05)
     assert joint.table[-1, 4:].sum() == pytest.approx(0.4, abs=0.05)
+
+
+@each("epsilon", [0.01, 1, 24])
+def test_few_people_know_nothing_of_a_dependence_and_are_saved(epsilon: float) -> None:
+    for people in (1, 10):
+        made = decoded(square(8), ridge(8), epsilon, people=people, band=True).joint
+        again = JointDistribution.from_json(made.to_json())
+        assert again.uncertainty is not None and made.uncertainty is not None
+        assert again.uncertainty.direct == made.uncertainty.direct
+        assert again.correlation_interval() == made.correlation_interval()
+    if epsilon < 1:
+        assert made.correlation_interval() == (-1.0, 1.0)
+        assert made.mutual_information_interval() == pytest.approx((0.0, np.log(8)))

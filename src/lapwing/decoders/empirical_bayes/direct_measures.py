@@ -29,6 +29,10 @@ _HIDDEN = 2.0
 smooth density. Chosen on a normal pair and on five of the benchmark's, with people of their own."""
 
 
+_UNKNOWN = 1e6
+"""Deviation of a measure about which the reports say nothing."""
+
+
 def direct_measures(
     density: LogDensity, cells: Matrix, domain: Product, amplitudes: Matrix, changes: Matrix
 ) -> dict[str, tuple[float, float]]:
@@ -58,7 +62,8 @@ def direct_measures(
         value = measure_of(domain, name)(cells) + float(more)
         if name == "mutual_information":
             value -= _optimism(density, cells, amplitudes)
-        found[name] = (value, float(deviation))
+        known = np.isfinite(value) and np.isfinite(deviation)
+        found[name] = (value, float(deviation)) if known else (0.0, _UNKNOWN)
     return found
 
 
