@@ -71,6 +71,14 @@ TINY: dict[str, dict[str, Any]] = {
         "pairs": ["made up"],
         "seed": 0,
     },
+    "accuracy/dependence_coverage": {
+        "repeats": 1,
+        "people": 20_000,
+        "bins": 16,
+        "epsilons": [4],
+        "pairs": ["made up"],
+        "seed": 0,
+    },
     "accuracy/label_league": {
         "repeats": 2,
         "people": 20_000,

@@ -167,7 +167,7 @@ class JointUncertainty:
         if not isinstance(document["method"], str):
             raise FormatError("the method of the uncertainty must be a string")
         if max(np.abs(center).max(), np.abs(draws).max()) > _LARGEST:
-            raise FormatError(f"shares and draws of the uncertainty must be within {_LARGEST:g}")
+            raise FormatError("shares and draws of the uncertainty must be numbers near 0 to 1")
         direct = document.get("direct", {})
         if not isinstance(direct, dict) or not all(
             name in MEASURES and _value_and_deviation(pair) for name, pair in direct.items()
