@@ -589,6 +589,11 @@ def test_the_missing_are_a_share_of_all() -> None:
     low, high = joint.probability_interval(a=None)
     assert 0 < low < 0.25 < high
     assert joint.probability(a=(2, 3)) == pytest.approx(1)
+    table[:] = 0.0
+    table[-1, 1], table[3, 1] = 0.95, 0.05
+    rare = _drawn(JointDistribution(MISSING, table.ravel()))
+    with pytest.warns(LimitedWarning, match="only 5 % of the people have values"):
+        rare.probability_interval(a=(2, 3))
 
 
 def test_a_range_with_equal_ends_is_refused() -> None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.errors import ArgumentError, DomainError, LimitedWarning
 from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.ranges import to_spans, touched
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.cumulative import Cumulative
+from lapwing.results.rounding import estimate_text
 from lapwing.results.symbols import asked_symbol
+
+_FEW_PRESENT = 0.1
+"""Part of the people with values, below which an interval of a share among them says less."""
 
 Parts = dict[str, tuple[Vector, bool]]
 """Part of each symbol that is asked: "estimate", at least ("whole"), at most ("some"); and whether
@@ -83,6 +88,17 @@ def present_cells(domain: Product, ranges: dict[str, Any]) -> Matrix:
             present[axis.missing_index] = asked[axis.missing_index]
         parts.append(present)
     return np.outer(*parts)
+
+
+def warn_of_few_present(share: float) -> None:
+    """Warn where an interval is about few people, because most have no value."""
+    if share < _FEW_PRESENT:
+        warnings.warn(
+            f"only {estimate_text(100 * share, 2)} % of the people have values on the axes named. "
+            "Intervals were not measured below 10 %, and may be too narrow",
+            LimitedWarning,
+            stacklevel=3,
+        )
 
 
 def nothing_held(axis: Any, name: str, asked: Any) -> str:

@@ -31,6 +31,7 @@ from lapwing.results.joint_conditions import (
     present_cells,
     slice_place,
     slices,
+    warn_of_few_present,
 )
 from lapwing.results.joint_difference import JointDifference
 from lapwing.results.joint_uncertainty import JointUncertainty
@@ -385,9 +386,7 @@ class JointDistribution(Stored):
     def probability_interval(
         self, *, level: float = 0.95, **ranges: Any
     ) -> tuple[float, float] | None:
-        """Return an interval for :meth:`probability`.
-
-        It holds whatever the values do inside the bins in which the ranges end.
+        """Return an interval for :meth:`probability`, whatever values do inside divided bins.
 
         Parameters
         ----------
@@ -412,6 +411,7 @@ class JointDistribution(Stored):
         present = present_cells(self.domain, ranges)
         critical = normal_critical_value(level)
         estimate = self.probability(**ranges)
+        warn_of_few_present(float((self.table * present).sum()))
         ends = []
         for edge, sign in (("whole", -1), ("some", 1)):
             weights = self._box(ranges, edge)

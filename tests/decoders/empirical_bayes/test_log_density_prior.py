@@ -555,7 +555,7 @@ def test_without_noise_the_direct_estimates_are_those_of_the_people() -> None:
 def test_intervals_of_the_dependence_hold_that_of_the_people() -> None:
     domain, mass = square(16), ridge(16)
     people = JointDistribution(domain, mass.ravel())
-    information, held, of_the_table, repeats = people.mutual_information(), [], [], 20
+    information, held, of_the_table, repeats = people.mutual_information(), [], [], 10
     for seed in range(repeats):
         joint = decoded(domain, mass, 2, people=20_000, band=True, seed=10 * seed).joint
         drawn = replace(joint.uncertainty, direct={})
