@@ -93,7 +93,7 @@ def pairs_dependence() -> str:
 
 
 def pairs_times() -> str:
-    """Return the time of decoding pairs, and of their reports beside those of one attribute."""
+    """Return the time of decoding pairs, and of their reports and those of one attribute."""
     document = kept("speed/pairs")
     measured, settings = document["measured"], document["settings"]
     rows = [

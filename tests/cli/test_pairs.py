@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import lapwing as lw
+from lapwing.cli.showing.joint import joint_document, joint_tables
+from lapwing.results import JointDistribution
 from tests.cli.running import Program
 
 BOTH = ("--axis", "delay=delay.json", "--axis", "hour=hour.json")
@@ -39,6 +41,8 @@ def test_a_survey_of_pairs_goes_from_a_table_to_an_answer(people: Path, done: Pr
     done("tally", "survey.json", "reports.parquet", "-o", "tally.json")
     shown = done("decode", "survey.json", "tally.json", "-o", "joint.json", "--csv", "cells.csv")
     assert "median delay" in shown.out and "mutual information" in shown.out
+    # The first and the last slice of delays have the people outside 0 to 60.
+    assert "and beyond" in shown.out and "up to" in shown.out
     joint = lw.load("joint.json")
     rows = list(csv.DictReader(Path("cells.csv").read_text().splitlines()))
     assert len(rows) == 14 * 24 and rows[0]["delay"] == "below" and rows[0]["hour"] == "0"
@@ -48,6 +52,7 @@ def test_a_survey_of_pairs_goes_from_a_table_to_an_answer(people: Path, done: Pr
     assert joint.probability(delay=(0, 30)) > 0.8
     document = json.loads(done("show", "joint.json", "--json").out)
     assert document["kind"] == "joint-distribution" and document["people"] == 4000
+    assert document["quartiles"]["hour"]["from"][0] is None
     done("plot", "joint.json", "-o", "picture.png")
     assert Path("picture.png").read_bytes()[:4] == b"\x89PNG"
 
@@ -129,3 +134,13 @@ def test_a_table_without_an_axis_is_refused(people: Path, lapwing: Program) -> N
     people.write_text(people.read_text().replace("hour", "time"))
     run = lapwing("randomize", "survey.json", people, "-o", "reports.lwr")
     assert run.code != 0 and "hour" in run.err
+
+
+def test_times_of_day_are_shown_as_times() -> None:
+    clock = lw.Interval("06:00", "22:00", bins=16, unit="time-of-day")
+    domain = lw.Product(start=clock, wait=lw.Integers(0, 3))
+    joint = JointDistribution(domain, np.full(domain.size, 1 / domain.size))
+    by_start, by_wait = joint_tables(joint, "x", joint_document(joint, level=0.95))
+    said = [list(column.cells) for table in (by_start, by_wait) for column in table.columns]
+    words = " ".join(str(cell) for column in said for cell in column)
+    assert "14:00:00" in words and "21600" not in words and "06:00:00 to" in words

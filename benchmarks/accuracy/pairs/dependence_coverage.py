@@ -162,7 +162,7 @@ def differences_held(
 
 
 def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
-    """Return coverage by pair and epsilon, and what was estimated beside the truth."""
+    """Return coverage, estimates and true values by pair and epsilon."""
     lines = []
     for cell in measured["cells"]:
         of = cell["coverage"]

@@ -37,7 +37,7 @@ def solved(
     Notes
     -----
     Block conjugate gradients with orthonormal residuals [1]_: all right-hand sides share their
-    search directions, so draws need a tenth of the rounds. It starts from zero, because a first
+    search directions, so they need fewer rounds. The iteration starts from zero, because a first
     guess by the diagonal can be so far off that its rounding stays.
 
     References

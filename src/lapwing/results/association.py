@@ -24,8 +24,8 @@ _STEP = 0.05
 """Part of a draw along which a slope is taken."""
 
 _LEAST_RATIO = 0.01
-"""A cell that seems emptier, beside independence, counts as this empty in a slope. Else cells about
-which nothing is known would outweigh all others."""
+"""Least ratio of a cell to independence in a slope. Otherwise cells about which the reports say
+nothing would outweigh all others."""
 
 
 def correlation_of(domain: Product, kind: str) -> Statistic:
@@ -179,9 +179,9 @@ def _correlation_slope(
     slope: Matrix = np.outer(one, other) / scale
     slope -= correlation / 2 * (one[:, None] ** 2 / spread + other**2 / across)
     if ranked:
-        along = (held @ other) / scale - correlation * rows * one / spread
-        beside = (one @ held) / scale - correlation * columns * other / across
-        slope += _above(along)[:, None] + _above(beside)
+        over_rows = (held @ other) / scale - correlation * rows * one / spread
+        over_columns = (one @ held) / scale - correlation * columns * other / across
+        slope += _above(over_rows)[:, None] + _above(over_columns)
     return slope
 
 

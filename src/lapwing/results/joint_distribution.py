@@ -477,7 +477,7 @@ class JointDistribution(Stored):
         Raises
         ------
         ArgumentError
-            When no axis has this name, or the share is not in (0, 1].
+            When no axis has this name, it is a circle, or the share is not in (0, 1].
         DomainError
             When the axis has no order.
 
