@@ -14,7 +14,7 @@ EXTRAS_lint := test,lint
 # Nothing of the user's own packages or settings may leak in.
 export PYTHONNOUSERSITE := 1
 export PIP_USER := 0
-unexport PYTHONPATH PYTHONHOME
+unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 # Pictures go to files, whatever display there is.
 export MPLBACKEND := Agg
 

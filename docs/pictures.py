@@ -10,8 +10,6 @@ pictures again and compare them with the committed ones.
 from __future__ import annotations
 
 import csv
-import json
-import os
 import secrets
 import shutil
 import subprocess
@@ -34,6 +32,7 @@ from lapwing.protocol.messages.batch import MEDIA_TYPE, Batch
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
 EXAMPLES = ROOT / "examples"
+sys.path[:0] = [str(ROOT)]  # for the benchmarks, whose scheme and collector are drawn
 
 WIDTH = 720
 """Pixels of a page's picture before it is drawn at twice the size."""
@@ -93,23 +92,14 @@ def draw_series(folder: Path) -> None:
 
 
 @contextmanager
-def collector(folder: str) -> Iterator[httpx.Client]:
-    """Run `lapwing serve`, and return a client that asks it as its admin."""
-    command = [sys.executable, "-m", "lapwing", "serve", "--json", "--port", "0"]
-    command += ["--database", f"{folder}/collector.sqlite"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ
-    ) as process:
-        assert process.stdout is not None
-        try:
-            said = json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
-            headers = {"authorization": f"Bearer {said['admin_token']}"}
-            with httpx.Client(
-                base_url=said["address"], headers=headers, timeout=PATIENCE
-            ) as client:
-                yield client
-        finally:
-            process.terminate()
+def asking(folder: str) -> Iterator[httpx.Client]:
+    """Run a collector, and return a client that asks it as its admin."""
+    from benchmarks.service.running_servers import collector
+
+    with collector(folder) as site:
+        headers = {"authorization": f"Bearer {site.token}"}
+        with httpx.Client(base_url=site.url, headers=headers, timeout=PATIENCE) as client:
+            yield client
 
 
 def publish(client: httpx.Client, survey: lw.Survey, *epochs: str) -> None:
@@ -229,7 +219,7 @@ def draw_pages(folder: Path) -> None:
         )
     with (
         tempfile.TemporaryDirectory() as temporary,
-        collector(temporary) as client,
+        asking(temporary) as client,
         sync_playwright() as playwright,
     ):
         income, birds = filled(client)
@@ -272,7 +262,6 @@ def draw_pages(folder: Path) -> None:
 
 def draw_scheme(folder: Path) -> None:
     """Draw the scheme of compressive privatization."""
-    sys.path.insert(0, str(ROOT))
     from benchmarks.accuracy.papers.compressive.compressive_pictures import structure
 
     structure({}).savefig(folder / "compressive-privatization.png", dpi=2 * WIDTH / 11)

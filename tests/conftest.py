@@ -8,10 +8,12 @@ from __future__ import annotations
 import gc
 import os
 import re
+import resource
 import sys
 from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,8 +46,10 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter,
 ) -> Generator[None, None, None]:
-    """Say loudly, just before the closing line, what lacked and how many tests did not run."""
+    """Say just before the closing line how much memory was used, and loudly what did not run."""
     yield
+    largest = max(_memory.values(), default=0) or _resident()
+    terminalreporter.write_line(f"Largest resident memory of a process of tests: {largest:,.0f} MB")
     skipped = [
         report
         for report in terminalreporter.stats.get("skipped", [])
@@ -69,6 +73,39 @@ def pytest_terminal_summary(
 def pytest_configure(config: pytest.Config) -> None:
     """Warnings are errors, but not this one: tests draw few reports, and chance decides on it."""
     config.addinivalue_line("filterwarnings", "ignore::lapwing.errors.WeakAnswerWarning")
+
+
+MOST_MEMORY = 2000.0
+"""Megabytes of a process of tests. A limit of the system would end Chromium and Java."""
+
+_memory: dict[str, float] = {}
+"""Megabytes of each worker at its end."""
+
+
+def _resident() -> float:
+    """Return the most megabytes that this process has ever held in memory."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / (1e6 if sys.platform == "darwin" else 1e6 / 1024)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]:
+    """Tell the first process what this worker needed."""
+    if (output := getattr(session.config, "workeroutput", None)) is not None:
+        output["resident"] = _resident()
+    yield
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Note what a worker needed."""
+    _memory[node.gateway.id] = getattr(node, "workeroutput", {}).get("resident", 0.0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Tests wait for browsers and servers: one worker more than processors uses that time."""
+    return int(os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS") or (os.cpu_count() or 1) + 1)
 
 
 _COMPUTED_ONCE = re.compile(r'scope="module"|^@(functools\.)?(lru_)?cache\b', re.MULTILINE)
@@ -119,7 +156,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    before = _resident()
     yield
+    if before <= MOST_MEMORY < (now := _resident()):
+        pytest.fail(f"the process holds {now:,.0f} MB with this test, {before:,.0f} before it")
     if _unmarked:
         started = ", ".join(sorted(set(_unmarked)))
         _unmarked.clear()

@@ -8,6 +8,7 @@ import secrets
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -116,20 +117,56 @@ class Running:
         return int(line.split()[1]) * 1024 / 1e6
 
 
+def start_document(
+    process: subprocess.Popen[str], log: Path, *, seconds: float = 120
+) -> dict[str, Any]:
+    """Return what `lapwing serve --json` prints when it listens.
+
+    Parameters
+    ----------
+    process : subprocess.Popen
+        The server, whose output is a pipe.
+    log : Path
+        File of its errors.
+    seconds : float
+        The server is ended when it does not listen by then.
+
+    Raises
+    ------
+    RuntimeError
+        When the server ended before it listened. It shows the end of the log.
+    """
+    assert process.stdout is not None
+    deadline = threading.Timer(seconds, process.kill)
+    deadline.start()
+    lines = []
+    try:
+        for line in process.stdout:
+            lines.append(line)
+            if line == "}\n":
+                document: dict[str, Any] = json.loads("".join(lines))
+                return document
+    finally:
+        deadline.cancel()
+    raise RuntimeError(
+        f"the server ended with {process.wait()} before it listened:\n{log.read_text()[-4000:]}"
+    )
+
+
 @contextmanager
 def collector(folder: str) -> Iterator[Running]:
     """Run `lapwing serve` with a database in a folder, as everybody starts it."""
     command = [sys.executable, "-m", "lapwing", "serve", "--json", "--port", "0"]
     command += ["--database", f"{folder}/collector.db"]
+    log = Path(folder) / "collector.log"
     with (
-        open(f"{folder}/collector.log", "wb") as log,
+        log.open("wb") as lines,
         subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=log, text=True, env=_environment()
+            command, stdout=subprocess.PIPE, stderr=lines, text=True, env=_environment()
         ) as process,
     ):
-        assert process.stdout is not None
         try:
-            said = json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
+            said = start_document(process, log)
             yield Running(said["address"], process.pid, said["admin_token"])
         finally:
             process.terminate()

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from benchmarks.service.running_servers import start_document
 from lapwing import (
     Categories,
     HashedStrings,
@@ -89,9 +88,7 @@ def serving(folder: Path) -> Iterator[Running]:
         ) as process,
     ):
         try:
-            assert process.stdout is not None
-            lines = [*takewhile(lambda line: line != "}\n", process.stdout), "}"]
-            said = json.loads("".join(lines))
+            said = start_document(process, folder / "log")
             headers = {"authorization": f"Bearer {said['admin_token']}"}
             url = said["address"]
             with httpx.Client(base_url=url, headers=headers, timeout=60) as admin:

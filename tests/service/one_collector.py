@@ -17,6 +17,7 @@ from typing import Any
 import httpx
 
 import lapwing as lw
+from benchmarks.service.running_servers import start_document
 from lapwing.protocol.messages.batch import MEDIA_TYPE, Batch
 from lapwing.service.app import Application, make_application
 from lapwing.service.collector import Collector
@@ -216,7 +217,7 @@ class ServedCollector:
 def served(folder: Path, *arguments: str, **variables: str) -> Iterator[ServedCollector]:
     """`lapwing serve` over an SQLite file in a folder, at a free port."""
     usual = {"--port": "0", "--database": str(folder / "collector.sqlite")}
-    command = [sys.executable, "-m", "lapwing", "serve"]
+    command = [sys.executable, "-m", "lapwing", "serve", "--json"]
     for option, value in usual.items():
         command += [] if option in arguments else [option, value]
     log = folder / "log.jsonl"
@@ -229,10 +230,7 @@ def served(folder: Path, *arguments: str, **variables: str) -> Iterator[ServedCo
             text=True,
         )
     try:
-        assert process.stdout is not None
-        address = process.stdout.readline().strip()
-        assert address.startswith("http://"), log.read_text()
-        yield ServedCollector(process, address, log)
+        yield ServedCollector(process, start_document(process, log)["address"], log)
     finally:
         if process.poll() is None:
             process.kill()

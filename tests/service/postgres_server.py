@@ -12,11 +12,8 @@ from itertools import count
 from pathlib import Path
 
 import asyncpg
-import pytest
 
-from tests.clients_js.programs import install
-
-PACKAGE = "postgresql"
+from tests.clients_js.programs import skip_without
 
 FOLDER = "TESTS_POSTGRESQL"
 """The environment variable that names another folder than the distribution's."""
@@ -32,16 +29,8 @@ def programs() -> Path | None:
 
 
 def installed() -> Path:
-    """Return the folder of the server's programs; install them where that is allowed."""
-    folder = programs()
-    if folder is None:
-        install(PACKAGE)
-        folder = programs()
-    if folder is None:
-        pytest.skip(
-            f"PostgreSQL is not here: install it (Debian, Ubuntu: apt-get install {PACKAGE})"
-        )
-    return folder
+    """Return the folder of the server's programs. The test that asks is skipped without them."""
+    return programs() or skip_without("PostgreSQL", package="postgresql")
 
 
 class PostgresServer:

@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from benchmarks.service.running_servers import start_document
 from lapwing.service.settings import PREFIX, SECRETS, Settings, read_settings
 from tests.cli.running import environment
 from tests.service.one_collector import ADMIN, served
@@ -158,17 +159,18 @@ def test_the_container_file_runs_in_a_fresh_folder(tmp_path: Path) -> None:
         "LAPWING_PORT": "0",
         "LAPWING_DATABASE": variables["LAPWING_DATABASE"].replace(folder, str(tmp_path)),
     }
-    process = subprocess.Popen(
-        [sys.executable, "-m", program, *arguments],
-        env=own,
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    log = tmp_path / "log"
+    with log.open("w") as lines:
+        process = subprocess.Popen(
+            [sys.executable, "-m", program, *arguments, "--json"],
+            env=own,
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=lines,
+            text=True,
+        )
     try:
-        assert process.stdout is not None
-        address = process.stdout.readline().strip()
+        address = start_document(process, log)["address"]
         python, *check = json.loads(said["HEALTHCHECK"].partition("CMD ")[2])
         assert python == "python"
         port = {"LAPWING_PORT": address.rpartition(":")[2]}

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
+from benchmarks.service.running_servers import start_document
 from lapwing.protocol.messages.batch import MEDIA_TYPE, Batch
 from lapwing.service.storage.opening import open_store
 from tests.cli.running import environment
@@ -74,22 +75,14 @@ def test_the_first_start_makes_an_admin_and_prints_it_once(tmp_path: Path) -> No
     command = [sys.executable, "-m", "lapwing", "serve", "--port", "0", "--json"]
     command += ["--database", str(tmp_path / "own.sqlite")]
     told = []
+    log = tmp_path / "log"
     for _ in range(2):
-        process = subprocess.Popen(
-            command,
-            env=environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        with log.open("w") as lines:
+            process = subprocess.Popen(
+                command, env=environment(), stdout=subprocess.PIPE, stderr=lines, text=True
+            )
         try:
-            assert process.stdout is not None and process.stderr is not None
-            lines = ""
-            while not lines.endswith("}\n"):
-                line = process.stdout.readline()
-                assert line, process.stderr.read()
-                lines += line
-            told.append(json.loads(lines))
+            told.append(start_document(process, log))
             answer = httpx.get(
                 f"{told[-1]['address']}/v1/surveys",
                 headers=as_role(told[0]["admin_token"]),
@@ -98,9 +91,9 @@ def test_the_first_start_makes_an_admin_and_prints_it_once(tmp_path: Path) -> No
             assert answer.status_code == 200
         finally:
             process.terminate()
-            _, log = process.communicate(timeout=60)
+            process.communicate(timeout=60)
         assert process.returncode == 0
-        assert told[0]["admin_token"] not in log
+        assert told[0]["admin_token"] not in log.read_text()
     assert re.fullmatch(r"lwa_[A-Za-z0-9_-]{43}", told[0]["admin_token"])
     assert told[1]["admin_token"] is None
 

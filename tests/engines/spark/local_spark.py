@@ -1,4 +1,4 @@
-"""A real Spark on this machine: Java is found, installed where we may, or its tests are skipped."""
+"""A real Spark on this machine, where there is Java. Its tests are skipped elsewhere."""
 
 from __future__ import annotations
 
@@ -14,19 +14,16 @@ from typing import Any
 
 import pytest
 
-from tests.clients_js.programs import install
+from tests.clients_js.programs import skip_without
 
 ROOT = Path(__file__).parents[3]
-JAVA = "default-jre-headless"
 WARM = Path(__file__).parent / "workers" / "warm_daemon.py"
 
 
 def java_or_skip() -> None:
-    """Find Java, or install it; skip the test where neither can be."""
+    """Find Java, or skip the test."""
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        install(JAVA)
-        if shutil.which("java") is None:
-            pytest.skip(f"Java is not here: install it (Debian, Ubuntu: apt-get install {JAVA})")
+        skip_without("Java", package="default-jre-headless")
 
 
 def start(master: str = "local[2,2]", **settings: str) -> Any:
