@@ -34,7 +34,6 @@ demo: .venv/.installed-demo  ## the main job on real data, in seconds once insta
 demo-collector: .venv/.installed-collector  ## a collector, 200,000 real reports, and its page
 	$(BIN)/python examples/demo_collector.py
 
-# One test makes .venv/beam, as Apache Beam cannot share an environment; see tests/engines/beam.
 # One worker for each processor, so one thread for each worker.
 test soak: export OMP_NUM_THREADS := 1
 

@@ -97,7 +97,6 @@ BENCHMARKS = {
     "speed/merging": "logs of reports merged, over the number of batches",
     "speed/engines": "the Arrow engine: reports a CPU second from memory and from Parquet",
     "speed/spark": "the Spark engine beside reading alone: CPU of all processes (needs Java)",
-    "speed/beam_engine": "the Beam engine beside the Arrow engine (needs .venv/beam)",
     "speed/frames": "columns of labels of polars, pandas and Arrow, beside a loop",
     "speed/large_summary": "memory of summarizing a billion rows of Parquet",
     "service/uploads": "uploads over HTTP: CPU, rates, groups",

@@ -77,9 +77,6 @@ FORBIDDEN_WORDS = {
 """The words that DESIGN rules out because another one stands for the concept, as far as they have
 no second meaning in this code: "matrix" and "kernel" have, and "cell", several bins joined."""
 
-NAMES_OF_BEAM = {"create_accumulator", "merge_accumulators"}
-"""What Apache Beam calls on a CombineFn."""
-
 
 def floor(name: str) -> int:
     """Return the number of a file's floor, from 1 at the ground; 0 when it has none."""
@@ -276,7 +273,7 @@ def words(sources: list[Source]) -> list[str]:
                 name = node.id
             for word in set(re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name or "")):
                 singular = word.lower().removesuffix("s")
-                if {singular, word.lower()} & FORBIDDEN_WORDS and name not in NAMES_OF_BEAM:
+                if {singular, word.lower()} & FORBIDDEN_WORDS:
                     wrong.append(source.says(node, f"{name}: DESIGN has another word for it"))
     return wrong
 
@@ -291,7 +288,6 @@ NOT_YET_UNIQUE: dict[str, int] = {
     "Connection": 2,
     "KindOptions": 2,
     "Reading": 2,
-    "_Absent": 2,
 }
 """Class names and how many classes still have them. It only gets shorter."""
 

@@ -70,8 +70,6 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Pass over files that none of them is missed by."""
     if collection_path.suffix != ".py" or collection_path.name == "conftest.py":
         return None
-    if "beam" in collection_path.parts:
-        return True  # it needs a package index, and none of them
     if not PACKAGES and "service" in collection_path.parts:
         return None  # they get their database from a fixture
     return None if NEEDS.search(collection_path.read_text("utf-8")) else True

@@ -19,7 +19,6 @@ from benchmarks.accuracy.local import textbook
 from benchmarks.isolated import ENVIRONMENT, place, script
 from benchmarks.programs import MissingProgramError
 from tests.benchmarks.tiny_sizes import TINY
-from tests.engines.beam.beam_environment import beam_python_or_skip
 from tests.false_alarms import accepts, multinomial_tail
 
 
@@ -49,7 +48,7 @@ def kept() -> dict:
 # These start many processes or servers, or decode whole series, which takes the same time at any
 # size. What they call has tests of its own; that they still run is asked with the long tests.
 SLOW_TO_START = (
-    *("speed/spark", "speed/beam_engine", "speed/starting", "speed/under_load"),
+    *("speed/spark", "speed/starting", "speed/under_load"),
     *("service/delays", "service/first_picture", "service/uploads"),
     *("accuracy/series_errors", "accuracy/series_changes"),
 )
@@ -75,8 +74,6 @@ class TestEveryBenchmark:
     )
     def test_runs_and_is_shown(self, name):
         module = script(name)
-        if name == "speed/beam_engine":
-            beam_python_or_skip()
         assert set(module.FULL) == set(module.QUICK) == set(TINY[name])
         try:
             measured = json.loads(json.dumps(module.measure(**TINY[name])))

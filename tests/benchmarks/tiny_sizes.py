@@ -509,7 +509,6 @@ TINY: dict[str, dict[str, Any]] = {
     "speed/merging": {"reports": 1000, "batches": [1, 10], "rounds": 1},
     "speed/engines": {"reports": 1000, "sets": 100, "bins": 16, "rounds": 2},
     "speed/spark": {"sizes": [[1000, 1]], "bins": 16, "rounds": 2},
-    "speed/beam_engine": {"jobs": [[1000, 2]], "bins": 16, "rounds": 1},
     "speed/frames": {"rows": 1000, "labels": 10, "rounds": 1},
     "speed/large_summary": {"rows": 1000, "files": 2, "bins": 16, "threads": [1]},
     "service/uploads": {"symbols": 300, "connections": 4, "seconds": 0.1, "rounds": 1},

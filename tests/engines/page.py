@@ -20,7 +20,7 @@ def code_under(heading: str) -> str:
 
 
 def _sections() -> list[str]:
-    pages = [PAGE, FOLDER / "spark.md", FOLDER / "beam.md"]
+    pages = [PAGE, FOLDER / "spark.md"]
     first, *others = (re.split("^## ", page.read_text("utf-8"), flags=re.M) for page in pages)
     return [*first, *("".join(sections) for sections in others)]
 

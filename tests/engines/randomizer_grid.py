@@ -159,7 +159,7 @@ def grid() -> list[EngineCase]:
         for name, row in RANDOMIZERS.items()
         for domain in row.domains
         if KNOWN.knows(type(_case(name, domain).randomizer))
-        for engine in ("arrow", "beam", "spark")
+        for engine in ("arrow", "spark")
         for job in JOBS
     ]
     return [

@@ -1,6 +1,6 @@
 """Labels are the same symbols and groups in Python, on Arrow and in frames.
 
-Tests of Spark and of the command line read the same table. Beam reads a batch as the kernel does.
+Tests of Spark and of the command line read the same table.
 The tests fail on errors that were planted: True as the text "True", a date that is refused, a text
 that is no number's label, "01" as a text where all others are numbers.
 """

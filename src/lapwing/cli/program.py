@@ -140,7 +140,7 @@ _EVERYWHERE = {
     "--min": "--low",
     "--max": "--high",
     "--n": "--users",
-    "--engine": "Python for a cluster: lapwing.engines.spark or lapwing.engines.beam",
+    "--engine": "Python for a cluster: lapwing.engines.spark",
     "--truth-result": "--truth",
     "--statement": "--output",
     "--minimum": "--segment-minimum",

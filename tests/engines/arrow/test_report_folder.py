@@ -187,7 +187,7 @@ def test_one_label_column_stands_beside_reports(tmp_path: Path) -> None:
     for by in (["country", "month"], ["country"], 3, b"country"):
         for refused in (
             lambda by=by: randomize(people, SURVEY, column="v", by=by, output=tmp_path / "out"),
-            lambda by=by: report_schema(SURVEY, by=by),  # of Beam
+            lambda by=by: report_schema(SURVEY, by=by),
             lambda by=by: spark.randomize(None, SURVEY, column="v", by=by, output="out"),
         ):
             with pytest.raises(ArgumentError, match="--by must be the name of one column, got"):
