@@ -9,10 +9,15 @@ normal law as Student's law gives the same chance, for a few repeats err more th
 contradicted   a cell fails it by more than 2.5 standard errors, raised so that a claim of many
                comparisons is wrongly contradicted as seldom as one of a single comparison
                (Bonferroni); a claim about *most* cells: half of them or more fail it by 2
+mostly holds   a cell fails it so, or by 2 standard errors, but at least 95% of the cells meet it
+               by 2
 holds          no cell fails it by 2 standard errors, and more than half of them meet it by 2;
                a claim about *most* cells: more than half meet it by 2
 undecided      the rest
 =============  =====================================================================================
+
+Words such as "similar" state no limit, so we choose one. A cell that misses our limit fails the
+claim only where it misses one half as far again (:func:`loosely`).
 
 Between 2 and 2.5 lies a zone of *undecided*: with one limit for both, a cell near it would turn a
 sentence from *holds* to *contradicted* with the seed.
@@ -33,9 +38,10 @@ import numpy as np
 from scipy import special
 
 HOLDS, CONTRADICTED, UNDECIDED = "holds", "contradicted", "undecided"
+MOSTLY = "mostly holds"
 IN_SOME = "contradicted in some"
 NOT_MEASURED = "not measured"
-VERDICTS = (HOLDS, CONTRADICTED, IN_SOME, UNDECIDED, NOT_MEASURED)
+VERDICTS = (HOLDS, MOSTLY, CONTRADICTED, IN_SOME, UNDECIDED, NOT_MEASURED)
 """Of a sentence; a single reading is never contradicted in some."""
 
 LIMIT = 2.0
@@ -43,6 +49,12 @@ LIMIT = 2.0
 
 AGAINST = 2.5
 """Standard errors beyond which one cell contradicts a claim of every cell."""
+
+NEARLY_ALL = 0.95
+"""Share of the cells that must meet a claim of every cell where a few fail it."""
+
+WIDER = 1.5
+"""How many times as far a limit of ours reaches before a cell fails a word without a number."""
 
 DRAWS = 4000
 """Bootstrap draws of a statement that is no comparison of two means."""
@@ -106,6 +118,23 @@ def near(ours: Sequence[float], value: float, *, tolerance: float) -> Cell:
         _standard_errors(own - value + tolerance),
     )
     return Cell(min(above, below), 2)
+
+
+def loosely(judge: Callable[[float], Cell], *, beyond: float) -> Cell:
+    """Return the cell of a word without a number, such as "similar", under a limit of ours.
+
+    Parameters
+    ----------
+    judge : callable
+        Returns the cell under a limit that reaches so far.
+    beyond : float
+        How far our limit reaches: 0.2 for a factor of 1.2, or for 20%.
+    """
+    cell = judge(beyond)
+    if not cell.failed:
+        return cell
+    wider = judge(WIDER * beyond)
+    return wider if wider.failed else Cell(0.0, cell.comparisons)
 
 
 def resampled(
@@ -194,13 +223,17 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """Return `HOLDS`, `CONTRADICTED`, `UNDECIDED`, or `NOT_MEASURED` without cells."""
+        """Return one of `VERDICTS` but `IN_SOME`: `NOT_MEASURED` without cells."""
         if not self.cells:
             return NOT_MEASURED
         met, failed, nearly = self.counts
-        if 2 * failed >= len(self.cells) if self.most else failed:
+        if self.most and 2 * failed >= len(self.cells):
             return CONTRADICTED
-        return HOLDS if not nearly and 2 * met > len(self.cells) else UNDECIDED
+        if not self.most and (failed or nearly):
+            if met >= NEARLY_ALL * len(self.cells):
+                return MOSTLY
+            return CONTRADICTED if failed else UNDECIDED
+        return HOLDS if 2 * met > len(self.cells) else UNDECIDED
 
     @property
     def counts(self) -> tuple[int, int, int]:
@@ -247,10 +280,12 @@ class Sentence:
     def verdict(self) -> str:
         """Return the verdict that all readings share; else what stands in every paper's index.
 
-        `IN_SOME` where some readings are contradicted and others are not, and `UNDECIDED` where
-        none is contradicted and not all hold.
+        `IN_SOME` where some readings are contradicted and others are not, `MOSTLY` where all hold
+        or mostly hold, and `UNDECIDED` where none is contradicted and not all hold.
         """
         each = {claim.verdict for claim in self.claims} - {NOT_MEASURED}
+        if each == {HOLDS, MOSTLY}:
+            return MOSTLY
         if len(each) > 1:
             return IN_SOME if CONTRADICTED in each else UNDECIDED
         return each.pop() if each else NOT_MEASURED

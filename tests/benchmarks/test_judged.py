@@ -56,7 +56,7 @@ def paper(monkeypatch):
 
 def test_the_overview_counts_by_verdict_and_quotes_what_does_not_hold(paper):
     text = judged.overview({"made": "The made-up paper"}, judged.judged())
-    assert "| [The made-up paper](made/README.md) | 4 | 1 | 1 | 1 | 1 | 0 |" in text
+    assert "| [The made-up paper](made/README.md) | 4 | 1 | 0 | 1 | 1 | 1 | 0 |" in text
     contradicted, rest = text.split("### Contradicted\n")[1].split("### Contradicted in some")
     in_some, undecided = rest.split("### Undecided")
     assert "figure 2, right: *It is more.*" in contradicted and "may be" not in contradicted
@@ -125,7 +125,9 @@ def test_what_needs_all_repeats_is_marked_and_surprises_nobody(paper, monkeypatc
     )
     assert fewer_repeats.surprising(found["claims"]) == []
     assert [one.needs_repeats for one in judged.judged()] == [True, False, False, False, False]
-    assert "| 4 | 1 | 1 | 1 | 1 | 0 | 0 | 1 |" in judged.overview({"made": "M"}, judged.judged())
+    assert "| 4 | 1 | 0 | 1 | 1 | 1 | 0 | 0 | 1 |" in judged.overview(
+        {"made": "M"}, judged.judged()
+    )
 
 
 def test_a_long_run_is_joined_from_its_parts():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks import verdicts
-from benchmarks.verdicts import CONTRADICTED, HOLDS, UNDECIDED, Cell, Claim
+from benchmarks.verdicts import CONTRADICTED, HOLDS, MOSTLY, UNDECIDED, Cell, Claim
 
 
 def cells(seed: int, gains: list[float], *, repeats: int = 40) -> list[Cell]:
@@ -90,7 +90,11 @@ class TestClaim:
         ("gains", "most", "right"),
         [
             ([9] * 20, False, HOLDS),
-            ([9] * 19 + [-9], False, CONTRADICTED),
+            ([9] * 19 + [-9], False, MOSTLY),
+            ([9] * 18 + [-9], False, CONTRADICTED),
+            ([9] * 38 + [-9] * 2, False, MOSTLY),
+            ([9] * 37 + [-9] * 3, False, CONTRADICTED),
+            ([9] * 18 + [0.0, -9], False, CONTRADICTED),
             ([9] * 15 + [0.5] * 5, False, HOLDS),
             ([0.0] * 20, False, UNDECIDED),
             ([-9] * 20, False, CONTRADICTED),
@@ -141,6 +145,26 @@ class TestTogether:
         assert found == [HOLDS, UNDECIDED, CONTRADICTED]
         assert Claim("x", [Cell(-2.45)]).verdict == UNDECIDED
         assert Claim("x", [Cell(-2.55)]).verdict == CONTRADICTED
+
+    def test_a_word_without_a_number_has_a_wider_limit_for_failing(self):
+        def alike(ratio: float) -> Cell:
+            # Six repeats with a small error of their own.
+            kept = (ratio + 0.001 * np.arange(6)).tolist()
+            return verdicts.loosely(
+                lambda beyond: verdicts.near(kept, 1, tolerance=beyond), beyond=0.2
+            )
+
+        assert alike(1.1).met
+        for between in (1.21, 1.29, 0.75):
+            assert not alike(between).met and not alike(between).failed
+        assert alike(1.31).failed and alike(0.69).failed
+
+    def test_readings_that_hold_or_mostly_hold_are_one_sentence(self):
+        holds = Claim("x", [Cell(9.0)] * 20, form="one")
+        mostly = Claim("x", [Cell(9.0)] * 19 + [Cell(-9.0)], form="other")
+        fails = Claim("x", [Cell(-9.0)], form="third")
+        assert verdicts.Sentence([holds, mostly]).verdict == MOSTLY
+        assert verdicts.Sentence([mostly, fails]).verdict == verdicts.IN_SOME
 
     def test_counts_and_verdict_have_one_limit(self):
         # Of two cells at 2.1 standard errors each alone would fail; both together, by chance.

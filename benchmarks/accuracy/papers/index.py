@@ -64,7 +64,9 @@ def told(verdicts: Sequence[str]) -> str:
     count = {kind: verdicts.count(kind) for kind in VERDICTS}
     return (
         ", ".join(
-            f"{n} {'hold' if kind == HOLDS and n > 1 else kind}" for kind, n in count.items() if n
+            f"{n} {kind.replace(HOLDS, 'hold') if n > 1 else kind}"
+            for kind, n in count.items()
+            if n
         )
         or "–"
     )

@@ -55,8 +55,13 @@ def beats(row: Row, ours: str, others: Sequence[str], factor: float = 1.0) -> Ce
 
 
 def alike(row: Row, one: str, other: str, factor: float) -> Cell:
-    """Return whether two errors differ by less than a factor, either way."""
-    return verdicts.both([beats(row, one, [other], factor), beats(row, other, [one], factor)])
+    """Return whether two errors are similar: they differ by less than a factor, either way."""
+
+    def judge(beyond: float) -> Cell:
+        pairs = (one, other), (other, one)
+        return verdicts.both([beats(row, ours, [theirs], 1 + beyond) for ours, theirs in pairs])
+
+    return verdicts.loosely(judge, beyond=factor - 1)
 
 
 def gains(rows: Sequence[Row], ours: str, others: Sequence[str]) -> list[float]:

@@ -22,7 +22,7 @@ from benchmarks.accuracy.papers.convolution.convolution_columns import (
     ratio,
     values,
 )
-from benchmarks.accuracy.papers.convolution.error_claims import SIMILAR, Row, plain
+from benchmarks.accuracy.papers.convolution.error_claims import SIMILAR, Row, near_one, plain
 from benchmarks.markdown import listed
 from benchmarks.verdicts import Cell, Claim
 
@@ -71,9 +71,7 @@ def _smooth_tops(name: str, row: Row) -> list[Claim]:
         Claim(
             "The performance of smoothing is still similar to that of DW.",
             [
-                verdicts.near(
-                    quotients(row, f"{o}-smoothing", f"{o}-DW", f"top {top}"), 1, tolerance=SIMILAR
-                )
+                near_one(quotients(row, f"{o}-smoothing", f"{o}-DW", f"top {top}"), SIMILAR)
                 for o in ORACLES
                 for top in TOPS
             ],

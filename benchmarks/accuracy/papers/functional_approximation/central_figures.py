@@ -15,6 +15,7 @@ from benchmarks.accuracy.papers.functional_approximation.central_judging import 
     among_the_first,
     at,
     below,
+    comparable,
     of,
     worst,
 )
@@ -130,7 +131,7 @@ def method_claims(rows: Sequence[Any], ours: dict[str, str], where: str) -> list
             ),
             Claim(
                 "At ε = 0.1 PP is comparable to AQ.",
-                below(private, pp, [aq], factor=COMPARABLE),
+                comparable(private, pp, aq),
                 f"Comparable: at most {COMPARABLE:g} times its distance.",
                 where=where,
                 form=form,
@@ -147,7 +148,7 @@ def method_claims(rows: Sequence[Any], ours: dict[str, str], where: str) -> list
                     both(cells)
                     for cells in zip(
                         below(loose, aq, [pp]),
-                        below(loose, pp, [aq], factor=COMPARABLE),
+                        comparable(loose, pp, aq),
                         strict=True,
                     )
                 ],

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from benchmarks.accuracy.papers.functional_approximation.central_sweeps import KEYS
-from benchmarks.verdicts import Cell, less, resampled
+from benchmarks.verdicts import Cell, less, loosely, resampled
 
 Rows = Sequence[Mapping[str, Any]]
 """Of a column and an epsilon each, with `methods` -> distance -> values."""
@@ -49,6 +49,20 @@ def worst(rows: Rows, theirs: str, others: Iterable[str]) -> list[Cell]:
             each = [less(values(row, one, key), [values(row, theirs, key)]) for one in named]
             found.append(Cell(min(cell.toward for cell in each), len(each)))
     return found
+
+
+def comparable(rows: Rows, ours: str, other: str) -> list[Cell]:
+    """Return for every row and distance whether a method is at most `COMPARABLE` times another."""
+    return [
+        loosely(
+            lambda beyond, row=row, key=key: less(  # type: ignore[misc]
+                values(row, ours, key), [values(row, other, key)], factor=1 + beyond
+            ),
+            beyond=COMPARABLE - 1,
+        )
+        for row in rows
+        for key in KEYS
+    ]
 
 
 def among_the_first(rows: Rows, ours: str, others: Iterable[str], *, first: int) -> list[Cell]:

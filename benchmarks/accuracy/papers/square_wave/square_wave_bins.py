@@ -14,7 +14,7 @@ from benchmarks.accuracy.papers.figure_columns import CountVector, coarser, trut
 from benchmarks.accuracy.papers.figure_runs import Judge, cell, compare, kept_figures
 from benchmarks.accuracy.papers.index import Entry
 from benchmarks.accuracy.papers.square_wave.randomize_first import InBuckets
-from benchmarks.accuracy.papers.square_wave.square_wave_claims import Row, below
+from benchmarks.accuracy.papers.square_wave.square_wave_claims import Row, below, near_best
 from benchmarks.accuracy.papers.square_wave.square_wave_figures import (
     columns_told,
     population,
@@ -156,7 +156,7 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
         Claim(
             "The results are similar so long as d̃ does not deviate far from √N.",
             [
-                below(row, "w1", name, near[id(row)], factor=SIMILAR)
+                near_best(row, "w1", name, near[id(row)], factor=SIMILAR)
                 for row in rows
                 for name in near[id(row)]
                 if len(near[id(row)]) > 1

@@ -10,7 +10,7 @@ import lapwing as lw
 from benchmarks.accuracy.local.methods import EMS, Method
 from benchmarks.accuracy.papers.figure_runs import compare, kept_figures
 from benchmarks.accuracy.papers.index import Entry
-from benchmarks.accuracy.papers.square_wave.square_wave_claims import Row, below
+from benchmarks.accuracy.papers.square_wave.square_wave_claims import Row, near_best
 from benchmarks.accuracy.papers.square_wave.square_wave_figures import (
     BINS,
     columns_told,
@@ -113,7 +113,7 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
     return [
         Claim(
             "Our choice of b is among the ones that provide best utility.",
-            [below(row, "w1", RULE, row["methods"], factor=NEAR_BEST) for row in rows],
+            [near_best(row, "w1", RULE, row["methods"], factor=NEAR_BEST) for row in rows],
             f"The rule's W1 is {min(losses):.2f} to {max(losses):.2f} times the least of a cell; "
             f"among the best: less than {NEAR_BEST:g} times that of every other. The least is at a "
             f"smaller b in {smaller} of {len(rows)} cells and at a larger one in {larger}.",

@@ -10,7 +10,7 @@ from benchmarks.accuracy.papers.figure_runs import best, ratios
 from benchmarks.accuracy.papers.wavelet.wavelet_methods import BEST, FORMS, OTHERS, WAVELET
 from benchmarks.markdown import listed
 from benchmarks.summaries import geometric
-from benchmarks.verdicts import Cell, less, resampled
+from benchmarks.verdicts import Cell, both, less, loosely, resampled
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
@@ -40,9 +40,12 @@ def below(row: Row, figure: str, ours: str, theirs: Sequence[str], *, factor: fl
 
 def alike(row: Row, figure: str, first: str, second: str) -> Cell:
     """Return whether neither of two methods has more than :data:`ALIKE` times the other's error."""
-    one = below(row, figure, first, [second], factor=ALIKE)
-    other = below(row, figure, second, [first], factor=ALIKE)
-    return Cell(min(one.toward, other.toward), 2)
+
+    def judge(beyond: float) -> Cell:
+        pairs = (first, second), (second, first)
+        return both([below(row, figure, one, [other], factor=1 + beyond) for one, other in pairs])
+
+    return loosely(judge, beyond=ALIKE - 1)
 
 
 def worst_even_at_best(row: Row, figure: str, choices: Sequence[str], rest: Sequence[str]) -> Cell:
