@@ -34,6 +34,10 @@ class Asked:
         return self.path.split("/")[5]
 
 
+OWN = {"content-type": "application/problem+json"}
+"""By which a client knows that a collector spoke."""
+
+
 @dataclass
 class Reply:
     """What an upload gets instead of being stored and confirmed.
@@ -93,18 +97,18 @@ class SmallCollector:
             if asked.method == "GET":
                 found = self.documents.get(asked.path)
                 if found is None:
-                    return 404, {}, json.dumps({"type": f"{PROBLEM}unknown-survey"}).encode()
+                    return 404, OWN, json.dumps({"type": f"{PROBLEM}unknown-survey"}).encode()
                 return 200, {"set-cookie": "who=you"}, found
             self.before(asked)
             reply = self.replies.popleft() if self.replies else None
             if reply is None or reply.stored:
                 known = self.stored.setdefault(asked.batch, asked.body)
                 if known != asked.body:
-                    return 409, {}, json.dumps({"type": f"{PROBLEM}batch-changed"}).encode()
+                    return 409, OWN, json.dumps({"type": f"{PROBLEM}batch-changed"}).encode()
             if reply is not None:
                 kind = {"type": f"{PROBLEM}{reply.word}"} if reply.word else {}
                 body = json.dumps(kind).encode() if reply.body is None else reply.body
-                return reply.status, reply.headers, body
+                return reply.status, {**(OWN if reply.word else {}), **reply.headers}, body
             said = {"batch": asked.batch, "reports": Batch.from_bytes(asked.body).reports}
             return 201, {}, json.dumps({**said, "state": "stored"}).encode()
 

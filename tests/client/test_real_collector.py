@@ -203,9 +203,12 @@ def test_what_the_collector_refuses_says_why(running: Running, tmp_path: Path) -
     device.answer(survey, "red", epoch="9")
     device.answer(survey, "red", epoch="2")
     made = device.send(running.url, patience=Patience(1))
-    assert (made.stored, made.refused) == (1, 2)
+    assert (made.stored, made.refused, made.waiting) == (1, 1, 1)
     reasons = {batch.epoch: batch.reason for batch in device.batches()}
     assert reasons == {"1": "410 (epoch-closed)", "9": "404 (unknown-epoch)", "2": None}
+    # An epoch that is added later gets what waited for it.
+    running.publish(survey, "9")
+    assert device.send(running.url, patience=Patience(1)).stored == 1
     with pytest.raises(CollectorError, match="unknown-survey"):
         device.fetch(running.url, "0" * 64)
 

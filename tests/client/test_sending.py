@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import sqlite3
 from pathlib import Path
@@ -12,8 +13,9 @@ from lapwing import Categories, Interval, SquareWave, Survey
 from lapwing.client import Device, Patience, SendResult
 from lapwing.errors import ArgumentError, CollectorError
 from lapwing.protocol.messages.batch import Batch
+from lapwing.protocol.messages.problems import Problem
 from lapwing.randomizers import OptimizedUnaryEncoding
-from tests.client.small_collector import Reply, SmallCollector
+from tests.client.small_collector import OWN, Reply, SmallCollector
 
 AGE = Survey("age", SquareWave(Interval(0, 100, bins=10), "0.5"))
 BITS = Survey("bits", OptimizedUnaryEncoding(Categories(400), 1))
@@ -192,28 +194,15 @@ def test_one_batch_that_must_wait_holds_no_other(tmp_path: Path, collector: Smal
         assert device.send(collector.url, patience=clock.patience(1)).waiting == 0
 
 
-@pytest.mark.parametrize(
-    ("status", "word"),
-    [
-        (400, "malformed-batch"),
-        (401, "upload-token-needed"),
-        (403, None),
-        (404, "unknown-epoch"),
-        (409, "batch-changed"),
-        (410, "epoch-closed"),
-        (413, "too-large"),
-        (415, "unsupported-media-type"),
-        (422, "reports-refused"),
-    ],
-)
+@pytest.mark.parametrize("problem", [problem for problem in Problem if problem.final])
 def test_what_is_refused_is_dropped_and_says_why(
-    tmp_path: Path, collector: SmallCollector, status: int, word: str | None
+    tmp_path: Path, collector: SmallCollector, problem: Problem
 ) -> None:
     device = answered(tmp_path, "1", "2")
-    collector.replies.append(Reply(status, word))
+    collector.replies.append(Reply(problem.status, problem.value))
     made = device.send(collector.url)
     assert (made.stored, made.refused, made.waiting) == (1, 1, 0)
-    reason = f"{status} ({word})" if word else str(status)
+    reason = f"{problem.status:d} ({problem})"
     assert made.problems == (reason,)
     (refused,) = [batch for batch in device.batches() if batch.state == "refused"]
     assert refused.reason == reason and len(collector.uploads) == 2
@@ -221,6 +210,59 @@ def test_what_is_refused_is_dropped_and_says_why(
     # It stays paid, and is not made anew.
     assert device.answer(AGE, 1, epoch=refused.epoch).state == "refused"
     assert len(device.ledger.entries) == 2
+
+
+FINAL = json.dumps({"type": Problem.CLOSED.urn}).encode()
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *(Reply(problem.status, problem.value) for problem in Problem if not problem.final),
+        # A proxy, a portal, a firewall: with a page of its own, or with a problem of its own.
+        *(
+            Reply(status, headers={"content-type": "text/html"}, body=b"<h1>No</h1>")
+            for status in (
+                400,
+                401,
+                403,
+                404,
+                405,
+                407,
+                410,
+                413,
+                415,
+                421,
+                422,
+                429,
+                431,
+                451,
+                502,
+            )
+        ),
+        Reply(404, headers=OWN, body=b'{"type": "about:blank", "title": "Not Found"}'),
+        Reply(410, headers=OWN, body=b'{"type": "https://proxy.example/epoch-closed"}'),
+        Reply(410, headers=OWN, body=b'{"type": ["urn:lapwing:problem:epoch-closed"]}'),
+        Reply(410, headers=OWN, body=b'{"type": "urn:lapwing:problem:epoch-closed-2"}'),
+        # The words of a collector without its status or its media type.
+        Reply(404, headers=OWN, body=FINAL),
+        Reply(410, headers={"content-type": "application/json"}, body=FINAL),
+        Reply(410, body=FINAL),
+    ],
+    ids=lambda reply: f"{reply.status:d}-{reply.word or (reply.body or b'')[:24]!r}",
+)
+def test_any_other_answer_leaves_the_batch(
+    tmp_path: Path, collector: SmallCollector, reply: Reply
+) -> None:
+    clock = Clock()
+    device = answered(tmp_path, "1")
+    collector.replies.append(reply)
+    made = device.send(collector.url, patience=clock.patience(1))
+    assert (made.stored, made.refused, made.waiting) == (0, 0, 1)
+    assert made.problems[0].startswith(f"{reply.status:d}")
+    assert device.send(collector.url, patience=clock.patience(1)).stored == 1
+    first, second = (asked.body for asked in collector.uploads)
+    assert first == second and len(device.ledger.entries) == 1
 
 
 @pytest.mark.parametrize(

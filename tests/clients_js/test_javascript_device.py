@@ -135,7 +135,7 @@ def test_problems_that_pass_are_the_ones_that_python_keeps(collector: Scripted) 
     # One that passes is put off, and not sent again with the next.
     sent = [answer for (answer,) in _play(collector, *steps)[1::3]]
     for problem, answer in zip(Problem, sent, strict=True):
-        assert answer["state"] == ("waiting" if problem.passes else "refused"), problem
+        assert answer["state"] == ("refused" if problem.final else "waiting"), problem
         assert answer["problem"] == (None if problem.passes else problem.value)
 
 

@@ -29,7 +29,7 @@ from lapwing.errors import (
     kind_of,
 )
 from lapwing.protocol.messages.batch import EPOCH_NAME, MEDIA_TYPE
-from lapwing.protocol.messages.problems import PREFIX
+from lapwing.protocol.messages.problems import PREFIX, Problem
 from lapwing.survey.survey import Survey
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ _TOKEN_ID = re.compile(r"[0-9a-f]{12}")
 
 _WORD = re.compile(r"[a-z][a-z-]{0,63}")
 
-_LATER = {408, 425, 429}
-"""Answers of 4xx that pass: the same bytes are sent again."""
+_PROBLEM_TYPE = "application/problem+json"
 
 Kind = Literal["stored", "refused", "later"]
 
@@ -140,12 +139,15 @@ class Delivery:
         Seconds that the collector asks to wait. Default: None.
     everywhere : bool
         Whether another batch would get the same answer now. Default: False.
+    divide : bool
+        Whether the collector takes only smaller batches. Default: False.
     """
 
     kind: Kind
     reason: str
     retry_after: float | None = None
     everywhere: bool = False
+    divide: bool = False
 
 
 @dataclass(frozen=True)
@@ -497,10 +499,14 @@ class Connection:
                 return Delivery("stored", "the collector has it")
             reason = f"{self._url} does not answer as a collector"
             return Delivery("later", reason, pause, everywhere=True)
-        said = _said(status, content)
-        if 400 <= status < 500 and status not in _LATER:
+        said, problem = _said(status, content), _own_problem(answer)
+        if problem is not None and problem.final:
             return Delivery("refused", said)
-        return Delivery("later", said, pause, everywhere=status in (429, 502, 503, 504, 507))
+        everywhere = problem in (Problem.BUSY, Problem.NOT_READY, Problem.FULL)
+        if problem is None:  # of a proxy, which may let another batch pass at these two
+            everywhere = status not in (413, 500)
+        divide = problem is Problem.TOO_LARGE
+        return Delivery("later", said, pause, everywhere=everywhere, divide=divide)
 
     def ask_admin(
         self, method: str, path: str, document: dict[str, Any] | None = None, *, token: str
@@ -597,6 +603,18 @@ def _problem(content: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _own_problem(answer: _Answer) -> Problem | None:
+    """Return the problem that a collector answered with. None for the page of anybody else."""
+    media_type = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = _problem(answer.content or b"").get("type")
+    if media_type != _PROBLEM_TYPE or not isinstance(kind, str):
+        return None
+    for problem in Problem:
+        if problem.urn == kind and problem.status == answer.status:
+            return problem
+    return None
 
 
 def _said(status: int, content: bytes) -> str:
@@ -743,9 +761,10 @@ def send(
 ) -> SendResult:
     """Send every batch that waits for a collector.
 
-    Answers of 200 and 201 that confirm the batch settle it, and so do refusals (4xx). Other answers
-    leave it as it is, for a later round or a later call. These are 408, 425, 429, 5xx, invalid
-    answers and failures of the network.
+    Answers of 200 and 201 that confirm the batch settle it, and so do the final problems of a
+    collector (:attr:`lapwing.protocol.messages.problems.Problem.final`). Any other answer leaves it
+    as it is, for a later round or a later call: other problems, pages of a proxy whatever their
+    status, and failures of the network.
 
     Parameters
     ----------

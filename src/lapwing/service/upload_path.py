@@ -341,8 +341,8 @@ class UploadPath:
         # Names that nobody gave are never kept.
         epoch = address.epoch if kept is not None and address.epoch in kept.epochs else ""
         self._log.count_upload("" if kept is None else address.survey, epoch, word)
-        # What passes is sent again, and then stored.
-        if kept is not None and not problem.problem.passes:
+        # What is not final is sent again, and then stored.
+        if kept is not None and problem.problem.final:
             self._refusals.add(address.survey, epoch, word)
 
 

@@ -1,7 +1,7 @@
 """Problems of a request to a collector: one stable word for each, and what to do.
 
-A device that gets one of these drops its batch, unless the problem passes: then it keeps the same
-bytes and sends them again. No text repeats a value that was sent.
+A device drops its batch at a final problem alone. At any other it keeps the same bytes and sends
+them again. No text repeats a value that was sent.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ class Problem(StrEnum):
         "A batch of this id is stored with other bytes. A retry sends the same ones",
     )
     CLOSED = "epoch-closed", 410, "The epoch is closed and takes no reports"
+    EPOCH_DELETED = "epoch-deleted", 410, "The epoch was deleted and takes no reports"
+    SURVEY_DELETED = "survey-deleted", 410, "The survey was deleted and takes no reports"
     TOO_LARGE = "too-large", 413, "The batch is too large. Send several smaller ones"
     MEDIA_TYPE = "unsupported-media-type", 415, "A batch is sent in its own media type or as JSON"
     REFUSED = (
@@ -87,10 +89,22 @@ class Problem(StrEnum):
         return PREFIX + self.value
 
     @property
-    def passes(self) -> bool:
-        """Whether a device keeps the bytes and sends them again later."""
-        return self.status == 429 or self.status == 425 or self.status >= 500
+    def final(self) -> bool:
+        """Whether a device drops the batch: no later answer to these bytes can be another one.
 
+        Anything else waits, whoever said it: another problem, or a page of a proxy.
+        """
+        return self in _FINAL
+
+
+_FINAL = {
+    Problem.MALFORMED,
+    Problem.CHANGED,
+    Problem.REFUSED,
+    Problem.CLOSED,
+    Problem.EPOCH_DELETED,
+    Problem.SURVEY_DELETED,
+}
 
 UPLOAD_PROBLEMS = tuple(Problem)[: list(Problem).index(Problem.MALFORMED_REQUEST)]
 """Those that a device can meet: all before the ones of analysts and admins."""
