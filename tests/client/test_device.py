@@ -21,6 +21,7 @@ from lapwing import (
     HashedStrings,
     Interval,
     LinearHashing,
+    Product,
     RandomizedResponse,
     Rappor,
     SquareWave,
@@ -193,6 +194,36 @@ def test_a_refused_value_is_not_told_and_costs_nothing(tmp_path: Path) -> None:
     assert "123456" not in str(caught.value)
     assert not device.batches() and spent(device) == 0
     assert device.answer(AGE, 42, epoch="1").charged is not None
+
+
+MONTH = Interval("2026-11-01", "2026-12-01", bins=30, unit="datetime")
+
+
+@pytest.mark.parametrize(
+    "survey",
+    [
+        Survey("fresh", SquareWave(MONTH, 1)),
+        Survey("kept", SquareWave(MONTH, 1), remembered=True),
+        Survey("rounds", Rappor(MONTH, 1, lifetime=2)),
+        Survey("pair", RandomizedResponse(Product(when=MONTH, place=Categories(2)), 1)),
+    ],
+    ids=lambda survey: survey.name,
+)
+def test_milliseconds_for_seconds_are_refused_and_cost_nothing(
+    tmp_path: Path, survey: Survey
+) -> None:
+    device = opened(tmp_path)
+
+    def value(number: Any) -> Any:
+        return (number, 1) if survey.name == "pair" else number
+
+    for number in (1_795_253_400_000, 1_795_253_400_000.0, np.int64(1_795_253_400_000)):
+        with pytest.raises(DomainError, match="divide milliseconds by 1000") as refused:
+            device.answer(survey, value(number), epoch="1")
+        assert "1795" not in str(refused.value)
+    assert spent(device) == 0 and device.batches() == []
+    device.answer(survey, value(1_795_253_400), epoch="1")
+    assert spent(device) > 0
 
 
 def test_a_remembered_report_is_paid_once_and_never_changes(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 import lapwing as lw
 from lapwing.errors import DomainError
 from lapwing.protocol.domains import label_text
+from lapwing.protocol.domains.units import check_seconds
 from tests.clients_js.programs import ask, node
 
 pytestmark = pytest.mark.service
@@ -44,6 +45,17 @@ def test_values_on_edges_lie_in_the_bin_that_is_closed_there() -> None:
     answers = ask(*(("symbols", c["domain"], [v for v, _ in c["inputs"]]) for c in listed))
     for case, symbols in zip(listed, answers, strict=True):
         assert symbols == [symbol for _, symbol in case["inputs"]], case["why"]
+
+
+def test_texts_of_dates_and_times_are_those_of_the_vectors() -> None:
+    listed = _load("times.json")["intervals"]
+    answers = ask(*(("symbols", c["domain"], [text for text, _ in c["inputs"]]) for c in listed))
+    for case, symbols in zip(listed, answers, strict=True):
+        for (text, wanted), found in zip(case["inputs"], symbols, strict=True):
+            if wanted is None:
+                assert found["error"] == "DomainError", (case["why"], text)
+            else:
+                assert found == wanted, (case["why"], text)
 
 
 def test_labels_are_compared_in_one_unicode_form() -> None:
@@ -100,11 +112,15 @@ DOMAINS = [
 ]
 
 
-def _python(domain: Any, value: Any) -> Any:
+def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        value = int(value["$whole"]) if "$whole" in value else PYTHON[value["$"]]
+        return int(value["$whole"]) if "$whole" in value else PYTHON[value["$"]]
+    return value
+
+
+def _python(domain: Any, value: Any) -> Any:
     try:
-        return int(domain.index([value])[0])
+        return int(domain.index([_plain(value)])[0])
     except DomainError:
         return "DomainError"
 
@@ -131,33 +147,52 @@ def test_symbols_are_python_s_whatever_the_value() -> None:
         assert symbols == [_python(domain, value) for value in values], domain
 
 
-def test_dates_and_times_are_python_s() -> None:
-    rows: list[tuple[Any, list[Any]]] = [
-        (
-            lw.Interval("1970-01-01", "2030-01-01", bins=21_915, unit="date"),
-            ["2026-11-21", "1970-01-01", "2024-02-29", "2026-02-30", "2026-1-1", "", 7.0, "20000"],
-        ),
-        (
-            lw.Interval(0, 2**31, bins=2**20, unit="datetime"),
-            [
-                "2026-11-21T09:30", "2026-11-21T09:30:15Z", "2026-11-21T09:30:15.250+02:00",
-                "2026-11-21", "2026-11-21 09:30", 1e9, "x",
-            ],
-        ),
-        (
-            lw.Interval(0, 86_400, bins=1440, circular=True, unit="time-of-day"),
-            ["09:30", "9:30", "23:59:59.5", "24:00", "24:01", "12:60", "2026-11-21", 5000],
-        ),
+MOMENT = 1_795_253_400.0
+"""2026-11-21T09:30 in seconds."""
+
+OF_UNITS = [
+    lw.Interval("1970-01-01", "2030-01-01", bins=21_915, unit="date"),
+    lw.Interval(0, 86_400, bins=1440, circular=True, unit="time-of-day"),
+    lw.Interval(0, 2**31, bins=2**20, unit="datetime"),
+    lw.Interval(0, 2**31, bins=64, unit="datetime", outside="overflow", missing="bin"),
+    lw.Interval(0, 604_800, bins=7, unit="datetime", circular=True),
+    # It reaches so far itself.
+    lw.Interval(0, 2e12, bins=64, unit="datetime"),
+]
+
+
+def test_numbers_of_dates_and_times_are_python_s() -> None:
+    """A device refuses milliseconds (Date.now()) for seconds, which were paid for and far off."""
+    values = [
+        7.0, 1e9, -1, MOMENT, 1000 * MOMENT, {"$whole": "1795253400000"}, -1000 * MOMENT, 1e11,
+        math.nextafter(1e11, 2e11), -1e11, 1e300, {"$": "infinity"}, {"$": "-infinity"},
+        {"$whole": "9" * 400},
     ]  # fmt: skip
-    answers = ask(*(("symbols", domain.to_document(), values) for domain, values in rows))
-    for (domain, values), found in zip(rows, answers, strict=True):
+    answers = ask(*(("symbols", domain.to_document(), values) for domain in OF_UNITS))
+    refused = set()
+    for domain, found in zip(OF_UNITS, answers, strict=True):
         for value, answer in zip(values, found, strict=True):
-            # What Python reads besides (blanks for the T, numbers in texts) a device refuses.
-            if value in ("20000", "2026-11-21 09:30"):
-                assert answer["error"] == "DomainError"
-                continue
             symbol = answer if isinstance(answer, int) else answer["error"]
-            assert symbol == _python(domain, value), (domain.unit, value)
+            assert symbol == _of_a_device(domain, value), (domain, value)
+            if not isinstance(answer, int) and "milliseconds by 1000" in answer["message"]:
+                refused.add(domain)
+    assert refused == set(OF_UNITS[2:5])
+
+
+def _of_a_device(domain: Any, value: Any) -> Any:
+    """Return the symbol of a value that a person answers."""
+    try:
+        check_seconds(_plain(value), domain=domain)
+    except DomainError:
+        return "DomainError"
+    return _python(domain, value)
+
+
+def test_a_device_refuses_texts_that_a_curator_reads_besides() -> None:
+    """A blank for the T, and numbers in strings."""
+    documents = [domain.to_document() for domain in OF_UNITS if domain.missing == "refuse"]
+    answers = ask(*(("symbols", each, ["2026-11-21 09:30", "20000"]) for each in documents))
+    assert {answer["error"] for found in answers for answer in found} == {"DomainError"}
 
 
 def test_a_date_of_the_device_is_the_one_on_its_clock(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ V1 = Path(__file__).parent / "v1"
 GOOD = sorted(
     path.name
     for path in V1.glob("*.json")
-    if not path.name.startswith(("bad_", "edges", "closed", "batches", "unicode"))
+    if not path.name.startswith(("bad_", "edges", "closed", "times", "batches", "unicode"))
 )
 every = pytest.mark.parametrize("name", GOOD)
 
@@ -180,6 +180,17 @@ def test_values_on_edges_lie_in_the_bin_that_is_closed_there(case: dict[str, Any
     assert domain.index(values).tolist() == list(symbols)
     survey = {"randomizer": {"domain": case["domain"]}}
     assert [port.to_input(survey, value) for value in values] == list(symbols)
+
+
+@pytest.mark.parametrize("case", _load("times.json")["intervals"], ids=lambda case: case["why"])
+def test_texts_of_dates_and_times(case: dict[str, Any]) -> None:
+    domain: Any = build_domain(case["domain"])
+    for text, symbol in case["inputs"]:
+        if symbol is None:
+            with pytest.raises(DomainError):
+                domain.index([text])
+        else:
+            assert domain.index([text]).tolist() == [symbol], text
 
 
 def test_the_edges_tell_the_formula_from_others() -> None:

@@ -13,11 +13,17 @@ const MOST_SYMBOLS = 2 ** 20; // that a device takes: more would cost it too muc
 const MOST_LISTED = 2 ** 16; // edges that are kept; of more bins they are worked out when needed
 const DAY = 86_400;
 
-const TEXTS = {
-  date: /^(\d{4})-(\d{2})-(\d{2})$/,
-  datetime: /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?)?$/,
-  "time-of-day": /^(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?$/,
-};
+/** Seconds up to the year 5138. The milliseconds of any day since March 1973 are beyond. */
+const MOST_SECONDS = 1e11;
+
+const CLOCK = /^(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?$/;
+
+/** As Python reads them: a zone is shorter than a day, and 24:00 the midnight that ends the day. */
+const MOMENT = new RegExp(
+  String.raw`^(\d{4}|[+-]\d{4,12}|\d{5,12})-(\d\d)-(\d\d)` +
+    String.raw`(?:T([01]\d|2[0-4]):([0-5]\d)(?::([0-5]\d)(?:\.(\d+))?)?` +
+    String.raw`(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))?)?$`,
+);
 
 /** Return the domain that a document describes; FormatError when it describes none. */
 export function buildDomain(document) {
@@ -299,12 +305,26 @@ class Interval extends Domain {
 
   read(value) {
     const number = super.read(value);
+    this.#requireSeconds(value, number);
     if (!this.circular || isMissing(number)) return number;
     const { low, high } = this.document;
     let rest = (number - low) % (high - low);
     if (rest < 0) rest += high - low;
     const turned = low + rest; // NaN where the value is infinite: it has no place on a circle
     return turned >= high ? low : turned;
+  }
+
+  /** Refuse Date.now() and getTime(), which would lie far outside, and be paid for. */
+  #requireSeconds(value, number) {
+    const { unit, low, high } = this.document;
+    const plain = unit === "datetime" && ["number", "bigint"].includes(typeof value);
+    const far = Number.isFinite(number) && Math.abs(number) > MOST_SECONDS;
+    if (plain && far && Math.max(-low, high) <= MOST_SECONDS) {
+      throw new DomainError(
+        "a number of a datetime must be seconds since 1970, and this one is beyond 10^11; pass " +
+          "the Date itself, or divide milliseconds by 1000",
+      );
+    }
   }
 
   symbol(value) {
@@ -392,18 +412,35 @@ function ofDate(moment, unit) {
 }
 
 function ofText(text, unit) {
-  const found = typeof text === "string" ? TEXTS[unit].exec(text) : null;
-  if (!found) return NaN;
-  if (unit === "time-of-day") {
-    const [hours, minutes, seconds] = [found[1], found[2], found[3] ?? "0"].map(Number);
+  if (typeof text !== "string") return NaN;
+  const clock = unit === "time-of-day" ? CLOCK.exec(text) : null;
+  if (clock) {
+    const [hours, minutes, seconds] = [clock[1], clock[2], clock[3] ?? "0"].map(Number);
     const number = 3600 * hours + 60 * minutes + seconds;
     return minutes < 60 && seconds < 60 && number <= DAY ? number : NaN;
   }
-  // A moment without a zone is UTC, as on the server. Date.parse would take it for the device's.
-  const zoned = unit === "date" || found[1] !== undefined || !text.includes("T");
-  const milliseconds = Date.parse(zoned ? text : `${text}Z`);
-  // Some engines read 30 February as 2 March.
-  const day = new Date(`${text.slice(0, 10)}T00:00Z`);
-  if (Number.isNaN(day.getTime()) || day.getUTCDate() !== Number(text.slice(8, 10))) return NaN;
-  return unit === "date" ? milliseconds / (1000 * DAY) : milliseconds / 1000;
+  const found = MOMENT.exec(text);
+  if (!found || (unit === "time-of-day" && !found[4])) return NaN; // a date has no time of day
+  const [, year, month, date] = found.map(Number);
+  const [hour, minute, second] = found.slice(4, 7).map((digits) => Number(digits ?? 0));
+  const microseconds = Number((found[7] ?? "").slice(0, 6).padEnd(6, "0"));
+  const midnight = hour === 24;
+  if (midnight && (minute || second || Number(found[7] ?? 0))) return NaN;
+  // Far years as in Python, by the calendar's cycle of 400 years.
+  const near = /^(?!0000)\d{4}$/.test(found[1]);
+  const cycles = near ? 0 : Math.floor((year - 2000) / 400);
+  const start = new Date(0);
+  start.setUTCFullYear(year - 400 * cycles, month - 1, date);
+  if (start.getUTCMonth() !== month - 1 || start.getUTCDate() !== date) return NaN;
+  const days = start.getTime() / (1000 * DAY);
+  const more = 146_097 * cycles + Number(midnight);
+  if (unit === "date") return days + more;
+  const clocked = 3600 * (midnight ? 0 : hour) + 60 * minute + second;
+  if (unit === "time-of-day") return (1e6 * clocked + microseconds) / 1e6;
+  // A moment without a zone is UTC, as on the server.
+  const east = 60 * (60 * Number(found[9] ?? 0) + Number(found[10] ?? 0));
+  const seconds = DAY * days + clocked - (found[8] === "-" ? -east : east);
+  // In whole microseconds, which are more than 2^53 of a far day: all readers agree in every bit.
+  const whole = Number(1_000_000n * BigInt(seconds) + BigInt(microseconds)) / 1e6;
+  return whole + DAY * more;
 }

@@ -29,6 +29,7 @@ from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Ledger
 from lapwing.protocol.domains.label_text import place_of
+from lapwing.protocol.domains.units import check_seconds
 from lapwing.protocol.messages.batch import NO_SEGMENT, Batch, check_epoch_name
 from lapwing.protocol.messages.reports import Reports
 from lapwing.randomizers.categorical.rappor import Rappor
@@ -400,6 +401,7 @@ class Device:
     ) -> tuple[Reports, Guarantee | None]:
         """Return a report and what it costs now, and store what must be memoized of it."""
         if survey.answers == "fresh":
+            check_seconds(value, domain=survey.randomizer.domain)
             return survey.randomize([value]), survey.guarantee
         (secret,) = connection.execute("SELECT secret FROM person").fetchone()
         if survey.answers == "remembered report":
@@ -421,6 +423,7 @@ class Device:
             self._check_unchanged(row["tag"], secret, survey, value)
             data = np.frombuffer(row["report"], dtype=np.uint8).reshape(1, -1)
             return Reports(data, survey.randomizer.fingerprint, survey.fingerprint), None
+        check_seconds(value, domain=survey.randomizer.domain)
         reports = survey.randomize([value])
         connection.execute(
             "INSERT INTO remembered_report VALUES (?, ?, ?)",
@@ -447,6 +450,7 @@ class Device:
             )
         if row is None or row["round"] is None:
             self._check_cap(survey, rounds=1 + earlier)
+            check_seconds(value, domain=survey.randomizer.domain)
             permanent, before = rappor.permanent_round(value), 0
             new = (key, permanent, self._tag(secret, survey, value), earlier)
             connection.execute("INSERT OR REPLACE INTO permanent_round VALUES (?, ?, ?, 1, ?)", new)

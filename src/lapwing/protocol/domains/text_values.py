@@ -4,7 +4,8 @@
 texts      a string of a date, a moment or a time of day is
 =========  ==================================================================
 iso        written as ISO 8601 has it: "2026-11-21", "2026-11-21T09:30+01:00",
-           "-0043-03-15". Of a time of day also "9:30" and "24:00", but no date alone
+           "-0043-03-15". T24:00 is the midnight that ends the day. Of a time of day
+           also "9:30" and "24:00", but no date alone
 days       a number of days, since 1970-01-01 or since midnight
 seconds    a number of seconds, since 1970-01-01T00:00 UTC or since midnight
 =========  ==================================================================
@@ -38,7 +39,16 @@ EXAMPLES = {
     "time-of-day": "09:30",
 }
 
-_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?")
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?", re.ASCII)
+
+# What all versions of Python read alike: they differ in hour 24 and in zones of 60 minutes or more.
+_MOMENT = re.compile(
+    r"(?P<date>\d{4}-\d\d-\d\d|\d{8}|\d{4}-W\d\d(-\d)?|\d{4}W\d{2,3})"
+    r"(?P<clock>[Tt ](?P<hour>\d\d)"
+    r"(?P<rest>(:[0-5]\d(:[0-5]\d([.,]\d+)?)?|[0-5]\d([0-5]\d([.,]\d+)?)?)?)"
+    r"(?P<zone>Z|[+-]([01]\d|2[0-3])(:?[0-5]\d(:?[0-5]\d)?)?)?)?",
+    re.ASCII,
+)
 
 # Years that Python's dates do not have. The calendar repeats after 400 years.
 _FAR_YEAR = re.compile(r"([+-]\d{4,12}|\d{5,12}|0000)(-\d{2}-\d{2}.*)", re.ASCII | re.DOTALL)
@@ -108,20 +118,20 @@ def _iso(text: str, *, unit: Unit) -> float:
     if far:
         cycles, year = divmod(int(far[1]) - 2000, _CYCLE_YEARS)
         text = f"{2000 + year}{far[2]}"
-    moment = datetime.datetime.fromisoformat(text)
-    if unit == "time-of-day" and _is_date(text):
-        raise NoClockError
-    number = calendar_number(moment, unit=unit)
-    days = cycles * _CYCLE_DAYS
-    return number + {"date": days, "datetime": days * DAY}.get(unit, 0)
-
-
-def _is_date(text: str) -> bool:
-    try:
+    found = _MOMENT.fullmatch(text)
+    if not found:
+        raise ValueError
+    if unit == "time-of-day" and not found["clock"]:
         datetime.date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
+        raise NoClockError
+    days = cycles * _CYCLE_DAYS
+    if found["hour"] == "24":
+        if found["rest"].strip(":.,0"):
+            raise ValueError
+        days += 1
+        text = f"{text[: found.start('hour')]}00{text[found.end('hour') :]}"
+    number = calendar_number(datetime.datetime.fromisoformat(text), unit=unit)
+    return number + {"date": days, "datetime": days * DAY}.get(unit, 0)
 
 
 def calendar_number(value: datetime.date | datetime.time, *, unit: Unit) -> float:

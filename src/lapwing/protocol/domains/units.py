@@ -60,6 +60,10 @@ _FLOATS = {int, float} | {
 }
 
 
+_MOST_SECONDS = 1e11
+"""Seconds up to the year 5138. The milliseconds of any day since March 1973 are beyond."""
+
+
 class _UnreadableError(Exception):
     """A value that is no number of the unit. Says what is wrong, without the value."""
 
@@ -237,6 +241,40 @@ def _array_of(values: Any) -> NDArray[Any]:
         with contextlib.suppress(Exception):
             cells[position] = np.asarray(values[position : position + 1])[0]
     return cells
+
+
+def check_seconds(value: Any, *, domain: Any) -> None:
+    """Refuse milliseconds where a domain counts seconds, before a person pays for an answer.
+
+    They would lie far outside, or be clipped. A curator counts them there, because an error would
+    reveal something about a row.
+
+    Parameters
+    ----------
+    value : Any
+        Value of one person. Of a pair of domains, a pair.
+    domain : Domain
+        The survey's domain.
+
+    Raises
+    ------
+    DomainError
+        When the value is a plain number beyond 10^11 and the domain, whose unit is "datetime",
+        does not reach so far. As seconds it is a year after 5138, or before -1199.
+    """
+    parts = getattr(domain, "domains", None)
+    if parts is not None and isinstance(value, list | tuple | np.ndarray):
+        for part, one in zip(parts, value, strict=False):
+            check_seconds(one, domain=part)
+    plain = isinstance(value, Decimal) or _is_plain(type(value))
+    if getattr(domain, "unit", "number") != "datetime" or not plain:
+        return
+    number = abs(_float(value))
+    if _MOST_SECONDS < number < math.inf and max(-domain.low, domain.high) <= _MOST_SECONDS:
+        raise DomainError(
+            "a number of a datetime must be seconds since 1970, and this one is beyond 10^11. Pass "
+            "the datetime itself, or divide milliseconds by 1000"
+        )
 
 
 def check_some(array: NDArray[Any]) -> None:

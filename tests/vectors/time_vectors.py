@@ -1,0 +1,55 @@
+"""Strings of dates and times, and what they become: the forms that every client reads alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lapwing import Interval
+from lapwing.errors import DomainError
+
+MOMENTS = (
+    "1970-01-01", "2026-11-21", "2024-02-29", "2026-02-29", "2026-02-30", "2026-13-01",
+    "2026-00-01", "2026-11-00", "2026-1-1", "26-11-21", "0001-01-01", "0000-12-31", "10000-01-01",
+    "+010000-01-01", "-000400-02-29", "-0401-02-29", "9999-12-31T24:00",
+    "2026-11-21T09:30", "2026-11-21T09:30Z", "2026-11-21T09:30:15", "2026-11-21T09:30:15.250Z",
+    "2026-11-21T23:59:59.999999999Z", "2026-11-21T00:00:00.000Z", "2026-11-21T09:30:15.Z",
+    "2026-11-21T24:00", "2026-11-21T24:00Z", "2026-11-21T24:00:00.000+05:30", "2026-11-21T24:01",
+    "2026-11-21T24:00:00.001Z", "2026-11-21T25:00", "2026-11-21T09:60", "2026-11-21T09:30:60Z",
+    "2026-11-21T00:30+05:30", "2026-11-21T23:30-05:30", "2026-11-21T09:30+05:60",
+    "2026-11-21T09:30+05:99", "2026-11-21T09:30+23:59", "2026-11-21T09:30+24:00",
+    "2026-11-21T09:30-00:00", "2026-11-21T09:30z", "2026-11-21T", "2026-11-21T09:30 +05:30",
+    "2026-11-21X09:30", "2026-11-21T9:30", "+012345-06-07T08:09:10.123456Z", "", "x",
+    "09:30", "9:30", "009:30", "9:3", "23:59:59.5", "24:00", "24:01", "24:00:00.5", "12:60",
+    "\u0660\u0669:\u0663\u0660", "\u0662\u0660\u0662\u0666-11-21",
+)  # fmt: skip
+
+FAR = 2.0**45
+"""Seconds and days to here cover a million years, in bins of a power of two."""
+
+DOMAINS = (
+    ("dates", Interval(-(2**23), 2**23, bins=2**20, unit="date", outside="refuse")),
+    ("days of this century", Interval(10_957, 47_482, bins=36_525, unit="date")),
+    ("moments", Interval(-FAR, FAR, bins=2**20, unit="datetime", outside="refuse")),
+    ("seconds of a day", Interval("2026-11-20", "2026-11-23", bins=259_200, unit="datetime")),
+    ("times of day", Interval("00:00", "24:00", bins=86_400, unit="time-of-day", circular=True)),
+    ("to midnight", Interval("00:00", "24:00", bins=1440, unit="time-of-day", closed="right")),
+)
+
+
+def _symbol(domain: Interval, text: str) -> int | None:
+    try:
+        return int(domain.index([text])[0])
+    except DomainError:
+        return None
+
+
+def time_vectors() -> list[dict[str, Any]]:
+    """Every string in every domain, with its symbol, or null where it is refused."""
+    return [
+        {
+            "why": why,
+            "domain": domain.to_document(),
+            "inputs": [[text, _symbol(domain, text)] for text in MOMENTS],
+        }
+        for why, domain in DOMAINS
+    ]
