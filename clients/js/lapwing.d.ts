@@ -60,7 +60,8 @@ export class Survey {
   segmentNumber(label?: string | null): number;
 }
 
-export type State = "waiting" | "stored" | "refused" | "withdrawn";
+/** "expired": it waited too long to be sent. */
+export type State = "waiting" | "stored" | "refused" | "withdrawn" | "expired";
 
 export interface Answer {
   /** The survey's fingerprint. */
@@ -74,13 +75,15 @@ export interface Answer {
   readonly epsilon: string;
   /** The id of the batch, 32 hexadecimal digits. */
   readonly batch: string;
-  /** The bytes that are sent, until they have arrived or are refused. */
+  /** The bytes that are sent, while it waits. */
   readonly body: Uint8Array | null;
   readonly state: State;
-  /** Why it was refused: the last word of the problem's type, or its status. */
+  /** Why it was refused or still waits: a collector's word, "status 404" of others, "no answer". */
   readonly problem: string | null;
   /** When it may be sent (again), in milliseconds of Date.now(). */
   readonly due: number;
+  /** Its last day, in milliseconds of Date.now(); null of an old answer that has ended. */
+  readonly expires: number | null;
 }
 
 export interface Ledger {
@@ -102,7 +105,7 @@ export interface AnswerOptions {
   epoch: string;
   /** A label that the survey declares; any other counts as "other". */
   segment?: string | null;
-  /** An upload token, where the collector takes reports of invited devices only. */
+  /** An upload token, lwu_ and 43 characters, where a collector takes invited devices only. */
   uploadToken?: string;
 }
 
@@ -130,6 +133,8 @@ export interface DeviceOptions {
   onChange?: "keep" | "refuse";
   /** A report waits a random part of it before it is first sent; 0..86400, default 0. */
   delaySeconds?: number;
+  /** How long a report waits to be sent, at most; 1..3650, default 60. Then it is forgotten. */
+  waitingDays?: number;
   /** What a collector may take to answer; default 30. */
   timeoutSeconds?: number;
   /** Default: IndexedDB of the page's origin. */
@@ -142,12 +147,13 @@ export interface DeviceOptions {
 export class Device {
   constructor(options: DeviceOptions);
   readSurvey(text: string, options?: { fingerprint?: string }): Survey;
-  /** Return a collector's survey by its fingerprint; answers to it go to this collector only. */
+  /** Return a collector's survey by its fingerprint, or the kept copy when it is out of reach. */
   fetch(
     collector: string,
     fingerprint: string,
     options?: { signal?: AbortSignal },
   ): Promise<Survey>;
+  /** Return the epochs that a collector lists; `answer` then refuses any other name. */
   epochs(
     collector: string,
     survey: Survey,
@@ -161,7 +167,8 @@ export class Device {
   ): Promise<Answer[]>;
   /** Send until nothing waits for a collector. */
   settle(collector: string, options?: { signal?: AbortSignal }): Promise<void>;
-  withdraw(survey: Survey | string, options: { epoch: string }): Promise<void>;
+  /** Stop sending all that waits, or only what is named, and return it; the cost stays spent. */
+  withdraw(survey?: Survey | string, options?: { epoch?: string }): Promise<Answer[]>;
   ledger(): Promise<Ledger>;
 }
 

@@ -9,6 +9,7 @@ import { Device, LapwingError, MemoryStorage, readSurvey } from "../../clients/j
 /** A device's memory in a file; `dies` says before which part of a change the program is killed. */
 class FileStorage {
   dies = null;
+  full = false;
 
   constructor(path) {
     this.path = path;
@@ -24,6 +25,8 @@ class FileStorage {
     const records = new Map(JSON.parse(text, bytes).map((record) => [record.key, record]));
     const { put = [], result } = update(new Map(records));
     if (put.length === 0) return result;
+    // As Node says it of a disk without space.
+    if (this.full) throw Object.assign(new Error("ENOSPC: no space left"), { code: "ENOSPC" });
     for (const record of put) records.set(record.key, record);
     const plain = (key, value) => (value instanceof Uint8Array ? { $bytes: [...value] } : value);
     writeFileSync(`${this.path}.new`, JSON.stringify([...records.values()], plain));
@@ -69,11 +72,21 @@ const STEPS = {
     device()
       .settle(options.collector, { signal: AbortSignal.abort() })
       .catch((error) => error.name),
-  withdraw: (name, epoch) => device().withdraw(read(name), { epoch }),
+  withdraw: (name, epoch) =>
+    device().withdraw(surveys[name] ? read(name) : (name ?? undefined), {
+      epoch: epoch ?? undefined,
+    }),
+  /** The epochs are listed, and one of them answered, by one program. */
+  listed: async (name, epoch, value, more) => {
+    const [here, survey] = [device(), read(name)];
+    await here.epochs(options.collector, survey);
+    return here.answer(survey, value, { epoch, ...more });
+  },
   ledger: () => device().ledger(),
   memory: () => mostKilobytes() / 1024, // MB
   clock: (milliseconds) => (shift += milliseconds),
   dies: (when) => (storage.dies = when),
+  full: (yes) => (storage.full = yes),
   survey: (fingerprint) => device().fetch(options.collector, fingerprint),
   epochs: (name) => device().epochs(options.collector, read(name)),
   both: (...given) => Promise.all([STEPS.answer(...given), STEPS.answer(...given)]),

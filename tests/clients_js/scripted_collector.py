@@ -17,6 +17,16 @@ STORED: tuple[int, dict[str, str], bytes] = (201, {}, b"")
 """An answer without a body of its own names the batch, as a collector does."""
 
 
+OWN = {"content-type": "application/problem+json"}
+"""By which a client knows that a collector spoke."""
+
+
+def problem(word: str, status: int, **headers: str) -> tuple[int, dict[str, str], bytes]:
+    """Return how a collector says a problem."""
+    body = json.dumps({"type": f"urn:lapwing:problem:{word}"}).encode()
+    return status, {**OWN, **headers}, body
+
+
 @dataclass
 class Scripted:
     """What was asked, and what is answered next.

@@ -161,8 +161,8 @@ def test_a_collector_that_fails_and_is_busy_gets_the_same_bytes(
         )
         page.evaluate(ANSWER, GIVEN)
         states = []
-        # Half the wait is always over after 11 s; Retry-After asks for 1000 s.
-        for wait in (0, 11_000, 900_000, 101_000):
+        # The wait is over after 11 s; Retry-After asks for 1000 s, and up to a quarter is added.
+        for wait in (0, 11_000, 900_000, 351_000):
             page.evaluate("(wait) => later(wait)", wait)
             states.append([state for state, _ in page.evaluate(SEND, other.address)["sent"]])
     assert states == [["waiting"], ["waiting"], [], ["stored"]]
@@ -241,3 +241,24 @@ def test_without_a_memory_it_does_not_answer(running: Running, collector: Script
         _given(collector),
     )
     assert "must not answer" in name and collector.uploads == []
+
+
+def test_a_full_disk_is_an_error_of_ours_and_costs_nothing(
+    running: Running, collector: Scripted
+) -> None:
+    page = device_page(running, collector)
+    answer = """async ({ text, epoch }) => {
+      const device = new lapwing.Device({ epsilonCap: 1, budget: 3 });
+      const answered = device.answer(device.readSurvey(text), 0.5, { epoch });
+      const said = await answered.then(() => null, ({ name, message }) => [name, message]);
+      return [said, (await device.ledger().catch(() => null))?.spent];
+    }"""
+    quota = running.browser.contexts[0].new_cdp_session(page)
+    origin = {"origin": named(collector)}
+    given = _given(collector)
+    # Before anything is kept: the browser asks again for the space that is left only now and then.
+    quota.send("Storage.overrideQuotaForOrigin", {**origin, "quotaSize": 1})
+    (name, message), _ = page.evaluate(answer, {**given, "epoch": "during"})
+    assert name == "LapwingError" and "is full" in message
+    quota.send("Storage.overrideQuotaForOrigin", origin)
+    assert page.evaluate(answer, {**given, "epoch": "after"}) == [None, "1"]

@@ -40,7 +40,7 @@ def test_every_name_and_every_method_has_a_type() -> None:
 
 
 ONLY_HERE = {
-    "open": {"delaySeconds", "timeoutSeconds", "storage", "fetch", "pause"},
+    "open": {"delaySeconds", "waitingDays", "timeoutSeconds", "storage", "fetch", "pause"},
     "fetch": {"signal"},
     "epochs": {"signal"},
     "send": {"signal"},

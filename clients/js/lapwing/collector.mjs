@@ -9,11 +9,24 @@ const LARGEST_ANSWER = 2 ** 20;
 const LONGEST_PUT_OFF = 86_400;
 const KEPT_ALIVE = 60_000; // of the 64 KiB that a browser sends on for a page that is left
 
-/** Answers of 4xx that pass: the same bytes are sent again. Every other one is final. */
-const PASSING = [408, 425, 429];
+/**
+ * The problems at which a batch is dropped, each with its status: no later answer to the same bytes
+ * can be another one. Whatever else anybody says, they wait.
+ */
+export const FINAL = Object.freeze({
+  "malformed-batch": 400,
+  "batch-changed": 409,
+  "epoch-closed": 410,
+  "epoch-deleted": 410,
+  "survey-deleted": 410,
+  "reports-refused": 422,
+});
 
-/** Answers that the next batch would get, too. */
-const EVERYWHERE = [0, 429, 502, 503, 504, 507];
+/** Problems of a collector that the next batch would meet, too. */
+const EVERYWHERE = ["busy", "not-ready", "disk-full"];
+
+/** What a proxy says to one batch, and perhaps not to the next one; all else it says to all. */
+const OF_ONE_BATCH = [413, 500];
 
 const PRIVATE = { credentials: "omit", referrerPolicy: "no-referrer", redirect: "error" };
 
@@ -52,15 +65,17 @@ export class Collector {
     return this.#get(`${collector}/v1/surveys/${fingerprint}`, LARGEST_SURVEY, signal);
   }
 
-  /** Return the epochs of a survey, each with its name and state. */
+  /** Return the epochs of a survey, with name and state, and whether devices are invited. */
   async epochs(collector, fingerprint, signal) {
     const address = `${collector}/v1/surveys/${fingerprint}/epochs`;
-    const { epochs } = parse(await this.#get(address, LARGEST_ANSWER, signal)) ?? {};
+    const text = await this.#get(address, LARGEST_ANSWER, signal);
+    const { epochs, invited = false } = parse(text) ?? {};
     const legal = ({ name, state } = {}) => typeof name === "string" && typeof state === "string";
-    if (!Array.isArray(epochs) || !epochs.every((epoch) => legal(epoch ?? undefined))) {
+    const listed = Array.isArray(epochs) && epochs.every((epoch) => legal(epoch ?? undefined));
+    if (!listed || typeof invited !== "boolean") {
       throw new LapwingError(`${collector} does not list epochs as a collector does`);
     }
-    return epochs;
+    return { epochs, invited };
   }
 
   async #get(address, most, signal) {
@@ -73,8 +88,8 @@ export class Collector {
 
   /**
    * Send a batch once and return what came of it: `kind` is "stored", "refused" or "later", with
-   * the word of the problem, the milliseconds that the collector asks to wait, and whether another
-   * batch would fare the same now. It rejects only when the signal aborts.
+   * the word of the problem or the status, the milliseconds that the collector asks to wait, and
+   * whether another batch would fare the same now. It rejects only when the signal aborts.
    */
   async put({ collector, survey, epoch, batch, body, token }, signal) {
     const address = `${collector}/v1/surveys/${survey}/epochs/${epoch}/batches/${batch}`;
@@ -82,22 +97,21 @@ export class Collector {
     if (token) headers.authorization = `Bearer ${token}`;
     const keepalive = body.length <= KEPT_ALIVE;
     const request = { method: "PUT", body, headers, keepalive };
-    const { status, text, retryAfter } = await this.#ask(
-      address,
-      request,
-      LARGEST_ANSWER,
-      signal,
-    ).catch((error) => {
+    const answer = await this.#ask(address, request, LARGEST_ANSWER, signal).catch((error) => {
       if (signal?.aborted) throw error;
-      return { status: 0, text: "", retryAfter: null };
+      return { status: 0, text: "", type: null, retryAfter: null };
     });
-    const said = objectIn(text);
+    const { status } = answer;
     // A page for signing in to a network says 200 to everything; a collector names the batch.
-    if ([200, 201].includes(status) && said.batch === batch) return { kind: "stored" };
-    const final = status >= 400 && status < 500 && !PASSING.includes(status);
-    if (final) return { kind: "refused", problem: problemIn(said) ?? `status ${status}` };
-    const everywhere = EVERYWHERE.includes(status) || status < 400;
-    return { kind: "later", wait: millisecondsIn(retryAfter), everywhere };
+    const stored = [200, 201].includes(status) && objectIn(answer.text).batch === batch;
+    if (stored) return { kind: "stored", problem: null };
+    const word = problemIn(answer);
+    const problem = word ?? (status === 0 ? "no answer" : `status ${status}`);
+    if (Object.hasOwn(FINAL, problem) && FINAL[problem] === status) {
+      return { kind: "refused", problem };
+    }
+    const everywhere = word ? EVERYWHERE.includes(word) : !OF_ONE_BATCH.includes(status);
+    return { kind: "later", problem, wait: millisecondsIn(answer.retryAfter), everywhere };
   }
 
   /** Ask, and read all of the answer before the time is over. */
@@ -111,7 +125,10 @@ export class Collector {
       const options = { ...PRIVATE, cache: "no-cache", ...request, signal: stop.signal };
       const response = await this.#fetch(address, options);
       const text = await textOf(response, most);
-      return { status: response.status, text, retryAfter: response.headers.get("retry-after") };
+      const [type, retryAfter] = ["content-type", "retry-after"].map((name) =>
+        response.headers.get(name),
+      );
+      return { status: response.status, text, type, retryAfter };
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
@@ -144,9 +161,12 @@ function objectIn(text) {
   }
 }
 
-/** Return the stable word of a problem document. */
-function problemIn({ type }) {
-  return /^urn:lapwing:problem:([a-z][a-z-]{0,63})$/.exec(String(type))?.[1];
+/** Return the stable word of a collector's problem document; undefined for the page of others. */
+function problemIn({ type, text }) {
+  if (!/^application\/problem\+json\s*(;|$)/i.test(type ?? "")) return undefined;
+  const { type: urn } = objectIn(text);
+  const word = /^urn:lapwing:problem:([a-z][a-z-]{0,63})$/;
+  return typeof urn === "string" ? word.exec(urn)?.[1] : undefined;
 }
 
 /** Return the milliseconds that a Retry-After asks for, 0 where it asks for none; a day at most. */

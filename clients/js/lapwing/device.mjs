@@ -6,18 +6,35 @@
 
 import { Batch } from "./batch.mjs";
 import { Collector, collectorAddress } from "./collector.mjs";
-import { ArgumentError, BudgetError, MismatchError, PrivacyError } from "./errors.mjs";
+import {
+  ArgumentError,
+  BudgetError,
+  LapwingError,
+  MismatchError,
+  PrivacyError,
+} from "./errors.mjs";
 import { Rational, amount } from "./exact.mjs";
+import {
+  DAY,
+  LONGEST_WAIT,
+  SECOND,
+  agedIn,
+  ended,
+  fingerprintOf,
+  isDue,
+  isOf,
+  storageError,
+  waitsFor,
+} from "./records.mjs";
 import { hexadecimal, hmacOfText } from "./sha256.mjs";
 import { BrowserStorage } from "./storage.mjs";
 import { readSurvey } from "./survey.mjs";
 
 const EPOCH = /^[a-z0-9][a-z0-9.-]{0,63}$/;
-const SECOND = 1000;
+const FINGERPRINT = /^[0-9a-f]{64}$/;
+const UPLOAD_TOKEN = /^lwu_[A-Za-z0-9_-]{43}$/;
 const FIRST_WAIT = 10 * SECOND;
-const LONGEST_WAIT = 6 * 3600 * SECOND;
-const LONGEST_DELAY = 86_400; // of what the person chooses, and of what a collector asks for
-const LATEST = LONGEST_WAIT + 2 * LONGEST_DELAY * SECOND;
+const LONGEST_DELAY = 86_400; // of what the person chooses
 const LONGEST_PAUSE = 3600 * SECOND; // before the clock is asked again
 
 /** Under which a device keeps its budget, and the secret of its keyed hashes. */
@@ -31,7 +48,10 @@ export class Device {
   #epsilonCap;
   #budget;
   #delay;
+  #lasting;
   #pause;
+  /** By fingerprint: the names of the epochs that were listed, and whether devices are invited. */
+  #listed = new Map();
 
   /**
    * `epsilonCap` is the largest epsilon that a survey may ask for, `budget` what all answers of
@@ -39,14 +59,16 @@ export class Device {
    * default. The first answer fixes the budget; with another one the memory is refused afterwards.
    * `onChange` says what becomes of a value that changed in a survey whose answers are remembered:
    * "keep" sends the first report, "refuse" refuses. `delaySeconds`: a report waits a random part
-   * of it before it is first sent. `timeoutSeconds`: what a collector may take to answer.
-   * `storage`, `fetch` and `pause` replace what the platform has.
+   * of it before it is first sent. `waitingDays`: how long one waits at most, then it is forgotten.
+   * `timeoutSeconds`: what a collector may take to answer. `storage`, `fetch` and `pause` replace
+   * what the platform has.
    */
   constructor({
     epsilonCap,
     budget,
     onChange = "keep",
     delaySeconds = 0,
+    waitingDays = 60,
     timeoutSeconds = 30,
     storage,
     fetch,
@@ -62,6 +84,10 @@ export class Device {
       throw new ArgumentError("delaySeconds must be in 0..86400");
     }
     this.#delay = delaySeconds * SECOND;
+    if (!(waitingDays >= 1 && waitingDays <= 3650)) {
+      throw new ArgumentError("waitingDays must be in 1..3650");
+    }
+    this.#lasting = waitingDays * DAY;
     this.#storage = storage ?? new BrowserStorage();
     if (!(timeoutSeconds > 0 && timeoutSeconds <= LONGEST_DELAY)) {
       throw new ArgumentError("timeoutSeconds must be above 0 and at most 86400");
@@ -78,23 +104,39 @@ export class Device {
 
   /**
    * Return a collector's survey by its fingerprint, which says what it must be. Answers to it are
-   * sent to this collector only.
+   * sent to this collector only. Its text is kept, and verified again when the collector cannot be
+   * reached or gives something else.
    */
   async fetch(collector, fingerprint, { signal } = {}) {
-    if (!/^[0-9a-f]{64}$/.test(fingerprint)) {
+    if (!FINGERPRINT.test(fingerprint)) {
       throw new ArgumentError("a fingerprint has 64 hex digits");
     }
     const address = collectorAddress(collector);
-    const text = await this.#collector.survey(address, fingerprint, signal);
-    const survey = this.readSurvey(text, { fingerprint });
-    const record = { key: fetchedKey(survey), survey: fingerprint, collector: address };
-    await this.#change(() => ({ put: [record] }));
+    const key = fetchedKey({ fingerprint });
+    let text;
+    let survey;
+    try {
+      text = await this.#collector.survey(address, fingerprint, signal);
+      survey = this.readSurvey(text, { fingerprint });
+    } catch (error) {
+      text = (await this.#records()).get(key)?.text;
+      if (signal?.aborted || text === undefined) throw error;
+      survey = this.readSurvey(text, { fingerprint });
+    }
+    await this.#change(() => ({ put: [{ key, survey: fingerprint, collector: address, text }] }));
     return survey;
   }
 
-  /** Return the epochs of a survey as the collector lists them: with their name and state. */
+  /**
+   * Return the epochs of a survey as the collector lists them: with their name and state. `answer`
+   * then takes no other name, until they are listed again.
+   */
   async epochs(collector, survey, { signal } = {}) {
-    return this.#collector.epochs(collectorAddress(collector), survey.fingerprint, signal);
+    const { fingerprint } = survey;
+    const listed = await this.#collector.epochs(collectorAddress(collector), fingerprint, signal);
+    const names = new Set(listed.epochs.map(({ name }) => name));
+    this.#listed.set(fingerprint, { names, invited: listed.invited });
+    return listed.epochs;
   }
 
   /**
@@ -103,16 +145,18 @@ export class Device {
    * Asked again for the epoch it returns the first answer, whatever the value is now. Of a survey
    * whose answers are remembered the first report stands for ever, and later epochs cost nothing.
    * The name of the survey and its notice are kept with the answer, as the person saw them.
-   * DomainError and BudgetError leave everything as it was.
+   * Any error leaves everything as it was.
    */
   async answer(survey, value, { epoch, segment, uploadToken } = {}) {
     if (typeof epoch !== "string" || !EPOCH.test(epoch)) {
       throw new ArgumentError("an epoch is named by 1 to 64 of a-z, 0-9, point and hyphen");
     }
+    if (uploadToken !== undefined && uploadToken !== null) requireToken(uploadToken);
     requireModest(survey, this.#epsilonCap);
     const [key, kept] = [`${survey.fingerprint} ${epoch}`, `${survey.fingerprint} *`];
     const record = await this.#change((records) => {
       if (records.has(key)) return { result: records.get(key) };
+      this.#requireListed(survey, epoch, uploadToken);
       const put = records.has(BUDGET) ? [] : [{ key: BUDGET, budget: this.#budget.toString() }];
       const first = records.get(kept);
       let report = first?.report;
@@ -147,10 +191,23 @@ export class Device {
         problem: null,
         attempts: 0,
         due: Date.now() + random() * this.#delay,
+        expires: Date.now() + this.#lasting,
       };
       return { put: [...put, made], result: made };
     });
     return shown(record);
+  }
+
+  /** Refuse what the collector would, as far as it told this device; nothing was spent yet. */
+  #requireListed({ fingerprint }, epoch, token) {
+    const { names, invited } = this.#listed.get(fingerprint) ?? {};
+    if (names && !names.has(epoch)) {
+      throw new ArgumentError(
+        `the collector listed no epoch "${epoch}" of this survey; list the epochs again with ` +
+          "device.epochs, nothing was spent",
+      );
+    }
+    if (invited) requireToken(token);
   }
 
   /** Refuse what would exceed the budget, with all that was ever charged here. */
@@ -178,9 +235,13 @@ export class Device {
     return this.#change((records) => ({ result: records }));
   }
 
-  /** Change the memory, unless it was made with another budget. */
-  #change(update) {
-    return this.#storage.change((records) => {
+  /**
+   * Change the memory, unless it was made with another budget. Whatever is done with it first sees
+   * that answers whose last day is over have ended.
+   */
+  async #change(update) {
+    let refused;
+    const changed = (records) => {
       const { budget } = records.get(BUDGET) ?? {};
       if (budget !== undefined && budget !== this.#budget.toString()) {
         throw new MismatchError(
@@ -188,8 +249,25 @@ export class Device {
             `got ${this.#budget}`,
         );
       }
-      return update(records);
-    });
+      const aged = agedIn(records, this.#lasting);
+      const { put = [], result } = update(
+        new Map([...records, ...aged.map((record) => [record.key, record])]),
+      );
+      return { put: [...aged, ...put], result };
+    };
+    try {
+      return await this.#storage.change((records) => {
+        try {
+          return changed(records);
+        } catch (error) {
+          refused = error;
+          throw error;
+        }
+      });
+    } catch (error) {
+      if (error === refused || error instanceof LapwingError) throw error;
+      throw storageError(error);
+    }
   }
 
   /**
@@ -202,14 +280,14 @@ export class Device {
   async send(collector, { survey, epoch, signal } = {}) {
     const address = collectorAddress(collector);
     const sent = [];
-    for (const record of await this.#waiting(address, { survey, epoch })) {
+    const waiting = await this.#waiting(address, { survey, epoch });
+    // Perhaps it is only the one before them that a proxy turns away: the least tried go first.
+    waiting.sort((one, other) => one.attempts - other.attempts);
+    for (const record of waiting) {
       if (!isDue(record)) continue;
       const said = await this.#collector.put({ ...record, collector: address }, signal);
-      if (said.kind === "stored") sent.push(await this.#finish(record.key, "stored", null));
-      if (said.kind === "refused") {
-        sent.push(await this.#finish(record.key, "refused", said.problem));
-      }
       if (said.kind === "later") sent.push(await this.#putOff(record.key, address, said));
+      else sent.push(await this.#finish(record.key, said.kind, said.problem));
       if (said.everywhere) break;
     }
     return sent;
@@ -228,42 +306,56 @@ export class Device {
   }
 
   /**
-   * Stop sending an answer. What it cost stays spent: to draw again until somebody likes the report
-   * would be no privacy.
+   * Stop sending all that waits, or only the answers to a survey (or fingerprint) and of an epoch,
+   * and return them. Their bytes are forgotten. What they cost stays spent: to draw again until
+   * somebody likes the report would be no privacy.
    */
   async withdraw(survey, { epoch } = {}) {
-    await this.#finish(`${fingerprintOf(survey)} ${epoch}`, "withdrawn", null);
+    return this.#change((records) => {
+      const answers = [...records.values()].filter(({ batch }) => batch);
+      const named = answers.filter((record) => isOf(record, survey, epoch));
+      if (named.length === 0 && (survey !== undefined || epoch !== undefined)) {
+        const of = epoch === undefined ? "" : ` of epoch "${epoch}"`;
+        const to = survey === undefined ? "" : ` to survey ${fingerprintOf(survey)}`;
+        throw new ArgumentError(
+          `this device gave no answer${of}${to}; device.ledger() lists its answers`,
+        );
+      }
+      const put = named
+        .filter(({ state }) => state === "waiting")
+        .map((record) => ended(record, "withdrawn", null));
+      return { put, result: put.map(shown) };
+    });
   }
 
   /** Return what waits for a collector, or for whichever is named. */
   async #waiting(address, { survey, epoch } = {}) {
     return [...(await this.#records()).values()].filter(
-      (record) =>
-        waitsFor(record, address) &&
-        (survey === undefined || record.survey === fingerprintOf(survey)) &&
-        (epoch === undefined || record.epoch === epoch),
+      (record) => waitsFor(record, address) && isOf(record, survey, epoch),
     );
   }
 
   /** Note how an answer ended, and forget its bytes; what it cost stays. */
   async #finish(key, state, problem) {
-    const ended = await this.#change((records) => {
+    const changed = await this.#change((records) => {
       const record = records.get(key);
       if (record?.state !== "waiting") return { result: record };
-      const changed = { ...record, state, problem, body: null, token: null };
-      return { put: [changed], result: changed };
+      const result = ended(record, state, problem);
+      return { put: [result], result };
     });
-    return ended && shown(ended);
+    return changed && shown(changed);
   }
 
   /** Let an answer wait; when all others would fare the same, let them wait as long. */
-  async #putOff(key, address, { wait, everywhere }) {
+  async #putOff(key, address, { problem, wait, everywhere }) {
     const put = await this.#change((records) => {
       const record = records.get(key);
       if (record?.state !== "waiting") return { result: record };
       const growing = Math.min(FIRST_WAIT * 2 ** record.attempts, LONGEST_WAIT);
-      const due = Date.now() + Math.max(growing * (0.5 + random() / 2), wait);
-      const changed = { ...record, attempts: record.attempts + 1, due };
+      // A random part of both: who was turned away together must not come back together.
+      const pause = Math.max(growing * (0.5 + random() / 2), wait * (1 + random() / 4));
+      const due = Date.now() + pause;
+      const changed = { ...record, problem, attempts: record.attempts + 1, due };
       const others = [...records.values()].filter(
         (one) => everywhere && one.key !== key && waitsFor(one, address) && one.due < due,
       );
@@ -300,19 +392,23 @@ function requireUnchanged(records, { tag }, survey, value) {
   }
 }
 
+function requireToken(token) {
+  if (!UPLOAD_TOKEN.test(token)) {
+    throw new ArgumentError(
+      "this needs an upload token, lwu_ and 43 more characters, as the collector's admin gave " +
+        "it; nothing was spent",
+    );
+  }
+}
+
 function requireModest(survey, epsilonCap) {
   if (!amount(survey.epsilon, "epsilon").isAtMost(epsilonCap)) {
     throw new PrivacyError(`this device answers surveys of an epsilon of at most ${epsilonCap}`);
   }
 }
 
-const fingerprintOf = (survey) => survey?.fingerprint ?? String(survey);
-
-/** Under which the collector of a survey is kept; no epoch has such a name. */
+/** Under which a survey's text and collector are kept; no epoch has such a name. */
 const fetchedKey = ({ fingerprint }) => `${fingerprint} @`;
-
-const waitsFor = ({ state, collector }, address) =>
-  state === "waiting" && (collector === null || collector === address);
 
 function spent(records) {
   const costs = [...records.values()].filter(({ epsilon = "0" }) => epsilon !== "0");
@@ -323,7 +419,8 @@ function spent(records) {
 }
 
 /** What a program sees of a record. `body` is the bytes that are sent, null once they are gone. */
-function shown({ survey, name, notice, epoch, epsilon, batch, body, state, problem, due }) {
+function shown(record) {
+  const { survey, name, notice, epoch, epsilon, batch, body, state, problem, due } = record;
   return Object.freeze({
     survey,
     name: name ?? null,
@@ -335,13 +432,8 @@ function shown({ survey, name, notice, epoch, epsilon, batch, body, state, probl
     state,
     problem,
     due,
+    expires: record.expires ?? null,
   });
-}
-
-/** Whether it is time; a clock that was set back must not put a report off for years. */
-function isDue({ due }) {
-  const now = Date.now();
-  return due <= now || due > now + LATEST;
 }
 
 /** Return a random number in [0, 1) that nobody can foretell. */

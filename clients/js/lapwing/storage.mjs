@@ -22,6 +22,12 @@ export class BrowserStorage {
   }
 
   #open() {
+    if (!globalThis.indexedDB) {
+      throw new LapwingError(
+        "there is no IndexedDB here to keep the memory of a device; give the Device a `storage`, " +
+          "an object with the method `change`",
+      );
+    }
     this.#opened ??= new Promise((resolve, reject) => {
       const asked = globalThis.indexedDB.open(this.#name, 1);
       asked.onupgradeneeded = () => asked.result.createObjectStore("records", { keyPath: "key" });

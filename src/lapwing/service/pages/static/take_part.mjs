@@ -18,6 +18,7 @@ const CHECKSUM = 4;
 const RESULTS = {
   stored: "Sent and stored. Thank you. Your answer itself never left this browser.",
   withdrawn: "This report was not sent and will not be. Its epsilon stays spent, because drawing until a report pleases you would break the guarantee.",
+  expired: "This report waited too long to be sent, so this browser has deleted it. Its epsilon stays spent.",
   waiting: "The collector cannot take the report now. This browser keeps it. Come back later and send it again.",
 };
 
@@ -210,6 +211,7 @@ const STATES = {
   stored: "sent and stored",
   refused: "refused by the collector",
   withdrawn: "not sent, and it will not be",
+  expired: "not sent in time, and deleted",
 };
 
 const nameOf = ({ name, survey: of, epoch }) => `${name ?? `Survey ${of.slice(0, 12)}`}, epoch ${epoch}`;

@@ -1,0 +1,57 @@
+// What a device keeps of an answer: when it is sent, and how it ends.
+
+import { LapwingError } from "./errors.mjs";
+
+export const SECOND = 1000;
+export const DAY = 86_400 * SECOND;
+export const LONGEST_WAIT = 6 * 3600 * SECOND;
+const LATEST = LONGEST_WAIT + 2 * DAY; // by which every report is due again
+
+/** Return the fingerprint of a survey, or of its own text. */
+export const fingerprintOf = (survey) => survey?.fingerprint ?? String(survey);
+
+/** Whether a record is of a survey and an epoch, where they are named. */
+export const isOf = (record, survey, epoch) =>
+  (survey === undefined || record.survey === fingerprintOf(survey)) &&
+  (epoch === undefined || record.epoch === epoch);
+
+/** Return a record after its end: without its bytes. What it cost stays. */
+export function ended(record, state, problem) {
+  return { ...record, state, problem, body: null, token: null };
+}
+
+/**
+ * Return what changes by the time alone: records that waited too long have ended. A last day is
+ * counted from now where none is kept, or where the clock was set back.
+ */
+export function agedIn(records, lasting) {
+  const now = Date.now();
+  const waiting = [...records.values()].filter(({ state }) => state === "waiting");
+  const over = waiting.filter(({ expires }) => expires <= now);
+  const late = waiting.filter(({ expires }) => !(expires <= now + lasting));
+  return [
+    ...over.map((record) => ended(record, "expired", record.problem)),
+    ...late.map((record) => ({ ...record, expires: now + lasting })),
+  ];
+}
+
+/** Return the error of a storage that failed, whichever it is. */
+export function storageError(error) {
+  const full = error?.name === "QuotaExceededError" || error?.code === "ENOSPC";
+  return new LapwingError(
+    full
+      ? "the storage of this device is full, so nothing was kept or spent; free some space"
+      : "the storage of this device failed, so nothing was kept or spent",
+    { cause: error },
+  );
+}
+
+/** Whether an answer waits for a collector. */
+export const waitsFor = ({ state, collector }, address) =>
+  state === "waiting" && (collector === null || collector === address);
+
+/** Whether it is time; a clock that was set back must not put a report off for years. */
+export function isDue({ due }) {
+  const now = Date.now();
+  return due <= now || due > now + LATEST;
+}
