@@ -14,7 +14,8 @@ from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, Literal
+from secrets import SystemRandom
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from lapwing.client.outbox import LONGEST_PAUSE, Outbox, Parcel, Patience
@@ -28,6 +29,7 @@ from lapwing.errors import (
     MissingExtraError,
     kind_of,
 )
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.batch import EPOCH_NAME, MEDIA_TYPE
 from lapwing.protocol.messages.problems import PREFIX, Problem
 from lapwing.survey.survey import Survey
@@ -68,6 +70,9 @@ _WORD = re.compile(r"[a-z][a-z-]{0,63}")
 
 _PROBLEM_TYPE = "application/problem+json"
 
+_LATER = 1.25
+"""Longest pause of a device, as a multiple of that which the collector asked for."""
+
 Kind = Literal["stored", "refused", "later"]
 
 
@@ -98,6 +103,14 @@ class Epoch:
     opens: str | None = None
     closes: str | None = None
     grace_until: str | None = None
+
+
+class EpochList(NamedTuple):
+    """Epochs of a survey, as a collector lists them."""
+
+    epochs: list[Epoch]
+    invited: bool
+    """Whether the survey takes answers of invited people only, each with an upload token."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +154,8 @@ class Delivery:
         Whether another batch would get the same answer now. Default: False.
     divide : bool
         Whether the collector takes only smaller batches. Default: False.
+    unsure : bool
+        Whether a collector may have stored the batch nevertheless. Default: False.
     """
 
     kind: Kind
@@ -148,6 +163,7 @@ class Delivery:
     retry_after: float | None = None
     everywhere: bool = False
     divide: bool = False
+    unsure: bool = False
 
 
 @dataclass(frozen=True)
@@ -292,13 +308,35 @@ class CollectorAddress:
         CollectorError
             When the collector cannot be reached, has no such survey, or gives an invalid answer.
         """
+        return self.epoch_list(survey).epochs
+
+    def epoch_list(self, survey: Survey | str) -> EpochList:
+        """Return the epochs of a survey, and whether it takes answers of invited people only.
+
+        Parameters
+        ----------
+        survey : Survey or str
+            Survey, or its fingerprint.
+
+        Returns
+        -------
+        EpochList
+            What :meth:`epochs` returns, and `invited`.
+
+        Raises
+        ------
+        CollectorError
+            As :meth:`epochs`.
+        """
         fingerprint = survey.fingerprint if isinstance(survey, Survey) else survey
         check_fingerprint(fingerprint)
         with self.connected() as connection:
             text = connection.get(f"/v1/surveys/{fingerprint}/epochs", most=_LARGEST_ANSWER)
         try:
-            return [_epoch(row) for row in parse(text, name="the epochs")["epochs"]]
-        except (FormatError, KeyError, TypeError):
+            document = parse(text, name="the epochs")
+            epochs = [_epoch(row) for row in document["epochs"]]
+            return EpochList(epochs, document.get("invited") is True)
+        except (AttributeError, FormatError, KeyError, TypeError):
             raise CollectorError(f"{self.url} does not list epochs as a collector does") from None
 
     def add_survey(
@@ -488,25 +526,31 @@ class Connection:
         path = f"/v1/surveys/{parcel.survey}/epochs/{parcel.epoch}/batches/{parcel.id}"
         answer = self._ask("PUT", path, body=parcel.body, headers=headers, seconds=seconds)
         if isinstance(answer, str):
-            return Delivery("later", answer, everywhere=True)
+            return Delivery("later", answer, everywhere=True, unsure=True)
         content = answer.content
+        foreign = f"{self._url} does not answer as a collector"
         if content is None:
-            return Delivery("later", f"{self._url} does not answer as a collector", everywhere=True)
+            return Delivery("later", foreign, everywhere=True, unsure=True)
         status, pause = answer.status, _pause(answer.headers.get("retry-after"))
         if status in (200, 201):
             # A page for signing in to a network says 200 to everything.
             if _confirms(content, parcel.id):
                 return Delivery("stored", "the collector has it")
-            reason = f"{self._url} does not answer as a collector"
-            return Delivery("later", reason, pause, everywhere=True)
+            return Delivery("later", foreign, pause, everywhere=True, unsure=True)
         said, problem = _said(status, content), _own_problem(answer)
         if problem is not None and problem.final:
             return Delivery("refused", said)
         everywhere = problem in (Problem.BUSY, Problem.NOT_READY, Problem.FULL)
         if problem is None:  # of a proxy, which may let another batch pass at these two
             everywhere = status not in (413, 500)
-        divide = problem is Problem.TOO_LARGE
-        return Delivery("later", said, pause, everywhere=everywhere, divide=divide)
+        return Delivery(
+            "later",
+            said,
+            pause,
+            everywhere=everywhere,
+            divide=problem is Problem.TOO_LARGE,
+            unsure=problem is None or status >= 500,
+        )
 
     def ask_admin(
         self, method: str, path: str, document: dict[str, Any] | None = None, *, token: str
@@ -562,8 +606,13 @@ def check_symbols(document: Any) -> None:
 
 
 def check_size(survey: Survey) -> None:
-    """Refuse a survey of more symbols than a device takes."""
+    """Refuse a survey of more symbols than a device takes, or of what no collector takes."""
     randomizer = survey.randomizer
+    if isinstance(randomizer.domain, Product):
+        raise DomainError(
+            f"{survey.name!r} asks for two attributes together, which no collector takes yet. It "
+            "was not answered, and nothing was paid"
+        )
     if randomizer.collects == "counts" and randomizer.domain.size > MOST_SYMBOLS:
         raise DomainError(_TOO_MANY)
 
@@ -629,17 +678,21 @@ def _confirms(content: bytes, batch: str) -> bool:
 
 
 def _pause(header: str | None) -> float | None:
-    """Return the seconds of a ``Retry-After``, given as such or as a date."""
+    """Return the seconds of a ``Retry-After``, and up to a quarter more.
+
+    Without the random part, all devices that a collector sends away come back together.
+    """
     if header is None:
         return None
     if header.isascii() and header.isdigit() and len(header) <= 9:
-        return min(float(header), LONGEST_PAUSE)
-    try:
-        date = parsedate_to_datetime(header)
-        left = (date - datetime.now(UTC)).total_seconds()
-    except (ValueError, TypeError):
-        return None
-    return min(max(left, 0.0), LONGEST_PAUSE)
+        left = float(header)
+    else:
+        try:
+            left = (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError):
+            return None
+    asked = min(max(left, 0.0), LONGEST_PAUSE / _LATER)
+    return asked * SystemRandom().uniform(1.0, _LATER)
 
 
 def _checked(row: TokenEntry, url: str) -> TokenEntry:
@@ -674,6 +727,8 @@ class SendResult:
         Batches that are still in the outbox, for any collector.
     problems : tuple of str
         Failures, each once. Default: none.
+    expired : int
+        Batches that were given up, because their last day had passed. Default: 0.
 
     Examples
     --------
@@ -682,13 +737,14 @@ class SendResult:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     device = lw.client.Device.open(folder, epsilon_cap=1, budget=2)
     ...     device.send("https://collector.example")  # nothing waits, so nothing is sent
-    SendResult(stored=0, refused=0, waiting=0, problems=())
+    SendResult(stored=0, refused=0, waiting=0, problems=(), expired=0)
     """
 
     stored: int
     refused: int
     waiting: int
     problems: tuple[str, ...] = ()
+    expired: int = 0
 
 
 @dataclass(frozen=True)
@@ -711,6 +767,7 @@ class _Call:
     """Seconds that are left of the call, of pauses and requests."""
     stored: int = 0
     refused: int = 0
+    expired: int = 0
     reasons: dict[str, None] = field(default_factory=dict)
 
     def attempt(self, batches: list[str]) -> tuple[list[_Failure], list[str]]:
@@ -723,32 +780,36 @@ class _Call:
             if self.left <= 0:
                 return failures, batches[number - 1 :]
             parcel = self.outbox.parcel(batch)
-            failure = None if parcel is None else self._put(parcel)
-            if failure is None:
-                continue
-            failures.append(failure)
-            if failure.everywhere:
+            new = [] if parcel is None else self._put(parcel)
+            failures += new
+            if any(failure.everywhere for failure in new):
                 untried = batches[number:]
-                self.outbox.hold(untried, until=self.patience.clock() + failure.pause)
+                self.outbox.hold(untried, until=self.patience.clock() + new[0].pause)
                 return failures, untried
         return failures, []
 
-    def _put(self, parcel: Parcel) -> _Failure | None:
+    def _put(self, parcel: Parcel) -> list[_Failure]:
         begun = time.monotonic()
         said = self.connection.put(parcel, seconds=self.left)
         self.left -= time.monotonic() - begun
         if said.kind == "stored":
             self.outbox.settle(parcel.id, "stored", None)
             self.stored += 1
-            return None
+            return []
         self.reasons[said.reason] = None
         if said.kind == "refused":
             self.outbox.settle(parcel.id, "refused", said.reason)
             self.refused += 1
-            return None
-        pause = said.retry_after or 0.0
-        self.outbox.postpone(parcel.id, said.reason, until=self.patience.clock() + pause)
-        return _Failure(parcel.id, pause, said.everywhere)
+            return []
+        pause, now = said.retry_after or 0.0, self.patience.clock()
+        if parcel.last < now:
+            self.outbox.settle(parcel.id, "expired", said.reason)
+            self.expired += 1
+            return []
+        if said.divide and (halves := self.outbox.divide(parcel.id)):
+            return [_Failure(half, 0.0, False) for half in halves]
+        self.outbox.postpone(parcel.id, said.reason, until=now + pause, unsure=said.unsure)
+        return [_Failure(parcel.id, pause, said.everywhere)]
 
 
 def send(
@@ -764,7 +825,8 @@ def send(
     Answers of 200 and 201 that confirm the batch settle it, and so do the final problems of a
     collector (:attr:`lapwing.protocol.messages.problems.Problem.final`). Any other answer leaves it
     as it is, for a later round or a later call: other problems, pages of a proxy whatever their
-    status, and failures of the network.
+    status, and failures of the network. Two halves take the place of a batch that is too large for
+    the collector. A batch whose last day has passed is given up when it is not stored now.
 
     Parameters
     ----------
@@ -800,4 +862,6 @@ def send(
                 break
             call.left -= pause
             patience.wait(pause)
-    return SendResult(call.stored, call.refused, outbox.waiting(), tuple(call.reasons))
+    return SendResult(
+        call.stored, call.refused, outbox.waiting(), tuple(call.reasons), call.expired
+    )

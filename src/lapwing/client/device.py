@@ -5,7 +5,9 @@ from __future__ import annotations
 import hmac
 import json
 import os
+import re
 import sqlite3
+import time
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -22,10 +24,21 @@ from lapwing.client.collector_address import (
     send,
 )
 from lapwing.client.device_file import DeviceFile, keyed_hash, row_key
-from lapwing.client.outbox import Outbox, OutgoingBatch, Patience, State, insert, of_pile
+from lapwing.client.outbox import (
+    KEEP_DAYS,
+    MOST_DAYS,
+    Outbox,
+    OutgoingBatch,
+    Patience,
+    State,
+    insert,
+    last_second,
+    new_id,
+    of_pile,
+)
 from lapwing.documents import parse
 from lapwing.errors import ArgumentError, FormatError, MismatchError, PrivacyError
-from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
+from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Ledger
 from lapwing.protocol.domains.label_text import place_of
@@ -39,6 +52,8 @@ FILE = "device.lapwing"
 
 OnChange = Literal["keep", "refuse"]
 
+_UPLOAD_TOKEN = re.compile(r"lwu_[A-Za-z0-9_-]{43}")
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -50,8 +65,8 @@ class Answer:
         Identifier of the batch at the collector: 32 hex digits.
     epoch : str
         Name of the epoch.
-    state : {"waiting", "stored", "refused"}
-        Whether the batch is to be sent, the collector has it, or the collector refused it.
+    state : {"waiting", "stored", "refused", "withdrawn", "expired"}
+        As that of :class:`OutgoingBatch`.
     charged : Guarantee or None
         Guarantee that was paid now. None when it was paid before: in this epoch, or with a memoized
         report.
@@ -90,6 +105,8 @@ class Device:
     on_change : {"keep", "refuse"}
         Rule for a changed value in a survey with memoized reports. "keep" (default): the first
         report, or RAPPOR's first permanent round, is used again. "refuse": the answer is refused.
+    keep_days : int
+        Days that an answer waits at most, in 1..3650. Default: 60.
 
     Notes
     -----
@@ -129,6 +146,11 @@ class Device:
     file: DeviceFile
     epsilon_cap: Fraction
     on_change: OnChange = "keep"
+    keep_days: int = KEEP_DAYS
+
+    def __post_init__(self) -> None:
+        """Check the number of days."""
+        check_whole_field(self, "keep_days", low=1, high=MOST_DAYS)
 
     @classmethod
     def open(
@@ -138,6 +160,7 @@ class Device:
         epsilon_cap: ExactNumber,
         budget: Guarantee | ExactNumber,
         on_change: OnChange = "keep",
+        keep_days: int = KEEP_DAYS,
     ) -> Device:
         """Return the device whose file is in a folder. The file is made when there is none.
 
@@ -152,6 +175,9 @@ class Device:
             It is declared when the file is made, and cannot change.
         on_change : {"keep", "refuse"}
             Rule for a changed value in a survey with memoized reports. Default: "keep".
+        keep_days : int
+            Days that an answer made from now on waits at most, in 1..3650. Default: 60. After them
+            one more attempt is made, and an answer that no collector takes then is given up.
 
         Returns
         -------
@@ -161,7 +187,7 @@ class Device:
         Raises
         ------
         ArgumentError
-            When `on_change` is neither.
+            When `on_change` is neither, or `keep_days` is out of range.
         MismatchError
             When the file was made with another budget, or the budget is not of the local model.
         FormatError
@@ -180,9 +206,9 @@ class Device:
             )
         empty = Ledger(budget)
         file = DeviceFile(Path(folder) / FILE)
+        device = cls(file, exact_epsilon(epsilon_cap), on_change, keep_days)
         if not os.path.lexists(file.path):
             file.create(ledger=_written(empty))
-        device = cls(file, exact_epsilon(epsilon_cap), on_change)
         held = device.ledger.budget
         if held != budget:
             raise MismatchError(
@@ -253,6 +279,9 @@ class Device:
     def epochs(self, collector: CollectorAddress | str, survey: Survey) -> list[Epoch]:
         """Return the epochs of a survey as the collector lists them, each with its state.
 
+        The device remembers the list for a day. Meanwhile :meth:`answer` refuses an epoch that is
+        not in it or has ended, before anything is paid.
+
         Parameters
         ----------
         collector : CollectorAddress or str
@@ -270,7 +299,12 @@ class Device:
         CollectorError
             When the collector cannot be reached, or has no such survey.
         """
-        return CollectorAddress.of(collector).epochs(survey)
+        listed = CollectorAddress.of(collector).epoch_list(survey)
+        states = json.dumps({epoch.name: epoch.state for epoch in listed.epochs})
+        row = (survey.fingerprint, time.time(), states, listed.invited)
+        with self.file.transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO epoch_list VALUES (?, ?, ?, ?)", row)
+        return listed.epochs
 
     def answer(
         self,
@@ -295,12 +329,14 @@ class Device:
         value : Any
             Value of the person, of the survey's domain. It is secret.
         epoch : str
-            Name of the epoch. The collector says which is open.
+            Name of the epoch. :meth:`epochs` says which is open. A device that has no list of the
+            last day takes any name, and its answer waits until the collector has the epoch.
         segment : str, optional
             Public label of the person. A label that the survey does not have counts as none.
             Default: none.
         upload_token : str, optional
-            Token of an invited person, when the collector asks for it. Default: none.
+            Token of an invited person, when the collector asks for it: "lwu_" and 43 more
+            characters. Default: none.
 
         Returns
         -------
@@ -309,8 +345,12 @@ class Device:
 
         Raises
         ------
+        ArgumentError
+            When the epoch or the token is none, the collector listed no such epoch, it has ended,
+            or the survey needs a token.
         DomainError
-            When the survey's domain refuses the value, or has more symbols than a device takes.
+            When the survey's domain refuses the value, has more symbols than a device takes, or
+            has two attributes, which no collector takes yet.
         PrivacyError
             When the survey costs more than the cap, or a changed value is refused.
         BudgetError
@@ -327,8 +367,9 @@ class Device:
                 first = found[0][0]
                 return Answer(first.id, epoch, first.state, None)
             self._check_survey(survey)
+            _check_listed(connection, survey, epoch, token)
             reports, cost = self._drawn(connection, survey, value)
-            batch = os.urandom(16).hex()
+            batch = new_id()
             if cost is not None:
                 paid = _ledger(connection).spend(f"{survey.name} ({epoch})", cost, release=batch)
                 connection.execute("UPDATE person SET ledger = ?", (_written(paid),))
@@ -341,12 +382,52 @@ class Device:
             ).fetchone()
             insert(
                 connection,
-                OutgoingBatch(batch, survey.fingerprint, epoch, 0, 1, "waiting", 0, None),
-                made.to_bytes(),
+                made,
+                epoch,
+                id=batch,
+                last=last_second(self.keep_days),
                 collector=None if row is None else row[0],
                 token=token,
             )
         return Answer(batch, epoch, "waiting", cost)
+
+    def withdraw(self, survey: Survey | str | None = None, *, epoch: str | None = None) -> int:
+        """Withdraw answers that wait, so that they are never sent.
+
+        Their bytes are overwritten. What they cost stays spent, and their epochs stay answered. A
+        memoized report stays on the device, for epochs that are answered later.
+
+        Parameters
+        ----------
+        survey : Survey or str, optional
+            Survey, or its fingerprint. Default: all surveys.
+        epoch : str, optional
+            Name of the epoch. Default: all epochs.
+
+        Returns
+        -------
+        int
+            Number of answers that were withdrawn. Those that were sent before cannot be.
+
+        Raises
+        ------
+        ArgumentError
+            When nothing was answered under these names.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> import tempfile
+        >>> survey = lw.Survey("age", lw.SquareWave(lw.Interval(0, 100, bins=10), epsilon="0.5"))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     device = lw.client.Device.open(folder, epsilon_cap=1, budget=2)
+        ...     answer = device.answer(survey, 41, epoch="2026-12")
+        ...     (device.withdraw(survey), device.withdraw(), device.batches()[0].state)
+        (1, 0, 'withdrawn')
+        """
+        if epoch is not None:
+            check_epoch_name(epoch)
+        return Outbox(self.file).withdraw(_fingerprint(survey), epoch)
 
     def send(
         self,
@@ -376,20 +457,14 @@ class Device:
         SendResult
             Numbers of batches that were stored, refused and are waiting, and the problems.
         """
-        fingerprint = survey.fingerprint if isinstance(survey, Survey) else survey
-        if fingerprint is not None:
-            check_fingerprint(fingerprint)
         patience = patience or Patience()
+        fingerprint = _fingerprint(survey)
         return send(Outbox(self.file), collector, patience, survey=fingerprint, epoch=epoch)
 
     def _check_survey(self, survey: Survey) -> None:
         check_size(survey)
-        self._check_cap(survey)
-
-    def _check_cap(self, survey: Survey, *, rounds: int = 1) -> None:
-        """Refuse a survey that costs more than the cap, with so many permanent rounds."""
         cost = survey.lifetime_guarantee or survey.guarantee
-        if rounds * cost.epsilon > self.epsilon_cap or cost.delta > 0:
+        if cost.epsilon > self.epsilon_cap or cost.delta > 0:
             raise PrivacyError(
                 f"this device answers surveys of at most epsilon {float(self.epsilon_cap):g}. "
                 f"{survey.name!r} costs {cost}. It was not answered"
@@ -439,17 +514,10 @@ class Device:
         """Return a report of the permanent round, charged by how many it has had before."""
         key = row_key(secret, survey.fingerprint)
         row = connection.execute("SELECT * FROM permanent_round WHERE key = ?", (key,)).fetchone()
-        earlier = 0 if row is None else row["earlier"]
-        if earlier > 1:
-            raise PrivacyError(
-                f"this device answered {survey.name!r} about a value that changed, with an earlier "
-                "version of lapwing. No epsilon covers those reports, so it is not answered again"
-            )
-        if row is None or row["round"] is None:
-            self._check_cap(survey, rounds=1 + earlier)
+        if row is None:
             permanent, before = rappor.permanent_round(value), 0
-            new = (key, permanent, self._tag(secret, survey, value), earlier)
-            connection.execute("INSERT OR REPLACE INTO permanent_round VALUES (?, ?, ?, 1, ?)", new)
+            new = (key, permanent, self._tag(secret, survey, value))
+            connection.execute("INSERT INTO permanent_round VALUES (?, ?, ?, 1)", new)
         else:
             self._check_unchanged(row["tag"], secret, survey, value)
             permanent, before = row["round"], row["reports"]
@@ -482,6 +550,39 @@ class Device:
             )
 
 
+def _fingerprint(survey: Survey | str | None) -> str | None:
+    fingerprint = survey.fingerprint if isinstance(survey, Survey) else survey
+    if fingerprint is not None:
+        check_fingerprint(fingerprint)
+    return fingerprint
+
+
+_LIST_SECONDS = 86_400.0
+"""Seconds for which a list of epochs is believed."""
+
+
+def _check_listed(
+    connection: sqlite3.Connection, survey: Survey, epoch: str, token: str | None
+) -> None:
+    """Refuse what the collector said that it would not take."""
+    row = connection.execute(
+        "SELECT listed, states, invited FROM epoch_list WHERE survey = ?", (survey.fingerprint,)
+    ).fetchone()
+    if row is None or not 0 <= time.time() - row["listed"] <= _LIST_SECONDS:
+        return
+    again = "Nothing was paid. Call epochs() for its list of now"
+    state = json.loads(row["states"]).get(epoch)
+    if state is None:
+        raise ArgumentError(f"the collector listed no epoch {epoch!r} of {survey.name!r}. {again}")
+    if state in ("grace", "closed"):
+        raise ArgumentError(f"epoch {epoch!r} of {survey.name!r} takes no new answers. {again}")
+    if row["invited"] and token is None:
+        raise ArgumentError(
+            f"{survey.name!r} takes answers of invited people only. Nothing was paid. Pass "
+            "upload_token="
+        )
+
+
 def segment_number(survey: Survey, segment: str | None) -> int:
     """Return the number of a segment in batches. A label that is not listed has that of none."""
     if not isinstance(segment, str | None):
@@ -495,10 +596,10 @@ def segment_number(survey: Survey, segment: str | None) -> int:
 def _checked_token(token: Any) -> str | None:
     if token is None:
         return None
-    if not isinstance(token, str) or not 1 <= len(token) <= 200 or not token.isascii():
-        raise ArgumentError("an upload token must be the string that the collector's admin gave it")
-    if not token.isprintable() or " " in token:
-        raise ArgumentError("an upload token must have no spaces and no control characters")
+    if not isinstance(token, str) or not _UPLOAD_TOKEN.fullmatch(token):
+        raise ArgumentError(
+            "an upload token must be lwu_ and 43 more characters, as the collector's admin gave it"
+        )
     return token
 
 

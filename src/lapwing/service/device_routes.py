@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 from starlette.requests import Request
@@ -46,9 +46,10 @@ _BATCH = _EPOCHS + "/{epoch}/batches/{batch}"
 
 
 class EpochList(TypedDict):
-    """The epochs of a survey."""
+    """The epochs of a survey, and whether it takes uploads with an upload token only."""
 
     epochs: list[EpochDocument]
+    invited: NotRequired[Literal[True]]
 
 
 class StoredBatch(TypedDict):
@@ -156,7 +157,10 @@ async def show_epochs(request: Request) -> Response:
     kept = published(request)
     epochs = [epoch_document(epoch) for epoch in kept.epochs.values()]
     headers = {**CROSS_ORIGIN, "cache-control": "no-cache"}
-    return json_answer(EpochList(epochs=epochs), headers=headers)
+    document = EpochList(epochs=epochs)
+    if kept.invited_only:
+        document["invited"] = True
+    return json_answer(document, headers=headers)
 
 
 def published(request: Request) -> KeptSurvey:
