@@ -232,7 +232,7 @@ def overview(titles: dict[str, str], every: Sequence[Judged]) -> str:
         "reading: the sentence is *contradicted* where every reading is, and *contradicted in "
         "some* where others are not;\n"
         '- a word such as "similar" states no limit, so we chose one: a cell then fails only where '
-        "it misses a limit half as far again.",
+        "it misses a limit half as far again, and nearly fails between both.",
         table(["paper", "sentences", *VERDICTS, "on stand-ins alone", "need all repeats"], rows),
         "*On stand-ins alone*: every cell that speaks of the sentence was measured on a column "
         "that takes the place of the paper's own. *Need all repeats*: with a quarter of the "
