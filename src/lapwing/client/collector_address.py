@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import ssl
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
+from pathlib import Path
 from secrets import SystemRandom
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -178,11 +180,14 @@ class CollectorAddress:
     seconds : float
         Largest duration of one request in seconds, from connecting to the last byte of the answer,
         in (0, 86,400]. Default: 30.
+    ca_file : Path or str, optional
+        File of the only certificate authorities that are believed, in PEM: those of your own
+        organization, for example. Default: the public ones, of the package certifi.
 
     Raises
     ------
     ArgumentError
-        When it is no such address.
+        When it is no such address, or the file has no certificates.
 
     Examples
     --------
@@ -194,6 +199,7 @@ class CollectorAddress:
     url: str
     _: KW_ONLY
     seconds: float = 30.0
+    ca_file: Path | str | None = None
 
     def __post_init__(self) -> None:
         """Check the address."""
@@ -250,7 +256,8 @@ class CollectorAddress:
         except ImportError:
             raise MissingExtraError("httpcore", extra="client") from None
         limit = Limit()
-        with connection_pool(limit, secure=self.url.startswith("https://")) as pool:
+        secure = self.url.startswith("https://")
+        with connection_pool(limit, secure=secure, ca_file=self.ca_file) as pool:
             yield Connection(self, pool, limit)
 
     def survey(self, fingerprint: str) -> Survey:
@@ -495,6 +502,11 @@ class Connection:
                 return _Answer(answer.status, read, _read(answer, most) if plain else None)
         except TooLongError:
             return f"{self._url} sent more than {most} bytes. It is no collector"
+        except ssl.SSLCertVerificationError:
+            return (
+                f"{self._url}: certificate not trusted. If it is of an authority of your own, name "
+                "the file of that authority: ca_file= in Python, SSL_CERT_FILE for commands"
+            )
         except FAILURES as error:
             # Not what the error says: it may hold names of this machine.
             return f"{self._url} cannot be reached ({type(error).__name__})"

@@ -71,7 +71,7 @@ def add_survey(
     collector, it gets the new epoch. The token of an admin comes from LAPWING_ADMIN_TOKEN, from the
     file that LAPWING_ADMIN_TOKEN_FILE names, or from a question on the terminal.
     """
-    collector, document = CollectorAddress(address), read_survey(survey)
+    collector, document = _collector(address), read_survey(survey)
     collector.add_survey(
         document, epoch=epoch, token=_admin_token(), closes=closes, minimum=minimum
     )
@@ -104,7 +104,7 @@ def tokens(
     with `lapwing collector revoke ID`. The token of an admin comes from LAPWING_ADMIN_TOKEN, from
     the file that LAPWING_ADMIN_TOKEN_FILE names, or from a question on the terminal.
     """
-    rows = CollectorAddress(address).role_tokens(token=_admin_token())
+    rows = _collector(address).role_tokens(token=_admin_token())
     body = []
     for row in rows:
         origin = "the database" if row.revocable else "the settings"
@@ -137,9 +137,14 @@ def revoke(
     `POST /v1/tokens`. If all tokens of admins are lost, stop the collector, set LAPWING_ADMIN_TOKEN
     and start it again.
     """
-    collector = CollectorAddress(address)
+    collector = _collector(address)
     collector.revoke(id, token=_admin_token())
     out.show({"command": "collector revoke", "revoked": id}, facts({"revoked": id}))
+
+
+def _collector(address: str) -> CollectorAddress:
+    """Return the address, with the authorities that the standard variable names."""
+    return CollectorAddress(address, ca_file=os.environ.get("SSL_CERT_FILE") or None)
 
 
 def _admin_token() -> str:
