@@ -404,7 +404,8 @@ def test_a_deleted_epoch_leaves_nothing(store: Store) -> None:
     assert store.epochs(FP) == store.totals(FP) == store.refused(FP) == []
     fold(store)
     assert table_sizes(store) == {"ledger": 0, "deltas": 0, "folded": 0, "dropped": 0}
-    assert verdicts(store.store([first])) == [Problem.UNKNOWN_EPOCH]
+    assert verdicts(store.store([first])) == [Problem.EPOCH_DELETED]
+    assert verdicts(store.store([upload([1], epoch="w9")])) == [Problem.UNKNOWN_EPOCH]
 
 
 def test_a_deleted_survey_leaves_nothing(store: Store) -> None:

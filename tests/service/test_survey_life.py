@@ -279,14 +279,23 @@ def test_a_deleted_epoch_does_not_come_back_under_its_name(tmp_path: Path) -> No
                 assert (answer.status_code, problem(answer)) == (409, "wrong-state")
                 assert "Choose another name" in answer.json()["detail"]
                 sent = await here.send(batch_of(SURVEY, 1), epoch=epoch, id="12" * 16)
-                assert (sent.status_code, problem(sent)) == (404, "unknown-epoch")
+                assert (sent.status_code, problem(sent)) == (410, "epoch-deleted")
 
             await here.done("DELETE", f"{PATH}/epochs/e")
             await refused("e")
             await here.done("DELETE", PATH)
+            for epoch in ("e", "f", "never"):
+                sent = await here.send(batch_of(SURVEY, 1), epoch=epoch)
+                assert (sent.status_code, problem(sent)) == (410, "survey-deleted")
+            # A survey that nobody added may be added yet, and so may an epoch.
+            sent = await here.send(batch_of(SURVEY, 1), survey="0" * 64)
+            assert (sent.status_code, problem(sent)) == (404, "unknown-survey")
             await here.publish(SURVEY, epochs=("g",))
             for epoch in ("e", "f"):
                 await refused(epoch)
+            sent = await here.send(batch_of(SURVEY, 1), epoch="never")
+            assert (sent.status_code, problem(sent)) == (404, "unknown-epoch")
+            assert (await here.send(batch_of(SURVEY, 1), epoch="g")).status_code == 201
 
     asyncio.run(run())
 

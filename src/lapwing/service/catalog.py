@@ -8,8 +8,10 @@ from hashlib import sha256
 from threading import Lock
 
 from lapwing.linear.memoized import cached_property
+from lapwing.protocol.messages.problems import Problem
 from lapwing.service.storage.sql_store import Store
 from lapwing.service.storage.store import FormerNotice, StoredEpoch, StoredSurvey
+from lapwing.service.storage.survey_rows import THE_SURVEY
 from lapwing.survey.survey import Survey
 
 EVERYBODY_ELSE = "other"
@@ -63,6 +65,7 @@ class Catalog:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._kept: dict[str, KeptSurvey] = {}
+        self._deleted: dict[str, set[str]] = {}
         self._loading = Lock()
 
     def __iter__(self) -> Iterator[KeptSurvey]:
@@ -72,6 +75,13 @@ class Catalog:
         """Return a survey. None where there is none."""
         return self._kept.get(fingerprint)
 
+    def deleted(self, fingerprint: str, epoch: str) -> Problem | None:
+        """Return what an upload hears of a survey or epoch that is gone. None: it never was."""
+        names = self._deleted.get(fingerprint, set())
+        if fingerprint not in self._kept:
+            return Problem.SURVEY_DELETED if THE_SURVEY in names else None
+        return Problem.EPOCH_DELETED if epoch in names else None
+
     def load(self) -> None:
         """Read all surveys and epochs again.
 
@@ -80,6 +90,7 @@ class Catalog:
         who read at once, the later one's reading stays.
         """
         with self._loading:
+            self._deleted = self._store.deleted()
             self._kept = {stored.fingerprint: self._one(stored) for stored in self._store.surveys()}
 
     def _one(self, stored: StoredSurvey) -> KeptSurvey:

@@ -14,7 +14,7 @@ from lapwing.protocol.messages.batch import (
     MEDIA_TYPE,
     MOST_REPORTS,
 )
-from lapwing.protocol.messages.problems import UPLOAD_PROBLEMS, Problem
+from lapwing.protocol.messages.problems import PREFIX, UPLOAD_PROBLEMS, Problem
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.problem_answers import ProblemError
 from lapwing.service.requests import (
@@ -77,6 +77,16 @@ ASK_EPOCHS = _preflight(_EPOCHS, "Whether another page may send this")
 ASK_BATCH = _preflight(_BATCH, "Whether another page may send this")
 
 
+_FINAL = ", ".join(f"`{problem}`" for problem in Problem if problem.final)
+
+_WHEN_TO_DROP = (
+    "The batch may be sent again with the same bytes until it is answered. A device drops it at a "
+    "200 or 201 that names it, and at a final problem: an answer of `application/problem+json` "
+    f"whose `type` is `{PREFIX}` and one of {_FINAL}. At any other answer it keeps the batch, "
+    "whoever gave it: another problem, or the page of a proxy with any status."
+)
+
+
 def _upload(method: Literal["PUT", "POST"], summary: str) -> Endpoint:
     """Return the endpoint of uploads, which :mod:`lapwing.service.upload_path` answers."""
     stored = json_of("Stored now: it is on disk.", StoredBatch)
@@ -87,9 +97,7 @@ def _upload(method: Literal["PUT", "POST"], summary: str) -> Endpoint:
         *UPLOAD_PROBLEMS,
         tag="devices",
         query=None,
-        description="The batch may be sent again with the same bytes until it is answered. A "
-        "device drops it at any 2xx, and at any 4xx except 408, 425 and 429. It keeps it at all "
-        "others.",
+        description=_WHEN_TO_DROP,
         security=[{}, {"invitation": []}],
         body={
             MEDIA_TYPE: {"type": "string", "format": "binary", "maxLength": LARGEST_BATCH},

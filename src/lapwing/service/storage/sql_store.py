@@ -53,11 +53,13 @@ from lapwing.service.storage.store import (
 from lapwing.service.storage.survey_rows import (
     EPOCH_COLUMNS,
     SURVEY_COLUMNS,
+    THE_SURVEY,
     change_notice,
     check_epoch,
     check_forward,
     check_survey,
     delete_epoch,
+    deleted_names,
     drop_batches,
     end_names,
     ended_names,
@@ -250,7 +252,7 @@ class Store:
         with self._driver.writing() as transaction:
             key, _ = self._survey(transaction, survey, self._driver.alone)
             epochs = transaction.rows("SELECT key, name FROM epochs WHERE survey = ?1", key)
-            end_names(transaction, survey, [name for _, name in epochs])
+            end_names(transaction, survey, [THE_SURVEY, *(name for _, name in epochs)])
             for epoch, _ in epochs:
                 delete_epoch(transaction, epoch)
             for table in ("refused", "upload_tokens", "notices"):
@@ -259,6 +261,14 @@ class Store:
         self._dropping = True
         with self._ready_lock:
             self._ready.pop(survey, None)
+
+    def deleted(self) -> dict[str, set[str]]:
+        """Return the names of deleted epochs by survey. The empty one is that of a deleted survey.
+
+        They stay, so that devices learn that nobody will take their reports.
+        """
+        with self._driver.reading() as transaction:
+            return deleted_names(transaction)
 
     def epochs(self, survey: str) -> list[StoredEpoch]:
         """Return the epochs of a survey, in the order in which they came."""
@@ -722,7 +732,13 @@ class Store:
         if rows:
             return Place(*rows[0])
         known = transaction.rows("SELECT key FROM surveys WHERE fingerprint = ?1", survey)
-        return Problem.UNKNOWN_EPOCH if known else Problem.UNKNOWN_SURVEY
+        deleted = transaction.rows(
+            "SELECT epoch FROM ended WHERE fingerprint = ?1 AND epoch = ?2",
+            *(survey, epoch if known else THE_SURVEY),
+        )
+        if known:
+            return Problem.EPOCH_DELETED if deleted else Problem.UNKNOWN_EPOCH
+        return Problem.SURVEY_DELETED if deleted else Problem.UNKNOWN_SURVEY
 
     def _token(self, transaction: Transaction, survey: int, digest: bytes) -> bool | None:
         rows = transaction.rows(_TOKEN, survey, digest)

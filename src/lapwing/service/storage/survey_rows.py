@@ -138,12 +138,25 @@ def end_names(transaction: Transaction, fingerprint: str, epochs: Iterable[str])
     )
 
 
+THE_SURVEY = ""
+"""In the list of deleted epochs: the survey itself."""
+
+
 def ended_names(transaction: Transaction, fingerprint: str) -> list[str]:
     """Return the names of epochs of a survey that were deleted."""
     rows = transaction.rows(
-        "SELECT epoch FROM ended WHERE fingerprint = ?1 ORDER BY epoch", fingerprint
+        "SELECT epoch FROM ended WHERE fingerprint = ?1 AND epoch <> ?2 ORDER BY epoch",
+        *(fingerprint, THE_SURVEY),
     )
     return [name for (name,) in rows]
+
+
+def deleted_names(transaction: Transaction) -> dict[str, set[str]]:
+    """Return the names of deleted epochs by survey. The empty one is that of a deleted survey."""
+    found: dict[str, set[str]] = {}
+    for fingerprint, epoch in transaction.rows("SELECT fingerprint, epoch FROM ended"):
+        found.setdefault(fingerprint, set()).add(epoch)
+    return found
 
 
 def delete_epoch(transaction: Transaction, key: int) -> None:
