@@ -21,7 +21,7 @@ from lapwing.service.collector import Collector
 from lapwing.service.openapi import openapi_document
 from lapwing.service.pages import page_routes
 from lapwing.service.problem_answers import ProblemError, malformed
-from lapwing.service.receiving import Receive, Scope, Send
+from lapwing.service.receiving import Receive, Scope, Send, closing
 from lapwing.service.requests import (
     NOT_KEPT,
     AnswerSchema,
@@ -74,7 +74,8 @@ class Application:
         async def counted(message: Any) -> None:
             if message["type"] == "http.response.start":
                 self.collector.counters.requests[message["status"]] += 1
-                message["headers"] = [*message.get("headers", ()), *_SAFE]
+                headers = [*message.get("headers", ()), *_SAFE]
+                message["headers"] = [*headers, *closing(scope)]
             await send(message)
 
         try:

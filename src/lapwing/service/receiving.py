@@ -17,6 +17,16 @@ Send = Callable[[Message], Awaitable[None]]
 
 _CLOSE = ((b"connection", b"close"),)
 
+UNREAD = "lapwing.unread"
+"""Key of a scope: whether the request goes on, asked when it is answered."""
+
+
+def closing(scope: Scope) -> tuple[tuple[bytes, bytes], ...]:
+    """Return the header line of an answer that comes before the end of its request."""
+    unread = scope.get(UNREAD)
+    return _CLOSE if unread is not None and unread() else ()
+
+
 SMALL_BODY = 2**15
 """Bytes up to which a body is read on, however much is on its way: a few who send large ones slowly
 must not keep devices out."""
@@ -138,7 +148,6 @@ class Receiving:
                 f"the body must arrive within {self._seconds:g} seconds, it did not. Send the same "
                 "bytes again",
                 retry_after=self._retry,
-                headers=_CLOSE,
             ) from None
 
     @contextmanager
@@ -164,7 +173,6 @@ class Receiving:
                         "too many large bodies are on their way at once. Send the same bytes "
                         "again later",
                         retry_after=self._retry,
-                        headers=_CLOSE,
                     )
                 message = await receive()
                 if message["type"] != "http.request":
@@ -195,5 +203,4 @@ def _too_large(limit: int, advice: str) -> ProblemError:
     return ProblemError(
         Problem.TOO_LARGE,
         f"a body here may have {limit} bytes. {advice}",
-        headers=_CLOSE,
     )

@@ -24,7 +24,7 @@ from lapwing.service.catalog import Catalog, KeptSurvey
 from lapwing.service.counters import Counters
 from lapwing.service.logs import Log
 from lapwing.service.problem_answers import ProblemError, problem_of
-from lapwing.service.receiving import ClientGoneError, Receive, Receiving, Scope, Send
+from lapwing.service.receiving import ClientGoneError, Receive, Receiving, Scope, Send, closing
 from lapwing.service.security import UPLOAD_PREFIX, bearer, hash_of
 from lapwing.service.storage.sql_store import Store
 from lapwing.service.storage.store import STORED, Outcome, Refused, Upload
@@ -227,7 +227,7 @@ class UploadPath:
             started, reports, outcome = await self._taken(address, scope, receive)
         except ProblemError as problem:
             self._count(problem, address)
-            await send_problem(send, problem, OPEN_TO_ALL, _SHOWN_TO_PAGES)
+            await send_problem(send, problem, OPEN_TO_ALL, _SHOWN_TO_PAGES, *closing(scope))
             return
         except ClientGoneError:
             return
