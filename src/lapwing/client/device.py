@@ -18,10 +18,8 @@ import numpy as np
 from lapwing.client.collector_address import (
     CollectorAddress,
     Epoch,
-    SendResult,
     check_fingerprint,
     check_size,
-    send,
 )
 from lapwing.client.device_file import DeviceFile, keyed_hash, row_key
 from lapwing.client.outbox import (
@@ -36,6 +34,7 @@ from lapwing.client.outbox import (
     new_id,
     of_pile,
 )
+from lapwing.client.sending import SendResult, send
 from lapwing.documents import parse
 from lapwing.errors import ArgumentError, FormatError, MismatchError, PrivacyError
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field, exact_epsilon
@@ -394,7 +393,7 @@ class Device:
     def withdraw(self, survey: Survey | str | None = None, *, epoch: str | None = None) -> int:
         """Withdraw answers that wait, so that they are never sent.
 
-        Their bytes are overwritten. What they cost stays spent, and their epochs stay answered. A
+        Their bytes are overwritten. Their epsilon stays spent, and their epochs stay answered. A
         memoized report stays on the device, for epochs that are answered later.
 
         Parameters
@@ -439,7 +438,7 @@ class Device:
     ) -> SendResult:
         """Send the waiting answers to a collector.
 
-        See :func:`lapwing.client.collector_address.send`.
+        See :func:`lapwing.client.sending.send`.
 
         Parameters
         ----------

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from lapwing.client.collector_address import CollectorAddress, SendResult, send
+from lapwing.client.collector_address import CollectorAddress
 from lapwing.client.device import segment_number
 from lapwing.client.device_file import DeviceFile
 from lapwing.client.outbox import (
@@ -21,6 +21,7 @@ from lapwing.client.outbox import (
     of_pile,
     wait_again,
 )
+from lapwing.client.sending import SendResult, send
 from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.protocol.messages.batch import MOST_BYTES, MOST_REPORTS, Batch, check_epoch_name
@@ -202,7 +203,7 @@ class Gateway:
     ) -> SendResult:
         """Send the waiting batches.
 
-        See :func:`lapwing.client.collector_address.send`.
+        See :func:`lapwing.client.sending.send`.
 
         Parameters
         ----------

@@ -125,8 +125,8 @@ class OutgoingBatch:
     reports : int
         Number of reports.
     state : {"waiting", "stored", "refused", "withdrawn", "expired"}
-        Whether the batch is to be sent, the collector has it or refused it, the person withdrew it,
-        or its last day passed before a collector took it.
+        Whether the batch is to be sent, or the collector has it or refused it. Otherwise the person
+        withdrew it, or its last day passed before a collector took it.
     attempts : int
         Number of times that it was sent.
     reason : str or None

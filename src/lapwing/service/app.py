@@ -6,7 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
-from typing import Any, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 import msgspec
 from starlette.applications import Starlette
@@ -35,7 +35,7 @@ from lapwing.service.requests import (
     routes_of,
     shows_known_token,
 )
-from lapwing.service.upload_path import address_of, send_problem
+from lapwing.service.upload_path import OPEN_TO_ALL, address_of, send_problem
 
 _UPLOADED = {"PUT", "POST"}
 
@@ -144,11 +144,12 @@ async def _framework_problem(request: Request, error: Exception) -> Response:
             ProblemError(
                 Problem.METHOD,
                 f"this address knows: {allowed}",
-                headers=((b"allow", allowed.encode()),),
+                headers=((b"allow", allowed.encode()), OPEN_TO_ALL),
             )
         )
     if error.status_code == 404:
-        return _answer(ProblemError(Problem.NOTHING_HERE, "see /openapi.json for what is"))
+        detail = "see /openapi.json for what is"
+        return _answer(ProblemError(Problem.NOTHING_HERE, detail, headers=(OPEN_TO_ALL,)))
     return _answer(malformed("the request cannot be read"))
 
 
@@ -157,9 +158,10 @@ async def _defect(request: Request, error: Exception) -> Response:
 
 
 class Health(TypedDict):
-    """Whether reports can be stored."""
+    """Whether reports can be stored, and whether there is a survey that could take any."""
 
     status: str
+    note: NotRequired[Literal["new, no surveys", "no surveys"]]
 
 
 @endpoint(
@@ -175,9 +177,15 @@ class Health(TypedDict):
 )
 async def show_health(request: Request) -> Response:
     """Return 200 while reports can be stored, 503 while they cannot."""
-    if collector_of(request).ready:
-        return json_answer(Health(status="ready"))
-    return json_answer(Health(status="store in trouble"), status=503)
+    collector = collector_of(request)
+    if not collector.ready:
+        return json_answer(Health(status="store in trouble"), status=503)
+    health = Health(status="ready")
+    if collector.catalog.new:
+        health["note"] = "new, no surveys"
+    elif not [*collector.catalog]:
+        health["note"] = "no surveys"
+    return json_answer(health)
 
 
 @endpoint(

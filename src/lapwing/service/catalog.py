@@ -71,6 +71,11 @@ class Catalog:
     def __iter__(self) -> Iterator[KeptSurvey]:
         return iter(list(self._kept.values()))
 
+    @property
+    def new(self) -> bool:
+        """Whether there never was a survey."""
+        return not self._kept and not self._deleted
+
     def get(self, fingerprint: str) -> KeptSurvey | None:
         """Return a survey. None where there is none."""
         return self._kept.get(fingerprint)

@@ -129,7 +129,16 @@ class Receiving:
             When the client left.
         """
         limit = self._largest if largest is None else min(largest, self._largest)
-        stated = next((value for name, value in headers if name == b"content-length"), None)
+        stated = None
+        for name, value in headers:
+            if name == b"content-length":
+                stated = value
+            elif name == b"content-encoding" and value.strip().lower() != b"identity":
+                raise ProblemError(
+                    Problem.MEDIA_TYPE,
+                    "a body must be sent as it is, this one is encoded. Send it without "
+                    "content-encoding",
+                )
         if stated is not None and (not stated.isdigit() or int(stated) > limit):
             raise _too_large(limit, advice)
         first = Begun(receive())

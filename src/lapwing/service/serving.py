@@ -48,6 +48,7 @@ from lapwing.service.security import ROLE_PREFIX, hash_of, new_token
 from lapwing.service.settings import Secrets, Settings
 from lapwing.service.storage.opening import open_store
 from lapwing.service.storage.store import AccessToken
+from lapwing.service.upload_path import OPEN_TO_ALL
 
 HEADER_SECONDS = 20.0
 """From the first byte of a request to the end of its headers, and from connecting to that byte."""
@@ -253,6 +254,7 @@ class Connection(HttpToolsProtocol):
         body = problem.body()
         lines = [
             *problem.headers(),
+            OPEN_TO_ALL,
             (b"content-length", str(len(body)).encode()),
             (b"connection", b"close"),
         ]
@@ -292,10 +294,19 @@ class Ready:
         Where it listens, such as "http://127.0.0.1:8080".
     admin_token : str, optional
         The one that was made because there was none. It is told this once.
+    database : str
+        Absolute path, or address without a password.
+    surveys : int
+        Number of surveys in it.
+    new : bool
+        Whether it never had a survey.
     """
 
     address: str
     admin_token: str | None
+    database: str
+    surveys: int
+    new: bool
 
 
 def serve(settings: Settings, secrets: Secrets, *, ready: Callable[[Ready], None]) -> None:
@@ -328,7 +339,9 @@ def serve(settings: Settings, secrets: Secrets, *, ready: Callable[[Ready], None
             made = _first_admin(collector)
             address = _address(listener)
             config = _configured(collector)
-            server = _Server(config, lambda: ready(Ready(address, made)))
+            catalog = collector.catalog
+            said = Ready(address, made, settings.database, len([*catalog]), catalog.new)
+            server = _Server(config, lambda: ready(said))
             server.run(sockets=[listener])
         finally:
             store.close()

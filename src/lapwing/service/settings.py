@@ -29,6 +29,9 @@ OTHERS = frozenset({"LAPWING_DATA", "LAPWING_MUTATION", "LAPWING_REQUIRE_ALL"})
 SECRETS = ("admin_token", "analyst_token")
 """What only the environment may hold. ``admin_token_file`` and its like name a file with it."""
 
+DATABASE = "~/.local/share/lapwing/collector.sqlite"
+"""The usual database: one for all folders, so that no collector begins anew in another one."""
+
 LARGEST_BODY = 2**24 + 2**12
 """Bytes of the largest packed batch, with its header."""
 
@@ -41,7 +44,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Parameters
     ----------
     database : str
-        The path of an SQLite file, or ``postgresql://...``.
+        The path of an SQLite file, or ``postgresql://...``. The folder of the default is made.
     host : str
         The address to listen at.
     port : int
@@ -76,7 +79,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         a token.
     """
 
-    database: str = "collector.sqlite"
+    database: str = DATABASE
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65_535)] = 8080
     admin_token_file: str | None = None
@@ -151,6 +154,9 @@ def read_settings(
         elif key in by_variable:
             origin = f"{PREFIX}{key.upper()}"
         raise ArgumentError(f"{origin} is not a legal setting: {reason}") from None
+    if "://" not in settings.database:
+        path = Path(settings.database).expanduser().absolute()
+        settings = msgspec.structs.replace(settings, database=str(path))
     return settings, _read_secrets(settings, secrets)
 
 
