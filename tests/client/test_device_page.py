@@ -29,7 +29,7 @@ def test_a_report_arrives_at_a_collector_of_this_machine(
 ) -> None:
     lines = [line for block in blocks("sh") for line in block.splitlines()]
     assert [line for line in lines if line.startswith(STARTED)] == [
-        "pip install 'lapwing[serve,client]'",
+        "pip install '.[serve,client]'",
         "lapwing serve",
     ]
     shell = "\n".join(line for line in lines if not line.startswith(STARTED))

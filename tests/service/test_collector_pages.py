@@ -20,7 +20,8 @@ from lapwing.service.settings import PREFIX, SECRETS, Settings, read_settings
 from tests.cli.running import environment
 from tests.service.one_collector import ADMIN, served
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
 COLLECTOR = (DOCS / "guides/operate/collector.md").read_text("utf-8")
 DEPLOYMENT = (DOCS / "guides/operate/deploy.md").read_text("utf-8")
 SETTINGS = (DOCS / "reference/settings.md").read_text("utf-8")
@@ -129,16 +130,31 @@ def instructions(text: str) -> list[tuple[str, str]]:
     return [(line.split()[0], line.split(maxsplit=1)[1]) for line in joined.splitlines() if line]
 
 
+def _needed_to_build() -> set[str]:
+    """Return what pip reads of the checkout: files, and folders of the first level."""
+    read = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    project, wheel = read["project"], read["tool"]["hatch"]["build"]["targets"]["wheel"]
+    named = [project["readme"], *project["license-files"], *wheel["packages"]]
+    named += wheel["force-include"]
+    return {"pyproject.toml", *(name.partition("/")[0] for name in named)}
+
+
 def test_the_container_file_runs_in_a_fresh_folder(tmp_path: Path) -> None:
     (text,) = blocks(DEPLOYMENT, "dockerfile")
     listed = instructions(text)
     words = [word for word, _ in listed]
     said = dict(listed)
-    assert words[0] == "FROM" and len(words) == len(set(words))
+    once = [word for word in words if word != "COPY"]
+    assert words[0] == "FROM" and len(once) == len(set(once))
     assert set(words) <= {
         *("FROM", "RUN", "USER", "WORKDIR", "VOLUME", "ENV", "EXPOSE", "STOPSIGNAL"),
-        *("HEALTHCHECK", "ENTRYPOINT"),
+        *("HEALTHCHECK", "ENTRYPOINT", "COPY"),
     }
+    copied = [argument.split() for word, argument in listed if word == "COPY"]
+    assert words.index("COPY") < words.index("RUN")
+    assert _needed_to_build() <= {name for *names, _ in copied for name in names}
+    for *names, place in copied:
+        assert place == "/checkout/" or names == [place.removeprefix("/checkout/")]
     assert re.fullmatch(r"docker\.io/library/python:3\.\d+-slim", said["FROM"])
     assert said["USER"].isdecimal() and said["USER"] in said["RUN"] and said["USER"] != "0"
     assert words.index("USER") < words.index("ENTRYPOINT") and "lwa_" not in text
