@@ -1,35 +1,29 @@
-"""Every example in the pages of docs/ and in the README runs and prints what the page says."""
+"""Every example in the pages of docs/ runs with the extras that its page names, as it says."""
 
 from __future__ import annotations
 
-import doctest
-import re
 from pathlib import Path
 
 import pytest
+
+from tests.page_environment import extras_named, hidden, run
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if ">>> " in path.read_text("utf-8"))
 
 
-def failures(text: str, name: str) -> int:
-    """Return how many examples of a page do not print what it says."""
-    # The end of a code block is not output.
-    examples = re.sub(r"^```.*$", "", text, flags=re.MULTILINE)
-    test = doctest.DocTestParser().get_doctest(examples, {}, name, name, 0)
-    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
-    runner.run(test)
-    return runner.failures
+def failures(text: str) -> str:
+    """Return what examples of a page do otherwise than it says; examples name files of here."""
+    ran = run(text, "doctest", "page", text=text, folder=ROOT)
+    assert ran.stderr == ""
+    assert (ran.returncode == 0) == (ran.stdout == "")
+    return ran.stdout
 
 
-@pytest.mark.usefixtures("registered_before")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
-def test_the_examples_of_a_page_print_what_it_says(
-    page: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ROOT)  # examples name files as seen from the checkout
-    assert failures(page.read_text("utf-8"), page.name) == 0
+def test_the_examples_of_a_page_print_what_it_says(page: Path) -> None:
+    assert failures(page.read_text("utf-8")) == ""
 
 
 def test_the_pages_with_examples_are_found() -> None:
@@ -37,5 +31,29 @@ def test_the_pages_with_examples_are_found() -> None:
 
 
 def test_a_wrong_example_is_noticed() -> None:
-    assert failures("```python\n>>> 1 + 1\n2\n```\n", "right") == 0
-    assert failures("```python\n>>> 1 + 1\n3\n```\n", "wrong") == 1
+    assert failures("```python\n>>> 1 + 1\n2\n```\n") == ""
+    assert "Expected:\n    3" in failures("```python\n>>> 1 + 1\n3\n```\n")
+
+
+def test_a_package_without_its_extra_is_noticed() -> None:
+    example = "```python\n>>> import {}\n```\n"
+    assert "No module named 'httpx'" in failures(example.format("httpx"))
+    assert "No module named 'pyarrow'" in failures(example.format("pyarrow.parquet"))
+    install = "Run `pip install '.[data]'`.\n\n"
+    assert failures(install + example.format("pyarrow.parquet")) == ""
+    assert "No module named 'httpx'" in failures(install + example.format("httpx"))
+
+
+def test_the_extras_that_a_page_names() -> None:
+    assert extras_named("It needs no extra. `data` is a word.") == frozenset()
+    assert extras_named("pip install '.[data,plot]'\nthe extra `client`:") == {
+        *("data", "plot", "client")
+    }
+    assert extras_named("[the extra](install.md#extras) `plot`.") == {"plot"}
+    assert extras_named("the extras `data`, `plot` and `serve` for `x`") == {
+        *("data", "plot", "serve")
+    }
+    core, serve = hidden(frozenset()), hidden(frozenset({"serve"}))
+    assert {"matplotlib", "pyarrow", "starlette", "httpx", "pandas", "hypothesis"} <= {*core}
+    assert not {"numpy", "scipy", "numba", "typer", "lapwing"} & {*core}
+    assert {*core} - {*serve} >= {"starlette", "matplotlib", "PIL"} and "httpx" in serve
