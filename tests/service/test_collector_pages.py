@@ -18,7 +18,8 @@ import pytest
 from benchmarks.service.running_servers import start_document
 from lapwing.service.settings import PREFIX, SECRETS, Settings, read_settings
 from tests.cli.running import environment
-from tests.service.one_collector import ADMIN, served
+from tests.page_environment import command, run
+from tests.service.one_collector import ADMIN, as_role, served
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -33,20 +34,17 @@ def blocks(text: str, language: str) -> list[str]:
     return found
 
 
-def test_the_way_to_a_first_distribution_is_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_way_to_a_first_distribution_is_one(tmp_path: Path) -> None:
     with served(tmp_path) as here:
         code = "\n".join(blocks(COLLECTOR, "python"))
         code = code.replace("http://127.0.0.1:8080", here.address).replace("lwa_...", ADMIN)
-        names: dict[str, object] = {}
-        try:
-            exec(compile(code, "collector.md", "exec"), names)
-            result, desk = names["result"], names["desk"]
-            assert isinstance(result, dict) and isinstance(desk, httpx.Client)
-            assert result["reports"] == 5001
-            path = str(names["path"])
+        shown = "\nprint(result['reports'], address)\n"
+        ran = run(COLLECTOR, "exec", text=code + shown, folder=tmp_path)
+        assert (ran.returncode, ran.stderr) == (0, "")
+        *lines, last = ran.stdout.splitlines()
+        reports, path = last.removesuffix("/results/2026-w48").split()
+        assert reports == "5001" and path.startswith(here.address)
+        with httpx.Client(headers=as_role(ADMIN), timeout=60) as desk:
             for address in re.findall(r"^\| `(/\w+/EPOCH[^`]*)`", COLLECTOR, re.M):
                 filled = path + address.replace("EPOCH", "2026-w48")
                 answer = desk.get(filled)
@@ -55,11 +53,6 @@ def test_the_way_to_a_first_distribution_is_one(
                 wanted = 404 if foreign else 400 if "start=" in address else 200
                 assert answer.status_code == wanted, answer.text
             assert desk.get(f"{path}/state").json()["epochs"][0]["reports"] == 5001
-        finally:
-            made = names.get("desk")
-            if isinstance(made, httpx.Client):
-                made.close()
-    lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 7 and lines[3].startswith("0.5 ")
 
 
@@ -68,7 +61,7 @@ def test_the_way_from_a_shell_ends_at_an_open_epoch(tmp_path: Path) -> None:
     (text,) = (each for each in blocks(COLLECTOR, "sh") if "add-survey" in each)
     folder = tmp_path / "collector"
     folder.mkdir()
-    program = f'lapwing() {{ "{sys.executable}" -m lapwing "$@"; }}\n'
+    program = f'lapwing() {{ {shlex.join(command(COLLECTOR, "lapwing"))} "$@"; }}\n'
     with served(folder) as here:
         code = text.replace("http://127.0.0.1:8080", here.address).replace("lwa_...", ADMIN)
         subprocess.run(
