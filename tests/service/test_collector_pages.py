@@ -7,17 +7,26 @@ import json
 import os
 import re
 import shlex
+import shutil
+import ssl
 import subprocess
 import sys
+import time
 import tomllib
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from benchmarks.service.running_servers import start_document
 from lapwing.service.settings import PREFIX, SECRETS, Settings, read_settings
 from tests.cli.running import environment
+from tests.clients_js.programs import program
 from tests.page_environment import command, run
 from tests.service.one_collector import ADMIN, as_role, served
 
@@ -115,6 +124,72 @@ def test_the_unit_starts_what_is_there_and_keeps_secrets_out() -> None:
     assert key in Settings.__struct_fields__ and value == f"%d/{credential}"
     assert float(service["TimeoutStopSec"]) > Settings().stop_seconds
     assert service["KillMode"] == "mixed" and service["DynamicUser"] == "yes"
+
+
+def nginx() -> str:
+    """Return the path of nginx; the test that asks is skipped where there is none."""
+    elsewhere = "" if "TESTS_HIDDEN" in os.environ else shutil.which("nginx", path="/usr/sbin")
+    return shutil.which("nginx") or elsewhere or program("nginx", package="nginx")
+
+
+@pytest.mark.service
+def test_the_proxy_of_the_page_stands_before_a_collector(tmp_path: Path) -> None:
+    (text,) = blocks(DEPLOYMENT, "nginx")
+    certificate, key = re.findall(r"ssl_certificate(?:_key)? (\S+);", text)
+    folder = tmp_path / "proxy"
+    folder.mkdir()
+    _certificate(folder / "chain.pem", folder / "key.pem")
+    socket = tmp_path / "s"  # the path of a socket must be short
+    with served(tmp_path) as here:
+        for shown, real in {
+            "listen 443 ": f"listen unix:{socket} ",
+            f"{certificate};": f"{folder}/chain.pem;",
+            f"{key};": f"{folder}/key.pem;",
+            "http://127.0.0.1:8080": here.address,
+        }.items():
+            assert text.count(shown) == 1, shown
+            text = text.replace(shown, real)
+        kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        temporary = " ".join(f"{kind}_temp_path {folder}/{kind};" for kind in kinds)
+        user = "user root;" if os.geteuid() == 0 else ""
+        around = f"{user} daemon off; pid {folder}/pid; events {{}} http {{ {temporary} {text} }}"
+        (folder / "nginx.conf").write_text(around)
+        line = [nginx(), "-p", str(folder), "-e", "stderr", "-c", str(folder / "nginx.conf")]
+        checked = subprocess.run([*line, "-t"], capture_output=True, text=True, timeout=60)
+        assert checked.returncode == 0, checked.stderr
+        proxy = subprocess.Popen(line)
+        try:
+            trusted = ssl.create_default_context(cafile=folder / "chain.pem")
+            way = httpx.HTTPTransport(verify=trusted, uds=str(socket))
+            with httpx.Client(base_url="https://localhost", transport=way) as outside:
+                while not (folder / "pid").read_text():  # written once it listens, empty by -t
+                    assert proxy.poll() is None, "nginx ended"
+                    time.sleep(0.01)
+                inside = httpx.get(f"{here.address}/openapi.json", timeout=60)
+                assert outside.get("/openapi.json").json() == inside.json()
+                hidden = [outside.get(path).status_code for path in ("/metrics", "/healthz")]
+        finally:
+            proxy.terminate()
+            assert proxy.wait(timeout=60) == 0
+    assert hidden == [404, 404]
+
+
+def _certificate(chain: Path, key: Path) -> None:
+    """Write a key, and a certificate of this machine that it signed."""
+    own = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, own.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(own, hashes.SHA256())
+    )
+    chain.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8)
+    key.write_bytes(own.private_bytes(*form, serialization.NoEncryption()))
 
 
 def instructions(text: str) -> list[tuple[str, str]]:
