@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import lapwing as lw
 from tests.cli.running import environment
 from tests.page_environment import command, run
 from tests.service.one_collector import ADMIN, served
@@ -20,9 +21,9 @@ STARTED = ("pip install", "lapwing serve")
 """What a test has or does itself."""
 
 
-def blocks(language: str) -> list[str]:
-    """Return the blocks of the section in a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", SECTION, re.M | re.S)
+def blocks(language: str, section: str = SECTION) -> list[str]:
+    """Return the blocks of a section in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", section, re.M | re.S)
 
 
 @pytest.mark.service
@@ -50,4 +51,9 @@ def test_a_report_arrives_at_a_collector_of_this_machine(tmp_path: Path) -> None
             capture_output=True,
         )
         ran = run(TEXT, "exec", text=code, folder=tmp_path)
-    assert (ran.returncode, ran.stdout, ran.stderr) == (0, printed, "")
+        assert (ran.returncode, ran.stdout, ran.stderr) == (0, printed, "")
+        lw.Survey.load(tmp_path / "coat.json").randomize(["red"] * 5).save(tmp_path / "monday.lwr")
+        (code,) = blocks("python", TEXT.partition("## A gateway\n")[2])
+        code = code.replace("http://127.0.0.1:8080", here.address)
+        ran = run(TEXT, "exec", text=code, folder=tmp_path)
+        assert (ran.returncode, ran.stdout, ran.stderr) == (0, "1 0\n", "")
