@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,39 @@ def test_the_extras_that_a_page_names() -> None:
     assert {"matplotlib", "pyarrow", "starlette", "httpx", "pandas", "hypothesis"} <= {*core}
     assert not {"numpy", "scipy", "numba", "typer", "lapwing"} & {*core}
     assert {*core} - {*serve} >= {"starlette", "matplotlib", "PIL"} and "httpx" in serve
+
+
+RUN_BY = {
+    "guides/local/javascript-devices.md": "clients_js/test_javascript_page.py",
+    "guides/local/python-devices.md": "client/test_device_page.py",
+    "guides/operate/arrow.md": "engines/arrow/test_engines_page.py",
+    "guides/operate/collector.md": "service/test_collector_pages.py",
+    "guides/operate/deploy.md": "service/test_collector_pages.py",
+    "guides/operate/spark.md": "engines/spark/test_spark.py",
+    **{
+        f"papers/{name}.md": "test_methods_page.py"
+        for name in ("compressive", "convolution", "functional-approximation")
+    },
+    "papers/square-wave.md": "test_methods_page.py",
+    "papers/wavelet.md": "test_methods_page.py",
+}
+"""The tests of the blocks that are no sessions of Python. Commands: cli/test_pages_commands.py."""
+
+FRAGMENTS = {"guides/operate/choose-an-engine.md"}
+"""Two lines of a pipeline of Apache Beam, which no test installs."""
+
+NOT_RUN = {"sh", "text", "ts", "toml", "bibtex", "yaml"}
+"""Blocks with tests of their own kind, and those that hold no program."""
+
+
+def test_every_block_of_a_program_has_its_test() -> None:
+    found = {
+        page.relative_to(DOCS).as_posix()
+        for page in DOCS.rglob("*.md")
+        for language, block in re.findall(
+            r"^```(\w+)\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL
+        )
+        if language not in NOT_RUN and not (language == "python" and ">>> " in block)
+    }
+    assert found == {*RUN_BY} | FRAGMENTS
+    assert all((ROOT / "tests" / test).exists() for test in RUN_BY.values())
