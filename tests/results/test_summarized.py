@@ -150,7 +150,7 @@ def test_pandas_gets_the_same_table() -> None:
 
 def test_without_pandas_the_message_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(lw.errors.MissingExtraError, match=r"lapwing\[pandas\]"):
+    with pytest.raises(lw.errors.MissingExtraError, match=r"'\.\[pandas\]'"):
         hitters().to_pandas()
 
 
