@@ -124,7 +124,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(item.path.name))
 
 
-PROGRAMS = {"chromium", "java", "node", "nodejs", "initdb", "pg_ctl", "curl", "cc", "gcc", "clang"}
+PROGRAMS = {
+    *("chromium", "java", "node", "nodejs", "initdb", "pg_ctl", "curl", "nginx"),
+    *("cc", "gcc", "clang"),
+}
 _at_hand: list[pytest.Item] = []
 _unmarked: list[str] = []
 

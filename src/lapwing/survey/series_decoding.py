@@ -129,15 +129,14 @@ def decode_series(
 
     Examples
     --------
-    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
-    >>> from lapwing.planning.simulation import simulate
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> survey = Survey("wait", SquareWave(Interval(0, 60, bins=16), epsilon=1))
+    >>> import lapwing as lw
+    >>> import numpy as np
+    >>> survey = lw.Survey("wait", lw.SquareWave(lw.Interval(0, 60, bins=16), epsilon=1))
     >>> before, after = np.arange(16, 0, -1) * 300, np.arange(1, 17) * 300
     >>> weeks = [before, before, before, after, after]
-    >>> tallies = [simulate(survey.randomizer, week, rng=n) for n, week in enumerate(weeks)]
+    >>> tallies = [lw.simulate(survey.randomizer, week, rng=n) for n, week in enumerate(weeks)]
     >>> pairs = [(survey, tally) for tally in tallies]
-    >>> series = decode_series(pairs, names=["W1", "W2", "W3", "W4", "W5"])
+    >>> series = lw.decode_series(pairs, names=["W1", "W2", "W3", "W4", "W5"])
     >>> [(series[change.week].name, change.kind) for change in series.changes]
     [('W4', 'jump')]
     """

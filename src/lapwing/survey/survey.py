@@ -131,11 +131,9 @@ class Survey(Stored):
 
     Examples
     --------
-    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
-    >>> from lapwing.privacy.sampling.randomness import seeded
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> survey = Survey("income", SquareWave(Interval(0, 100, bins=16), epsilon=4))
-    >>> reports = survey.randomize([20.0] * 5000, rng=seeded(1))
+    >>> import lapwing as lw
+    >>> survey = lw.Survey("income", lw.SquareWave(lw.Interval(0, 100, bins=16), epsilon=4))
+    >>> reports = survey.randomize([20.0] * 5000, rng=lw.seeded(1))
     >>> round(float(survey.decode(survey.tally(reports)).quantile(0.5)), 1)
     21.9
     """
@@ -342,11 +340,9 @@ class Survey(Stored):
 
         Examples
         --------
-        >>> from lapwing.randomizers.numerical.square_wave import SquareWave
-        >>> from lapwing.privacy.sampling.randomness import seeded
-        >>> from lapwing.protocol.domains.interval import Interval
-        >>> survey = Survey("wait", SquareWave(Interval(0, 1, bins=4), 1))
-        >>> reports = survey.randomize([0.5] * 10, rng=seeded(1))
+        >>> import lapwing as lw
+        >>> survey = lw.Survey("wait", lw.SquareWave(lw.Interval(0, 1, bins=4), 1))
+        >>> reports = survey.randomize([0.5] * 10, rng=lw.seeded(1))
         >>> groups = survey.tally(reports, by=["north"] * 7 + ["east"] * 3, minimum=5)
         >>> {name: tally.total for name, tally in groups.items()}
         {'north': 7, 'other': 3}
@@ -522,11 +518,9 @@ class Survey(Stored):
         Examples
         --------
         >>> import numpy as np
-        >>> from lapwing.planning.simulation import simulate
-        >>> from lapwing.randomizers.numerical.square_wave import SquareWave
-        >>> from lapwing.protocol.domains.interval import Interval
-        >>> survey = Survey("wait", SquareWave(Interval(0, 1, bins=64), epsilon=1))
-        >>> survey.check_poisoning(simulate(survey.randomizer, [500] * 64, rng=1)).sounds
+        >>> import lapwing as lw
+        >>> survey = lw.Survey("wait", lw.SquareWave(lw.Interval(0, 1, bins=64), epsilon=1))
+        >>> survey.check_poisoning(lw.simulate(survey.randomizer, [500] * 64, rng=1)).sounds
         False
         """
         from lapwing.planning.poisoning_alarm import check_poisoning

@@ -153,7 +153,7 @@ def _file(survey: lw.Survey) -> bytes:
 @pytest.mark.parametrize("script", [False, True])
 def test_a_browser_adds_a_survey_with_and_without_script(tmp_path: Path, script: bool) -> None:
     sync_api = pytest.importorskip(
-        "playwright.sync_api", reason="Playwright is not here: pip install 'lapwing[test]'"
+        "playwright.sync_api", reason="Playwright is not here: pip install '.[test]'"
     )
     from tests.clients_js.chromium_browser import running_chromium
 

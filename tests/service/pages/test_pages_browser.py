@@ -23,7 +23,7 @@ from tests.service.one_collector import ADMIN, as_role, new_id, open_survey, ser
 pytestmark = pytest.mark.service
 
 sync_api = pytest.importorskip(
-    "playwright.sync_api", reason="Playwright is not here: pip install 'lapwing[test]'"
+    "playwright.sync_api", reason="Playwright is not here: pip install '.[test]'"
 )
 
 from tests.clients_js.chromium_browser import Running, running_chromium  # noqa: E402
