@@ -81,7 +81,8 @@ function pattern(table, times) {
 
 const hasUnassigned = (text) => (patterns.unassigned ??= pattern(UNASSIGNED, 1)).test(text);
 
-const hasRowOfMarks = (text) => (patterns.marks ??= pattern(MARKS, MOST_MARKS + 1)).test(text);
+const hasRowOfMarks = (text) =>
+  text.length > MOST_MARKS && (patterns.marks ??= pattern(MARKS, MOST_MARKS + 1)).test(text);
 
 const isLong = (text) => text.length > LONGEST_LABEL && [...text].length > LONGEST_LABEL;
 
@@ -94,7 +95,7 @@ const isLong = (text) => text.length > LONGEST_LABEL && [...text].length > LONGE
  */
 export function comparedText(text) {
   if (ASCII.test(text) || isLong(text)) return text;
-  if (text.length > MOST_MARKS && (hasRowOfMarks(text) || hasUnassigned(text))) return text;
+  if (hasRowOfMarks(text)) return text;
   const form = text.normalize("NFC");
   return form === text || hasUnassigned(text) ? text : form;
 }

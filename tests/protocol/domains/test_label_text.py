@@ -148,7 +148,7 @@ def test_marks_are_those_of_the_unicode_character_database() -> None:
         if not unassigned.match(text):
             first = unicodedata.normalize("NFD", text)[0]
             is_mark = unicodedata.combining(first) > 0
-            assert bool(marks.search(text * 31)) == is_mark, hex(point)
+            assert bool(marks.search(text)) == is_mark, hex(point)
 
 
 def test_a_unit_of_many_marks_is_compared_as_it_is() -> None:
