@@ -218,17 +218,17 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
     "too many sets": (
         lw.Product(label=lw.Categories(40), y=lw.Integers(0, 3)),
         (8, 2),
-        "at most 5,000 sets of labels of axis label, .* got 76,904,685 sets of 8 of 40 labels",
+        "at most 5,000 sets of labels of axis label.* Got 76,904,685 sets of 8 of 40 labels",
     ),
     "too large a table of sets": (
         lw.Product(label=lw.Categories(1025), y=lw.Integers(0, 3)),
         (1024, 2),
-        "labels must be at most 1,048,576, got 1,025 sets of 1024 of 1,025 labels. Use smaller",
+        "must be at most 1,048,576. Got 1,025 sets of 1024 of 1,025 labels. Use smaller",
     ),
     "one label in each of too many sets": (
         lw.Product(label=lw.Categories(5001), y=lw.Integers(0, 3)),
         (1, 2),
-        "got 5,001 sets of 1 of 5,001 labels",
+        "Got 5,001 sets of 1 of 5,001 labels",
     ),
 }
 
