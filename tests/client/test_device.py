@@ -519,11 +519,30 @@ def test_a_device_takes_a_million_symbols_and_no_more(tmp_path: Path) -> None:
         {"class": "x", "domain": {"class": "categories", "labels": 2**20 + 1}},
         {"class": "x", "domain": {"class": "hashed-strings", "bits": 21}},
         {"class": "square-wave", "domain": {"class": "interval", "bins": 4}, "grid": 2**21},
+        {"class": "x", "domain": {"axes": [{"domain": {"class": "interval", "bins": 2**24}}]}},
+        {
+            "class": "x",
+            "domain": {"axes": [{}, {"domain": {"class": "integers", "low": 0, "high": 2**20}}]},
+        },
     ],
 )
 def test_a_document_is_refused_before_it_is_built(randomizer: dict[str, Any]) -> None:
     with pytest.raises(DomainError, match="at most 1048576 symbols"):
         check_symbols({"randomizer": randomizer})
-    for strange in ({}, [], None, 3, {"domain": []}, {"domain": {"bins": "4", "bits": None}}):
-        check_symbols({"randomizer": strange})
-    check_symbols({"randomizer": {**randomizer, "class": "linear-hashing"}})
+    strange = [{}, [], None, 3, {"domain": []}, {"domain": {"bins": "4", "bits": None}}]
+    strange += [{"domain": {"axes": axes}} for axes in (None, {}, [3, {}, {"domain": []}])]
+    for each in strange:
+        check_symbols({"randomizer": each})
+
+
+def test_hashes_take_labels_and_strings_without_a_list_but_no_long_line() -> None:
+    domains: list[dict[str, Any]] = [
+        {"class": "categories", "labels": 2**40},
+        {"class": "hashed-strings", "bits": 40},
+        {"class": "integers", "low": 0, "high": 2**24 - 1},
+    ]
+    for domain in domains:
+        check_symbols({"randomizer": {"class": "linear-hashing", "domain": domain}})
+    line = {"class": "interval", "bins": 2**24}
+    with pytest.raises(DomainError, match="at most 1048576 symbols"):
+        check_symbols({"randomizer": {"class": "local-hashing", "domain": line}})

@@ -18,7 +18,7 @@ import {
   UnsupportedError,
 } from "./errors.mjs";
 import { Odds, amount, epsilonIn } from "./exact.mjs";
-import { comparedLabel } from "./labels.mjs";
+import { comparedLabel, requireRules } from "./labels.mjs";
 import { ELSEWHERE, HASHING, RANDOMIZERS } from "./registry.mjs";
 import { hexadecimal, sha256OfText } from "./sha256.mjs";
 import { GivenWords, SecureWords } from "./words.mjs";
@@ -195,13 +195,15 @@ function requireSegments(document) {
   demand(has("segments") === has("segment_minimum"), "segments and segment_minimum go together");
   if (!has("segments")) return;
   const labels = Array.isArray(segments) ? segments : [];
-  const legal = labels.every((label) => isPrintable(label) && label !== "other");
+  const legal = (label) =>
+    typeof label === "string" && isWhole([...label].length, 1, 200) && label !== "other";
   demand(
-    legal &&
+    labels.every(legal) &&
       isWhole(labels.length, 1, 1000) &&
       new Set(labels.map(comparedLabel)).size === labels.length,
-    'segments must be 1 to 1000 different printable labels, none of them "other"',
+    'segments must be 1 to 1000 different labels of 1 to 200 characters, none of them "other"',
   );
+  requireRules(labels, "every segment");
   demand(isWhole(minimum, 1, 10 ** 12), "segment_minimum must be in 1..10^12");
 }
 

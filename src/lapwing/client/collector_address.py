@@ -596,18 +596,26 @@ def check_symbols(document: Any) -> None:
     """Refuse the document of a survey that would cost a device too much, before it is built."""
     randomizer = document.get("randomizer")
     asked = randomizer if isinstance(randomizer, dict) else {}
-    if asked.get("class") in ("linear-hashing", "prefix-hashing", "local-hashing"):
-        return
+    hashed = asked.get("class") in ("linear-hashing", "prefix-hashing", "local-hashing")
     domain = asked.get("domain")
-    sizes = {**domain} if isinstance(domain, dict) else {}
-    listed = [len(each) for each in sizes.values() if isinstance(each, list)]
-    numbers = [sizes.get("bins"), sizes.get("labels"), asked.get("grid")]
-    low, high, bits = (_whole(sizes.get(name)) for name in ("low", "high", "bits"))
-    counts = [_whole(number) for number in numbers] + listed
-    counts.append(high - low + 1 if sizes.get("class") == "integers" else 0)
-    counts.append(2 ** min(bits, 64) if bits > 0 else 0)
-    if max(counts) > MOST_SYMBOLS:
+    domains = [domain] if isinstance(domain, dict) else []
+    axes = domains[0].get("axes") if domains else None
+    rows = axes if isinstance(axes, list) else []
+    domains += [row["domain"] for row in rows if isinstance(row, dict) and "domain" in row]
+    counts = [_most_symbols(each, hashed=hashed) for each in domains if isinstance(each, dict)]
+    if max([_whole(asked.get("grid")), *counts]) > MOST_SYMBOLS:
         raise DomainError(_TOO_MANY)
+
+
+def _most_symbols(sizes: dict[str, Any], *, hashed: bool) -> int:
+    """Return what the document of a domain asks for. Hashes need a table of an interval only."""
+    low, high, bits = (_whole(sizes.get(name)) for name in ("low", "high", "bits"))
+    counts = [len(each) for each in sizes.values() if isinstance(each, list)]
+    counts.append(_whole(sizes.get("bins")))
+    if not hashed:
+        counts.append(high - low + 1 if sizes.get("class") == "integers" else 0)
+        counts += [_whole(sizes.get("labels")), 2 ** min(bits, 64) if bits > 0 else 0]
+    return max(counts)
 
 
 def check_size(survey: Survey) -> None:

@@ -37,7 +37,7 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.domains.domain import MAXIMUM_BINS
 from lapwing.protocol.domains.domain_documents import build
-from lapwing.protocol.domains.label_text import compared_text
+from lapwing.protocol.domains.label_text import broken_rule, compared_text
 from lapwing.protocol.domains.row_counts import (
     RowCounts,
     are_many,
@@ -103,7 +103,7 @@ class Survey(Stored):
         :meth:`decode` uses by default.
     segments : sequence of str
         Public labels, one of which may stand alongside a report: at most 1000, each of 1 to 200
-        printable characters. People with none of them are counted as "other". A label is not
+        characters. People with none of them are counted as "other". A label is not
         protected. Use only public facts about a person, such as a country.
     segment_minimum : int
         Reports that a segment must have before a collector shows anything of it.
@@ -721,12 +721,13 @@ def _checked_segments(segments: Any) -> tuple[str, ...]:
     if len(segments) > MOST_SEGMENTS:
         raise ArgumentError(f"there must be at most {MOST_SEGMENTS} segments, got {len(segments)}")
     for number, label in enumerate(segments, start=1):
-        text = isinstance(label, str) and 1 <= len(label) <= 200 and label.isprintable()
-        if not text or label == OTHER:
+        if not isinstance(label, str) or not 1 <= len(label) <= 200 or label == OTHER:
             raise ArgumentError(
-                "every segment must be a string of 1 to 200 printable characters, and not "
-                f"{OTHER!r}, which is for people in none of them. Number {number} is not"
+                f"every segment must be a string of 1 to 200 characters, and not {OTHER!r}, which "
+                f"is for people in none of them. Number {number} is not"
             )
+        if (rule := broken_rule(label)) is not None:
+            raise ArgumentError(f"every segment must {rule}, number {number} does not. Change it")
     if len(set(map(compared_text, segments))) != len(segments):
         raise ArgumentError("every segment must be named once, one is named twice")
     return tuple(segments)
