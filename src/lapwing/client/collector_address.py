@@ -531,10 +531,10 @@ class Connection:
         raise kind(f"the collector refused it: {detail}")
 
 
-def check_fingerprint(fingerprint: Any) -> None:
-    """Refuse what is no fingerprint of a survey."""
+def check_fingerprint(fingerprint: Any, *, of: str = "survey") -> None:
+    """Refuse what is no fingerprint."""
     if not isinstance(fingerprint, str) or not FINGERPRINT.fullmatch(fingerprint):
-        raise ArgumentError("the fingerprint of a survey must be 64 hex digits in lower case")
+        raise ArgumentError(f"the fingerprint of a {of} must be 64 hex digits in lower case")
 
 
 def check_symbols(document: Any) -> None:
