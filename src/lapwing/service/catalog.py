@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from threading import Lock
 
+from lapwing.documents import canonical
 from lapwing.linear.memoized import cached_property
 from lapwing.service.storage.sql_store import Store
 from lapwing.service.storage.store import FormerNotice, StoredEpoch, StoredSurvey
@@ -43,6 +44,16 @@ class KeptSurvey:
     def notice_of(self, epoch: StoredEpoch) -> Mapping[str, str]:
         """Return the text that people are asked in an epoch."""
         return self._texts[min(epoch.text_version, len(self.notices))]
+
+    def document_of(self, name: str) -> bytes:
+        """Return the document of the survey with the text that people are asked in an epoch."""
+        notice = self.notice_of(self.epochs[name])
+        if notice == self.survey.notice:
+            return self.stored.document
+        document = {**self.survey.to_document(), "notice": dict(notice)}
+        if not notice:
+            del document["notice"]
+        return canonical(document)
 
     def text_of(self, epoch: StoredEpoch) -> str:
         """Return the fingerprint of that text."""

@@ -508,11 +508,16 @@ class Survey(Stored):
             channel, tally, **({"progress": progress} if scans else {})
         )
         require_answer(found, channel.domain, type(chosen).__name__)
+        found = replace(found, provenance=found.provenance | self._measured())
         if self.answers == "fresh" or found._kind == "heavy-hitters":
             return found
         # A difference must know that its two sides share randomness.
         kept = {"survey": self.fingerprint, "answers": self.answers}
         return replace(found, guarantee=self.guarantee, provenance={**found.provenance, **kept})
+
+    def _measured(self) -> dict[str, str]:
+        """Return what the provenance of a result says of the unit of measurement."""
+        return {} if self.measured_in is None else {"measured_in": self.measured_in}
 
     def check_poisoning(self, tally: Tally, *, seed: int = 0) -> PoisoningAlarm:
         """Return whether devices that follow the protocol can have sent a tally.
@@ -651,6 +656,7 @@ class Survey(Stored):
             **({"segments": shown} if labels else {}),
             **(kept if self.remembered else {}),
             "fingerprint": self.fingerprint,
+            "fingerprint of the text": self.text_fingerprint,
         }
 
     def _repr_html_(self) -> str:

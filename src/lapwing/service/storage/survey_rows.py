@@ -94,8 +94,8 @@ def change_notice(
         "SELECT key FROM epochs WHERE survey = ?1 AND state <> 'closed' LIMIT 1", key
     ):
         raise ArgumentError(
-            "the text of a survey must stay while an epoch of it can be answered. Close its epochs, "
-            "or delete those that are planned, and give the next epoch the new text"
+            "the text of a survey must stay while an epoch of it can be answered. Close its "
+            "epochs, or delete those that are planned, and give the next epoch the new text"
         )
     opened = transaction.rows(
         "SELECT key FROM epochs WHERE survey = ?1 AND state <> 'planned' LIMIT 1", key
