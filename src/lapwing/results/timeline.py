@@ -79,7 +79,7 @@ class Timeline:
     log : bool
         Whether equal ratios are equally far apart.
     values : str
-        What the numbers are.
+        Name of the numbers, with their unit of measurement.
     """
 
     names: list[str]

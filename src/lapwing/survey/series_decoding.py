@@ -62,7 +62,7 @@ class ReadWeek:
     identity : object
         Equal for one tally given twice. None where nobody reported.
     measured : dict
-        What the provenance says of the unit of measurement.
+        Unit of measurement, as the provenance of a result has it.
     """
 
     name: str
