@@ -69,13 +69,11 @@ def add_survey(
     """A survey at a running collector, with an open epoch.
 
     Publishes the survey and opens the epoch: both, or neither. If the survey already exists at the
-    collector, it gets the new epoch. If its question or another text for people would change, the
-    old and the new text are shown, and the change needs a yes. The token of an admin comes from
-    LAPWING_ADMIN_TOKEN, from the file that LAPWING_ADMIN_TOKEN_FILE names, or from a question on
-    the terminal.
+    collector, it gets the new epoch. If its text for people would change, the old and the new text
+    are shown, and the change needs a yes. The token of an admin comes from LAPWING_ADMIN_TOKEN,
+    from the file that LAPWING_ADMIN_TOKEN_FILE names, or from a question on the terminal.
     """
-    collector, document = CollectorAddress(address), read_survey(survey)
-    token = _admin_token()
+    collector, document, token = CollectorAddress(address), read_survey(survey), _admin_token()
     _agree_to_text(collector, document, out)
     collector.add_survey(document, epoch=epoch, token=token, closes=closes, minimum=minimum)
     fingerprint, reason = document.fingerprint, why_not_in_browser(document)
