@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -224,6 +225,23 @@ def test_what_the_collector_listed_is_known_before_the_payment(
     tomorrow = module.time.time() + DAY + 1
     monkeypatch.setattr(module.time, "time", lambda: tomorrow)
     assert device.answer(AGE, 4, epoch="w5").state == "waiting"
+
+
+def test_an_epoch_that_asks_another_text_is_known_before_the_payment(
+    tmp_path: Path, collector: SmallCollector
+) -> None:
+    path = f"/v1/surveys/{AGE.fingerprint}/epochs"
+    for text, refused in ((AGE.text_fingerprint, False), ("0" * 64, True)):
+        row = {"name": f"w{refused:d}", "state": "open", "text": text}
+        collector.documents[path] = json.dumps({"epochs": [row]}).encode()
+        device = Device.open(tmp_path, epsilon_cap=1, budget=9)
+        device.epochs(collector.url, AGE)
+        if refused:
+            with pytest.raises(MismatchError, match="asks another text"):
+                device.answer(AGE, 4, epoch="w1")
+        else:
+            device.answer(AGE, 4, epoch="w0")
+    assert len(device.ledger.entries) == 1
 
 
 def test_a_survey_of_invited_people_needs_a_token_before_the_payment(

@@ -74,7 +74,7 @@ const STEPS = {
   memory: () => mostKilobytes() / 1024, // MB
   clock: (milliseconds) => (shift += milliseconds),
   dies: (when) => (storage.dies = when),
-  survey: (fingerprint) => device().fetch(options.collector, fingerprint),
+  survey: (fingerprint, more) => device().fetch(options.collector, fingerprint, more),
   epochs: (name) => device().epochs(options.collector, read(name)),
   both: (...given) => Promise.all([STEPS.answer(...given), STEPS.answer(...given)]),
 };

@@ -49,6 +49,7 @@ from tests.vectors.closed_sides import closed_sides
 from tests.vectors.edge_words import edges
 from tests.vectors.label_vectors import label_vectors
 from tests.vectors.pair_vectors import PAIRED
+from tests.vectors.text_vectors import text_vectors
 
 FOLDER = Path(__file__).parent / "v1"
 
@@ -518,6 +519,7 @@ def vectors() -> dict[str, str]:
     files["edges.json"] = {"format": "lapwing-vectors", "version": 1, "edges": _edges()}
     files["closed.json"] = {"format": "lapwing-vectors", "version": 1, "intervals": closed_sides()}
     files["batches.json"] = {"format": "lapwing-vectors", "version": 1, **batches()}
+    files["texts.json"] = {"format": "lapwing-vectors", "version": 1, "texts": text_vectors()}
     files["unicode_labels.json"] = {"format": "lapwing-vectors", "version": 1, **label_vectors()}
     return {name: _written(document) for name, document in files.items()}
 

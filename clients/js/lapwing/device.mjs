@@ -10,7 +10,7 @@ import { ArgumentError, BudgetError, MismatchError, PrivacyError } from "./error
 import { Rational, amount } from "./exact.mjs";
 import { hexadecimal, hmacOfText } from "./sha256.mjs";
 import { BrowserStorage } from "./storage.mjs";
-import { readSurvey } from "./survey.mjs";
+import { readSurvey, textFingerprint } from "./survey.mjs";
 
 const EPOCH = /^[a-z0-9][a-z0-9.-]{0,63}$/;
 const SECOND = 1000;
@@ -78,9 +78,10 @@ export class Device {
 
   /**
    * Return a collector's survey by its fingerprint, which says what it must be. Answers to it are
-   * sent to this collector only.
+   * sent to this collector only. `text` is the fingerprint of the text that the person agreed to.
+   * Without it another text than the device remembers is refused.
    */
-  async fetch(collector, fingerprint, { signal } = {}) {
+  async fetch(collector, fingerprint, { text: agreed, signal } = {}) {
     if (!/^[0-9a-f]{64}$/.test(fingerprint)) {
       throw new ArgumentError("a fingerprint has 64 hex digits");
     }
@@ -88,7 +89,7 @@ export class Device {
     const text = await this.#collector.survey(address, fingerprint, signal);
     const survey = this.readSurvey(text, { fingerprint });
     const record = { key: fetchedKey(survey), survey: fingerprint, collector: address };
-    await this.#change(() => ({ put: [record] }));
+    await this.#change((records) => ({ put: [record, agreedText(records, survey, agreed)] }));
     return survey;
   }
 
@@ -102,18 +103,21 @@ export class Device {
    *
    * Asked again for the epoch it returns the first answer, whatever the value is now. Of a survey
    * whose answers are remembered the first report stands for ever, and later epochs cost nothing.
-   * The name of the survey and its notice are kept with the answer, as the person saw them.
-   * DomainError and BudgetError leave everything as it was.
+   * The name of the survey and its notice are kept with the answer, as the person saw them. An
+   * epoch that was answered under another notice is refused. So is a notice that the device does
+   * not remember, unless `text` is its fingerprint: the person agreed to it.
+   * DomainError, BudgetError and MismatchError leave everything as it was.
    */
-  async answer(survey, value, { epoch, segment, uploadToken } = {}) {
+  async answer(survey, value, { epoch, segment, uploadToken, text } = {}) {
     if (typeof epoch !== "string" || !EPOCH.test(epoch)) {
       throw new ArgumentError("an epoch is named by 1 to 64 of a-z, 0-9, point and hyphen");
     }
     requireModest(survey, this.#epsilonCap);
     const [key, kept] = [`${survey.fingerprint} ${epoch}`, `${survey.fingerprint} *`];
     const record = await this.#change((records) => {
-      if (records.has(key)) return { result: records.get(key) };
+      if (records.has(key)) return { result: requireSameText(records.get(key), survey) };
       const put = records.has(BUDGET) ? [] : [{ key: BUDGET, budget: this.#budget.toString() }];
+      put.push(agreedText(records, survey, text));
       const first = records.get(kept);
       let report = first?.report;
       if (first) {
@@ -300,6 +304,37 @@ function requireUnchanged(records, { tag }, survey, value) {
   }
 }
 
+/** Return the record of the text that a person agreed to; MismatchError if it is another one. */
+function agreedText(records, survey, agreed) {
+  const text = survey.textFingerprint;
+  if (agreed !== undefined && !/^[0-9a-f]{64}$/.test(agreed)) {
+    throw new ArgumentError("the fingerprint of a text has 64 hex digits");
+  }
+  if (agreed !== undefined && agreed !== text) {
+    throw new MismatchError(
+      `text ${agreed.slice(0, 12)} was agreed to, the survey has text ${text.slice(0, 12)}; ` +
+        "do not answer it",
+    );
+  }
+  const key = agreedKey(survey);
+  if (agreed === undefined && (records.get(key)?.text ?? text) !== text) {
+    throw new MismatchError(
+      "the text of this survey is not the one that this device remembers; show it to the person, " +
+        `and pass text: "${text}" when they agree`,
+    );
+  }
+  return { key, survey: survey.fingerprint, text };
+}
+
+/** Return an answer; MismatchError if its epoch was answered under another text of the survey. */
+function requireSameText(record, survey) {
+  if (textFingerprint(record.notice ?? {}) === survey.textFingerprint) return record;
+  throw new MismatchError(
+    `epoch ${record.epoch} was answered under another text of this survey; the first answer ` +
+      "stays, and this question is not answered",
+  );
+}
+
 function requireModest(survey, epsilonCap) {
   if (!amount(survey.epsilon, "epsilon").isAtMost(epsilonCap)) {
     throw new PrivacyError(`this device answers surveys of an epsilon of at most ${epsilonCap}`);
@@ -310,6 +345,9 @@ const fingerprintOf = (survey) => survey?.fingerprint ?? String(survey);
 
 /** Under which the collector of a survey is kept; no epoch has such a name. */
 const fetchedKey = ({ fingerprint }) => `${fingerprint} @`;
+
+/** Under which the text of a survey that the person agreed to is kept. */
+const agreedKey = ({ fingerprint }) => `${fingerprint} #`;
 
 const waitsFor = ({ state, collector }, address) =>
   state === "waiting" && (collector === null || collector === address);

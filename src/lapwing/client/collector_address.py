@@ -84,6 +84,9 @@ class Epoch:
         taken.
     opens, closes, grace_until : str, optional
         Timestamps in RFC 3339. Default: None, where an admin opens or closes it by hand.
+    text : str, optional
+        Fingerprint of the text that people are asked in it
+        (:attr:`lapwing.Survey.text_fingerprint`). Default: None, where the collector does not say.
 
     Examples
     --------
@@ -98,6 +101,7 @@ class Epoch:
     opens: str | None = None
     closes: str | None = None
     grace_until: str | None = None
+    text: str | None = None
 
 
 class ListedEpochs(NamedTuple):
@@ -586,10 +590,10 @@ class Connection:
         raise kind(f"the collector refused it: {detail}")
 
 
-def check_fingerprint(fingerprint: Any) -> None:
-    """Refuse what is no fingerprint of a survey."""
+def check_fingerprint(fingerprint: Any, *, of: str = "survey") -> None:
+    """Refuse what is no fingerprint."""
     if not isinstance(fingerprint, str) or not FINGERPRINT.fullmatch(fingerprint):
-        raise ArgumentError("the fingerprint of a survey must be 64 hex digits in lower case")
+        raise ArgumentError(f"the fingerprint of a {of} must be 64 hex digits in lower case")
 
 
 def check_symbols(document: Any) -> None:
@@ -719,8 +723,8 @@ def _checked(row: TokenEntry, url: str) -> TokenEntry:
 
 def _epoch(row: Any) -> Epoch:
     name, state = row["name"], row["state"]
-    times = [row.get(key) for key in ("opens", "closes", "grace_until")]
-    texts = all(isinstance(text, str | None) for text in times) and isinstance(state, str)
+    rest = [row.get(key) for key in ("opens", "closes", "grace_until", "text")]
+    texts = all(isinstance(text, str | None) for text in rest) and isinstance(state, str)
     if not isinstance(name, str) or not EPOCH_NAME.fullmatch(name) or not texts:
         raise KeyError
-    return Epoch(name, state, *times)
+    return Epoch(name, state, *rest)

@@ -36,7 +36,13 @@ from lapwing.client.outbox import (
 )
 from lapwing.client.sending import SendResult, send
 from lapwing.documents import parse
-from lapwing.errors import ArgumentError, FormatError, MismatchError, PrivacyError
+from lapwing.errors import (
+    ArgumentError,
+    CollectorError,
+    FormatError,
+    MismatchError,
+    PrivacyError,
+)
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Ledger
@@ -231,10 +237,13 @@ class Device:
         """
         return Outbox(self.file).batches()
 
-    def fetch(self, collector: CollectorAddress | str, fingerprint: str) -> Survey:
-        """Return a survey that the person agreed to, from the device or else from a collector.
+    def fetch(
+        self, collector: CollectorAddress | str, fingerprint: str, *, text: str | None = None
+    ) -> Survey:
+        """Return a survey that the person agreed to, from a collector or else from the device.
 
-        Answers to it are sent to this collector only.
+        Answers to it are sent to this collector only. The device remembers the text of the survey,
+        and refuses another one until the person agrees to it.
 
         Parameters
         ----------
@@ -243,22 +252,27 @@ class Device:
         fingerprint : str
             Fingerprint of the survey, 64 hex digits. It is the one that the person agreed to, and
             must not come from this collector.
+        text : str, optional
+            Fingerprint of the text that the person agreed to, 64 hex digits:
+            :attr:`lapwing.Survey.text_fingerprint`. Default: the text that the device remembers, or
+            any at the first time.
 
         Returns
         -------
         Survey
-            Survey with this fingerprint.
+            Survey with this fingerprint. It is the device's copy where the collector does not give
+            one.
 
         Raises
         ------
         PrivacyError
             When it costs more than the cap.
         FormatError, MismatchError
-            When it cannot be verified, or is another survey.
+            When it cannot be verified, is another survey, or has another text.
         DomainError
             When it has more symbols than a device takes.
         CollectorError
-            When the collector cannot be reached, or has no such survey.
+            When the collector cannot be reached or has no such survey, and the device has no copy.
         """
         check_fingerprint(fingerprint)
         address = CollectorAddress.of(collector)
@@ -266,12 +280,21 @@ class Device:
             row = connection.execute(
                 "SELECT document FROM survey WHERE fingerprint = ?", (fingerprint,)
             ).fetchone()
-        survey = address.survey(fingerprint) if row is None else Survey.from_json(row[0])
+        try:
+            # Asked each time: the text may be another one since the last epoch.
+            survey = address.survey(fingerprint)
+        except CollectorError:
+            if row is None:
+                raise
+            survey = Survey.from_json(row[0])
         self._check_survey(survey)
+        document = survey.to_json().encode()
         with self.file.transaction() as connection:
+            _agree(connection, survey, text)
             connection.execute(
-                "INSERT INTO survey VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET collector = ?",
-                (fingerprint, survey.to_json().encode(), address.url, address.url),
+                "INSERT INTO survey VALUES (?, ?, ?)"
+                " ON CONFLICT DO UPDATE SET document = ?2, collector = ?3",
+                (fingerprint, document, address.url),
             )
         return survey
 
@@ -279,7 +302,7 @@ class Device:
         """Return the epochs of a survey as the collector lists them, each with its state.
 
         The device remembers the list for a day. Meanwhile :meth:`answer` refuses an epoch that is
-        not in it or has ended, before anything is paid.
+        not in it, has ended or asks another text, before anything is paid.
 
         Parameters
         ----------
@@ -299,7 +322,7 @@ class Device:
             When the collector cannot be reached, or has no such survey.
         """
         listed = CollectorAddress.of(collector).epoch_list(survey)
-        states = json.dumps({epoch.name: epoch.state for epoch in listed.epochs})
+        states = json.dumps({epoch.name: (epoch.state, epoch.text) for epoch in listed.epochs})
         row = (survey.fingerprint, time.time(), states, listed.invited)
         with self.file.transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO epoch_list VALUES (?, ?, ?, ?)", row)
@@ -313,12 +336,14 @@ class Device:
         epoch: str,
         segment: str | None = None,
         upload_token: str | None = None,
+        text: str | None = None,
     ) -> Answer:
         """Answer a survey in an epoch, once. The stored report waits for :meth:`send`.
 
         The notice of the survey (:attr:`lapwing.Survey.notice`) is stored with the answer. A second
         answer of an epoch changes nothing, whatever its value. It returns the first answer, whose
-        bytes are sent until they have arrived. In a survey with memoized reports, the value of the
+        bytes are sent until they have arrived. An epoch that was answered under another notice is
+        refused. In a survey with memoized reports, the value of the
         first answer counts in every epoch. Later values are not read, unless a change is refused.
 
         Parameters
@@ -336,6 +361,9 @@ class Device:
         upload_token : str, optional
             Token of an invited person, when the collector asks for it: "lwu_" and 43 more
             characters. Default: none.
+        text : str, optional
+            Fingerprint of the text that the person agreed to, as of :meth:`fetch`. It is needed
+            where the text is not the one that the device remembers. Default: none.
 
         Returns
         -------
@@ -354,6 +382,9 @@ class Device:
             When the survey costs more than the cap, or a changed value is refused.
         BudgetError
             When the payment would exceed the budget of the person.
+        MismatchError
+            When the text is not the one that the person agreed to, or the epoch was answered under
+            another one.
         DeviceError
             When the file cannot be written. After any error, nothing was spent or stored.
         """
@@ -363,18 +394,19 @@ class Device:
         with self.file.transaction() as connection:
             found = of_pile(connection, survey.fingerprint, epoch)
             if found:
+                _check_same_text(connection, survey, epoch)
                 first = found[0][0]
                 return Answer(first.id, epoch, first.state, None)
             self._check_survey(survey)
             _check_listed(connection, survey, epoch, token)
+            _agree(connection, survey, text)
             reports, cost = self._drawn(connection, survey, value)
             batch = new_id()
             if cost is not None:
                 paid = _ledger(connection).spend(f"{survey.name} ({epoch})", cost, release=batch)
                 connection.execute("UPDATE person SET ledger = ?", (_written(paid),))
             if survey.notice:
-                shown = (survey.fingerprint, epoch, json.dumps(survey.notice))
-                connection.execute("INSERT INTO notice VALUES (?, ?, ?)", shown)
+                _keep_notice(connection, survey, epoch)
             made = Batch.of(reports, survey=survey.fingerprint, segment=number)
             row = connection.execute(
                 "SELECT collector FROM survey WHERE fingerprint = ?", (survey.fingerprint,)
@@ -570,11 +602,16 @@ def _check_listed(
     if row is None or not 0 <= time.time() - row["listed"] <= _LIST_SECONDS:
         return
     again = "Nothing was paid. Call epochs() for its list of now"
-    state = json.loads(row["states"]).get(epoch)
+    state, text = json.loads(row["states"]).get(epoch, (None, None))
     if state is None:
         raise ArgumentError(f"the collector listed no epoch {epoch!r} of {survey.name!r}. {again}")
     if state in ("grace", "closed"):
         raise ArgumentError(f"epoch {epoch!r} of {survey.name!r} takes no new answers. {again}")
+    if text not in (None, survey.text_fingerprint):
+        raise MismatchError(
+            f"epoch {epoch!r} of {survey.name!r} asks another text than the one at hand. Nothing was "
+            "paid. Call fetch() and show the person its text"
+        )
     if row["invited"] and token is None:
         raise ArgumentError(
             f"{survey.name!r} takes answers of invited people only. Nothing was paid. Pass "
@@ -590,6 +627,57 @@ def segment_number(survey: Survey, segment: str | None) -> int:
         return NO_SEGMENT
     place = place_of(segment, survey.segments)
     return NO_SEGMENT if place is None else place + 1
+
+
+AGREED = ""
+"""Stands for an epoch, in the table of notices, of the notice that the person agreed to."""
+
+
+def _agree(connection: sqlite3.Connection, survey: Survey, text: str | None) -> None:
+    """Remember the notice of a survey. MismatchError when the person agreed to another one.
+
+    Parameters
+    ----------
+    connection : sqlite3.Connection
+        Open transaction of the file.
+    survey : Survey
+    text : str, optional
+        Fingerprint of the text that the person agrees to now.
+    """
+    if text is not None:
+        check_fingerprint(text, of="text")
+        if text != survey.text_fingerprint:
+            raise MismatchError(
+                f"text {text[:12]} was agreed to, survey {survey.name!r} has text "
+                f"{survey.text_fingerprint[:12]}. Do not answer it"
+            )
+    elif _notice(connection, survey, AGREED) not in (None, survey.notice):
+        raise MismatchError(
+            f"the text of survey {survey.name!r} is not the one that this device remembers. Show "
+            f"it to the person, and pass text={survey.text_fingerprint!r} when they agree"
+        )
+    _keep_notice(connection, survey, AGREED)
+
+
+def _check_same_text(connection: sqlite3.Connection, survey: Survey, epoch: str) -> None:
+    """Refuse another question in an epoch that was answered: its answer would be dropped."""
+    if (_notice(connection, survey, epoch) or {}) != survey.notice:
+        raise MismatchError(
+            f"epoch {epoch} of survey {survey.name!r} was answered under another text. The first "
+            "answer stays, and this question is not answered"
+        )
+
+
+def _notice(connection: sqlite3.Connection, survey: Survey, epoch: str) -> Any:
+    row = connection.execute(
+        "SELECT text FROM notice WHERE survey = ? AND epoch = ?", (survey.fingerprint, epoch)
+    ).fetchone()
+    return None if row is None else json.loads(row["text"])
+
+
+def _keep_notice(connection: sqlite3.Connection, survey: Survey, epoch: str) -> None:
+    row = (survey.fingerprint, epoch, json.dumps(survey.notice))
+    connection.execute("INSERT OR REPLACE INTO notice VALUES (?, ?, ?)", row)
 
 
 def _checked_token(token: Any) -> str | None:

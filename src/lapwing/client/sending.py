@@ -125,7 +125,8 @@ def send(
     collector (:attr:`lapwing.protocol.messages.problems.Problem.final`). Any other answer leaves it
     as it is, for a later round or a later call. That holds for other problems, for pages of a proxy
     whatever their status, and for failures of the network. Two halves take the place of a batch
-    that is too large for the collector. A batch whose last day has passed is given up when it is not stored now.
+    that is too large for the collector. A batch whose last day has passed is given up when it is
+    not stored now.
 
     Parameters
     ----------

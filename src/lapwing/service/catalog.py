@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from threading import Lock
 
+from lapwing.documents import canonical
 from lapwing.linear.memoized import cached_property
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.storage.sql_store import Store
 from lapwing.service.storage.store import FormerNotice, StoredEpoch, StoredSurvey
 from lapwing.service.storage.survey_rows import THE_SURVEY
-from lapwing.survey.survey import Survey
+from lapwing.survey.survey import Survey, text_fingerprint
 
 EVERYBODY_ELSE = "other"
 """The segment of reports without one."""
@@ -41,6 +42,32 @@ class KeptSurvey:
     def tag(self) -> str:
         """A hash of the document: its text may change, though the fingerprint does not."""
         return sha256(self.stored.document).hexdigest()
+
+    def notice_of(self, epoch: StoredEpoch) -> Mapping[str, str]:
+        """Return the text that people are asked in an epoch."""
+        return self._texts[min(epoch.text_version, len(self.notices))]
+
+    def document_of(self, name: str) -> bytes:
+        """Return the document of the survey with the text that people are asked in an epoch."""
+        notice = self.notice_of(self.epochs[name])
+        if notice == self.survey.notice:
+            return self.stored.document
+        document = {**self.survey.to_document(), "notice": dict(notice)}
+        if not notice:
+            del document["notice"]
+        return canonical(document)
+
+    def text_of(self, epoch: StoredEpoch) -> str:
+        """Return the fingerprint of that text."""
+        return self._fingerprints[min(epoch.text_version, len(self.notices))]
+
+    @property
+    def _texts(self) -> list[Mapping[str, str]]:
+        return [*(each.text for each in self.notices), self.survey.notice]
+
+    @cached_property
+    def _fingerprints(self) -> list[str]:
+        return [text_fingerprint(each) for each in self._texts]
 
     @property
     def invited_only(self) -> bool:

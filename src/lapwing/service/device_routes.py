@@ -139,7 +139,10 @@ POST_BATCH = _upload("POST", "The same, for pages that are being closed")
     *(Problem.UNKNOWN_SURVEY, Problem.MALFORMED_REQUEST),
     tag="devices",
     answers={
-        200: json_of("The document. Its bytes never change.", {"type": "object"}),
+        200: json_of(
+            "The document. Between epochs its text for people may change, and nothing else.",
+            {"type": "object"},
+        ),
         304: AnswerSchema("Not modified: the sender has the current document."),
     },
 )
@@ -163,7 +166,7 @@ async def show_survey(request: Request) -> Response:
 async def show_epochs(request: Request) -> Response:
     """Return when the survey is answered."""
     kept = published(request)
-    epochs = [epoch_document(epoch) for epoch in kept.epochs.values()]
+    epochs = [epoch_document(epoch, kept) for epoch in kept.epochs.values()]
     headers = {**CROSS_ORIGIN, "cache-control": "no-cache"}
     document = EpochList(epochs=epochs)
     if kept.invited_only:

@@ -106,7 +106,10 @@ def decode_together(
     found = chosen.decode(channel, counts)
     require_answer(found, channel.domain, type(chosen).__name__)
     surveys = [{"survey": one.fingerprint, "reports": held.total} for one, _, held in there]
-    made: Distribution = replace(found, provenance={**found.provenance, "together": surveys})
+    units = [one._measured() for one, _, _ in there]
+    unit = units[0] if all(each == units[0] for each in units) else {}
+    provenance = {**found.provenance, "together": surveys, **unit}
+    made: Distribution = replace(found, provenance=provenance)
     return made
 
 

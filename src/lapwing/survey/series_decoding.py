@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -61,6 +61,8 @@ class ReadWeek:
     guarantee : Guarantee or None
     identity : object
         Equal for one tally given twice. None where nobody reported.
+    measured : dict
+        Unit of measurement, as the provenance of a result has it.
     """
 
     name: str
@@ -69,6 +71,7 @@ class ReadWeek:
     observed: Any
     guarantee: Guarantee | None
     identity: Any
+    measured: dict[str, str] = field(default_factory=dict)
 
 
 @one_thread
@@ -203,7 +206,8 @@ def read_week(week: WeekGiven, name: str) -> ReadWeek:
     check_given(channel, counts)
     numbers = tuple(block.tobytes() for block in counts.blocks)
     identity = (counts.fingerprint, tuple(counts.reports), numbers)
-    return ReadWeek(name, channel.domain, channel, counts, survey.guarantee, identity)
+    measured = survey._measured()
+    return ReadWeek(name, channel.domain, channel, counts, survey.guarantee, identity, measured)
 
 
 def channel_and_counts(survey: Survey, tally: Tally) -> tuple[Channel, CountTally]:
@@ -343,6 +347,7 @@ def _weeks(
                     guarantee=week.guarantee,
                     uncertainty=law,
                     provenance={"class": "series", "week": week.name}
+                    | week.measured
                     | steps_entry(week.channel, week.observed.total),
                 ),
             )

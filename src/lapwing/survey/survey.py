@@ -8,7 +8,7 @@ its thresholds give cannot be loaded.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
@@ -69,11 +69,14 @@ if TYPE_CHECKING:
 FORMAT = "lapwing-survey"
 VERSION = 1
 
-NOTICE = ("question", "purpose", "owner", "contact")
-"""What a survey says to the people it asks. It is no part of any fingerprint."""
+NOTICE = ("question", "purpose", "owner", "contact", "measured_in")
+"""What a survey says to the people it asks. It has a fingerprint of its own."""
 
 LONGEST_NOTICE = 1000
 """Characters of each of them."""
+
+LONGEST_UNIT = 20
+"""Characters of a unit of measurement."""
 
 MOST_SEGMENTS = 1000
 """Labels that a survey declares, at most."""
@@ -115,8 +118,11 @@ class Survey(Stored):
     question, purpose, owner, contact : str, optional
         What is asked in words, what the answers are for, who asks, and where to turn to: each of 1
         to 1000 printable characters on one line. Devices show and keep them. They are no part of
-        the fingerprint, so a survey whose words change is the same survey. A collector dates each
-        change once an epoch has opened.
+        :attr:`fingerprint`. Their own is :attr:`text_fingerprint`, which devices pin. A collector
+        takes another text only while no epoch can be answered.
+    measured_in : str, optional
+        Unit of measurement of numbers, such as "ms": 1 to 20 printable characters. It is shown next
+        to the values, and belongs to the text. Dates, times and labels have none.
 
     Notes
     -----
@@ -148,6 +154,7 @@ class Survey(Stored):
     purpose: str | None = field(default=None, repr=False)
     owner: str | None = field(default=None, repr=False)
     contact: str | None = field(default=None, repr=False)
+    measured_in: str | None = field(default=None, repr=False)
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -163,6 +170,7 @@ class Survey(Stored):
             purpose: str | None = None,
             owner: str | None = None,
             contact: str | None = None,
+            measured_in: str | None = None,
         ) -> None: ...
 
     _name: ClassVar = "a survey"
@@ -194,16 +202,22 @@ class Survey(Stored):
                 f"{self.randomizer.name} already memoizes a permanent round. Leave out remembered"
             )
         for name, text in self.notice.items():
-            legal = isinstance(text, str) and len(text) <= LONGEST_NOTICE and text.isprintable()
+            most = LONGEST_UNIT if name == "measured_in" else LONGEST_NOTICE
+            legal = isinstance(text, str) and len(text) <= most and text.isprintable()
             if not legal or not text.strip():
                 raise ArgumentError(
-                    f"{name} must be 1 to {LONGEST_NOTICE} printable characters on one line, "
-                    f"got {_fault_of(text)}"
+                    f"{name} must be 1 to {most} printable characters on one line, "
+                    f"got {_fault_of(text, most)}"
                 )
+        domain = self.randomizer.domain
+        if self.measured_in is not None and not (domain.ordered and domain.unit == "number"):
+            raise ArgumentError(
+                "measured_in is the unit of plain numbers. Leave it out for dates, times and labels"
+            )
 
     @property
     def notice(self) -> dict[str, str]:
-        """What the survey says to people: those of question, purpose, owner, contact it has."""
+        """The text for people: those of question, purpose, owner, contact, measured_in it has."""
         texts = ((name, getattr(self, name)) for name in NOTICE)
         return {name: text for name, text in texts if text is not None}
 
@@ -222,6 +236,15 @@ class Survey(Stored):
     def fingerprint(self) -> str:
         """SHA-256 of the canonical JSON of everything that was agreed."""
         return fingerprint(self._agreed())
+
+    @cached_property
+    def text_fingerprint(self) -> str:
+        """SHA-256 of the canonical JSON of the notice, of a survey without one as well.
+
+        It says what people are asked in words. So a device that pins both fingerprints answers no
+        other question.
+        """
+        return text_fingerprint(self.notice)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -481,11 +504,16 @@ class Survey(Stored):
             channel, tally, **({"progress": progress} if scans else {})
         )
         require_answer(found, channel.domain, type(chosen).__name__)
+        found = replace(found, provenance=found.provenance | self._measured())
         if self.answers == "fresh" or found._kind == "heavy-hitters":
             return found
         # A difference must know that its two sides share randomness.
         kept = {"survey": self.fingerprint, "answers": self.answers}
         return replace(found, guarantee=self.guarantee, provenance={**found.provenance, **kept})
+
+    def _measured(self) -> dict[str, str]:
+        """Return what the provenance of a result says of the unit of measurement."""
+        return {} if self.measured_in is None else {"measured_in": self.measured_in}
 
     def check_poisoning(self, tally: Tally, *, seed: int = 0) -> PoisoningAlarm:
         """Return whether devices that follow the protocol can have sent a tally.
@@ -551,7 +579,7 @@ class Survey(Stored):
         -------
         Survey
             A document of its own, with a fingerprint of its own: tallies of the two are never
-            added up. Segments, question, purpose, owner and contact are those of this one.
+            added up. Segments and notice are those of this one.
 
         Raises
         ------
@@ -622,6 +650,7 @@ class Survey(Stored):
             **({"segments": shown} if labels else {}),
             **(kept if self.remembered else {}),
             "fingerprint": self.fingerprint,
+            "fingerprint of the text": self.text_fingerprint,
         }
 
     def _repr_html_(self) -> str:
@@ -698,6 +727,11 @@ class Survey(Stored):
         return survey
 
 
+def text_fingerprint(notice: Mapping[str, str]) -> str:
+    """Return the fingerprint of a notice. The key before it keeps it from being anything else's."""
+    return fingerprint({"notice": dict(notice)})
+
+
 def _recommended_randomizer(given: Any) -> Any:
     """Return the randomizer of a recommendation, and anything else as it is."""
     # Imported here: a device that loads a survey file needs no planning.
@@ -706,11 +740,11 @@ def _recommended_randomizer(given: Any) -> Any:
     return given.randomizer if isinstance(given, Recommendation) else given
 
 
-def _fault_of(text: Any) -> str:
+def _fault_of(text: Any, most: int) -> str:
     """Return what is wrong about a string, without the text."""
     if not isinstance(text, str):
         return describe_value(text)
-    if len(text) > LONGEST_NOTICE:
+    if len(text) > most:
         return f"{len(text)} characters"
     return "a line break or a control character" if text.strip() else "nothing to read"
 

@@ -66,6 +66,7 @@ from lapwing.service.storage.survey_rows import (
     former_notices,
     insert_epoch,
     insert_survey,
+    text_version,
 )
 
 MOST_BYTES = 256 * 2**10
@@ -188,12 +189,13 @@ class Store:
     def set_notice(self, survey: StoredSurvey, *, now: int) -> bool:
         """Let a survey say to people what this document says. Return whether it said otherwise.
 
-        Of a survey with an epoch that has opened, what it said before is kept.
+        Of a survey with an epoch that has opened, what it said before is kept. ArgumentError while
+        an epoch can be answered.
         """
         _check_new(survey)
         with self._driver.writing() as transaction:
-            key, _ = self._survey(transaction, survey.fingerprint, self._driver.alone)
-            return change_notice(transaction, key, survey.document, now=now)
+            key, state = self._survey(transaction, survey.fingerprint, self._driver.alone)
+            return change_notice(transaction, key, state, survey.document, now=now)
 
     def notices(self, survey: str) -> list[FormerNotice]:
         """Return what a survey said to people before its text was changed, the oldest first."""
@@ -210,7 +212,8 @@ class Store:
         FormatError
             As :meth:`add_survey`.
         ArgumentError
-            When the survey is retired, or the name of the epoch is not legal or taken.
+            When the survey is retired, or the name of the epoch is not legal or taken. When the
+            text is another one, and an epoch of the former text can still be answered.
         """
         _check_new(survey)
         check_epoch(epoch)
@@ -224,7 +227,7 @@ class Store:
                 raise ArgumentError(
                     "the survey already has an epoch of this name. Choose another name"
                 )
-            change_notice(transaction, key, survey.document, now=now)
+            change_notice(transaction, key, state, survey.document, now=now)
             self._insert_epoch(transaction, survey.fingerprint, key, epoch)
 
     def _insert_epoch(
@@ -235,7 +238,8 @@ class Store:
                 "an epoch of this name was deleted. A second epoch of this name would count the "
                 "reports sent to the first again. Choose another name"
             )
-        insert_epoch(transaction, key, epoch)
+        version = text_version(transaction, key)
+        insert_epoch(transaction, key, replace(epoch, text_version=version))
 
     def set_survey_state(self, survey: str, state: SurveyState) -> None:
         """Publish or retire a survey. ArgumentError when it would go back."""
@@ -327,6 +331,11 @@ class Store:
             place = self._place(transaction, survey, epoch, self._driver.alone)
             check_forward(place.epoch_state, state, get_args(EpochState), "an epoch")
             transaction.run("UPDATE epochs SET state = ?1 WHERE key = ?2", state, place.epoch)
+            if place.epoch_state == "planned":  # a draft's text may have changed meanwhile
+                version = text_version(transaction, place.survey)
+                transaction.run(
+                    "UPDATE epochs SET text_version = ?1 WHERE key = ?2", version, place.epoch
+                )
             if state == "closed" != place.epoch_state:
                 transaction.run("INSERT INTO dropped (epoch) VALUES (?1)", place.epoch)
                 drop_batches(transaction, place.epoch)
