@@ -12,8 +12,6 @@ import lapwing as lw
 from lapwing.client import Device
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.privacy.ledger import Ledger
-from lapwing.protocol.messages.batch import Batch
 from lapwing.survey.privacy_statement import (
     Participation,
     person_ledger,
@@ -21,7 +19,6 @@ from lapwing.survey.privacy_statement import (
     statement_markdown,
 )
 from lapwing.survey.survey import NOTICE
-from tests.client import old_device_file
 
 COLORS = lw.RandomizedResponse(lw.Categories(["red", "blue"]), 1)
 SILENT = lw.Survey("color", COLORS)
@@ -147,14 +144,3 @@ def test_a_device_keeps_the_text_of_each_answer(tmp_path: Any) -> None:
     shown = {batch.epoch: batch.notice for batch in Device.open(
         tmp_path, epsilon_cap=1, budget=4).batches()}  # fmt: skip
     assert shown == {"a": SPOKEN.notice, "b": {**SPOKEN.notice, "question": "Which hat?"}, "c": {}}
-
-
-def test_a_device_file_of_before_keeps_text_too(tmp_path: Any) -> None:
-    """Files of version 1 may have no table for it."""
-    budget = Guarantee(4, 0, "replace-one", "local")
-    report = SILENT.randomize(["red"], rng=lw.seeded(1))
-    sent = ("b" * 32, "old", "", Batch.of(report, survey=SILENT.fingerprint), "stored")
-    old_device_file.write(tmp_path / "device.lapwing", Ledger(budget), batches=(sent,))
-    device = Device.open(tmp_path, epsilon_cap=1, budget=budget)
-    device.answer(SPOKEN, "red", epoch="new")
-    assert [batch.notice for batch in device.batches()] == [SPOKEN.notice, {}]

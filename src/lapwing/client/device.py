@@ -609,8 +609,8 @@ def _check_listed(
         raise ArgumentError(f"epoch {epoch!r} of {survey.name!r} takes no new answers. {again}")
     if text not in (None, survey.text_fingerprint):
         raise MismatchError(
-            f"epoch {epoch!r} of {survey.name!r} asks another text than the one at hand. Nothing was "
-            "paid. Call fetch() and show the person its text"
+            f"epoch {epoch!r} of {survey.name!r} asks another text than the one at hand. Nothing "
+            "was paid. Call fetch() and show the person its text"
         )
     if row["invited"] and token is None:
         raise ArgumentError(
