@@ -195,17 +195,18 @@ async def show_health(request: Request) -> Response:
     Problem.TOKEN_NEEDED,
     tag="operations",
     query=None,
-    description="Open to all where the setting `open_counters` is true. Only admins are told of "
-    "uploads and of other requests.",
+    description="Needs a token of any role, unless the setting `open_counters` is true. Only "
+    "admins and monitors are told of uploads and of other requests.",
     security=[{"role": []}],
     answers={200: AnswerSchema("Counters.", {"text/plain": {"type": "string"}})},
 )
 async def show_counters(request: Request) -> Response:
-    """Return the counters for Prometheus. To others than admins, none that devices move."""
+    """Return the counters for Prometheus. To analysts, none that devices move."""
     collector = collector_of(request)
-    if not collector.settings.open_counters:
+    role = role_of(request, cookie=True)
+    if role != "monitor" and not collector.settings.open_counters:
         require_analyst(request)
-    text = collector.counters.text(admin=role_of(request, cookie=True) == "admin")
+    text = collector.counters.text(everything=role in ("admin", "monitor"))
     return Response(text, headers=NOT_KEPT, media_type=counters.MEDIA_TYPE)
 
 

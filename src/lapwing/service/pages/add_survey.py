@@ -15,7 +15,7 @@ from lapwing.protocol.messages.problems import Problem
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.pages.page_answers import HEADERS, page
 from lapwing.service.pages.plain_words import TEXTS
-from lapwing.service.pages.sign_in import sent_form, to_sign_in
+from lapwing.service.pages.sign_in import analyst_here, sent_form, to_sign_in
 from lapwing.service.problem_answers import ProblemError, malformed
 from lapwing.service.requests import check_query, collector_of
 from lapwing.service.security import COOKIE, form_proof, is_form_proof
@@ -30,7 +30,7 @@ FIELDS = ("epoch", "closes", "minimum", "upload", "retention_days")
 async def show(request: Request) -> Response:
     """Return the form, of a new survey or of another epoch."""
     check_query(request, ("survey",))
-    if collector_of(request).roles.role_of(request.cookies.get(COOKIE)) is None:
+    if not analyst_here(request):
         return to_sign_in(request)
     token = admin_token(request)
     return _form(token, _kept(request, request.query_params.get("survey", "")), {})

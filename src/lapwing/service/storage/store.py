@@ -12,7 +12,7 @@ from lapwing.protocol.messages.problems import Problem
 SurveyState = Literal["draft", "published", "retired"]
 EpochState = Literal["planned", "open", "grace", "closed"]
 UploadRule = Literal["open", "tokens"]
-Role = Literal["analyst", "admin"]
+Role = Literal["admin", "analyst", "monitor"]
 
 
 @dataclass(frozen=True)
