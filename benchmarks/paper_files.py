@@ -27,7 +27,7 @@ try:
     import pyarrow.parquet
 except ImportError as missing:  # pragma: no cover - the test environment always has it
     raise ImportError(
-        "the benchmarks read Parquet and CSV with pyarrow: pip install 'lapwing[data]'"
+        "the benchmarks read Parquet and CSV with pyarrow: pip install '.[data]'"
     ) from missing
 
 MISSING = ("", "N", "NA", "N/A", "nan", "NaN", "null", "NULL")

@@ -17,7 +17,8 @@ undecided      the rest
 =============  =====================================================================================
 
 Words such as "similar" state no limit, so we choose one. A cell that misses our limit fails the
-claim only where it misses one half as far again (:func:`loosely`).
+claim only where it misses one half as far again, and nearly fails it between both
+(:func:`loosely`).
 
 Between 2 and 2.5 lies a zone of *undecided*: with one limit for both, a cell near it would turn a
 sentence from *holds* to *contradicted* with the seed.
@@ -31,7 +32,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -71,10 +72,13 @@ class Cell:
         where nothing is left to chance.
     comparisons : int
         Of how many comparisons `toward` is the least.
+    between : bool
+        Whether it misses a limit that we chose for a word, and not one half as far again.
     """
 
     toward: float
     comparisons: int = 1
+    between: bool = False
 
     @property
     def met(self) -> bool:
@@ -84,7 +88,7 @@ class Cell:
     @property
     def failed(self) -> bool:
         """Whether it fails beyond the limit, for one look at one cell."""
-        return self.toward < -_raised(self.comparisons)
+        return self.toward < -_raised(self.comparisons) and not self.between
 
 
 def less(ours: Sequence[float], theirs: Iterable[Sequence[float]], *, factor: float = 1.0) -> Cell:
@@ -134,7 +138,12 @@ def loosely(judge: Callable[[float], Cell], *, beyond: float) -> Cell:
     if not cell.failed:
         return cell
     wider = judge(WIDER * beyond)
-    return wider if wider.failed else Cell(0.0, cell.comparisons)
+    return wider if wider.failed else replace(cell, between=True)
+
+
+def nearly(ours: Sequence[float], value: float, *, tolerance: float) -> Cell:
+    """Return whether a mean is near a value, by a tolerance that we chose for a word."""
+    return loosely(lambda beyond: near(ours, value, tolerance=beyond), beyond=tolerance)
 
 
 def resampled(
@@ -240,15 +249,16 @@ class Claim:
         """Return how many cells meet it, fail it, and nearly fail it.
 
         A cell fails a claim of every cell beyond :data:`AGAINST` raised for all its comparisons,
-        as the verdict says; beyond the limit of the cell alone it nearly does.
+        as the verdict says; beyond the limit of the cell alone, or between two limits of a word
+        without a number, it nearly does.
         """
         met = sum(cell.met for cell in self.cells)
         failed = sum(cell.failed for cell in self.cells)
         if self.most:
             return met, failed, 0
         bound = _raised(sum(cell.comparisons for cell in self.cells), AGAINST)
-        beyond = sum(cell.toward < -bound for cell in self.cells)
-        return met, beyond, failed - beyond
+        beyond = sum(cell.failed and cell.toward < -bound for cell in self.cells)
+        return met, beyond, failed - beyond + sum(cell.between for cell in self.cells)
 
     @property
     def reading(self) -> str:

@@ -59,7 +59,7 @@ without asking) and `--help` or `-h`.
 | `.png`, `.svg`, `.pdf` | a picture |
 
 Where values are read, `-` is standard input, a CSV. Parquet and tables of values need
-`pip install 'lapwing[data]'`, pictures `lapwing[plot]`.
+the extra `data`, pictures the extra `plot`: [Install](../../start/install.md#extras).
 
 **Rows without a value.** Of a column of 100 rows or more, commands count the rows that are missing,
 unreadable or outside the range. They name the first unreadable row, never its value. A terminal

@@ -48,8 +48,9 @@ A running collector shows this description at `/openapi.json` (OpenAPI 3.1).
   `Authorization: Bearer lwu_...`.
 - A **problem** is `application/problem+json`. Its `type` is `{prefix}` and the name in the table
   of [problems](#problems). No problem repeats a value that was sent.
-- A client drops a batch at every 2xx, and at every 4xx except 408, 425 and 429. At every other
-  answer it keeps the batch and sends the same bytes later.
+- A **final** problem is one of {final}. A client drops a batch at a 200 or 201 that names it, and
+  at a final problem. At any other answer, whoever gave it, it keeps the batch and sends the same
+  bytes later.
 """
 
 GROUPS = {
@@ -65,7 +66,9 @@ METHODS = ("get", "put", "post", "delete")
 def http_page() -> str:
     """Return the page of the addresses of a collector."""
     document = openapi_document(ENDPOINTS)
-    parts = [HTTP.format(note=_note("the description of the collector"), prefix=PROBLEM)]
+    final = ", ".join(f"`{problem}`" for problem in Problem if problem.final)
+    note = _note("the description of the collector")
+    parts = [HTTP.format(note=note, prefix=PROBLEM, final=final)]
     said = {each["name"]: each["description"] for each in document["tags"]}
     for tag, title in GROUPS.items():
         parts.append(f"## {title}\n\n{said[tag]}\n")

@@ -15,6 +15,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 REQUIRE_ALL = os.environ.get("LAPWING_REQUIRE_ALL") == "1"
@@ -123,7 +124,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(item.path.name))
 
 
-PROGRAMS = {"chromium", "java", "node", "nodejs", "initdb", "pg_ctl", "curl", "cc", "gcc", "clang"}
+PROGRAMS = {
+    *("chromium", "java", "node", "nodejs", "initdb", "pg_ctl", "curl", "nginx"),
+    *("cc", "gcc", "clang"),
+}
 _at_hand: list[pytest.Item] = []
 _unmarked: list[str] = []
 
@@ -175,6 +179,26 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+_state_at_import: dict[str, dict[str, Any]] = {}
+"""States of the generators of each module of tests, by name."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let the generators of a module begin anew, so that no test depends on those before it."""
+    names = vars(getattr(item, "module", None) or object)
+    generators = {
+        name: value.bit_generator
+        for name, value in names.items()
+        if isinstance(value, np.random.Generator)
+    }
+    kept = _state_at_import.setdefault(
+        names.get("__name__", ""), {name: bits.state for name, bits in generators.items()}
+    )
+    for name, bits in generators.items():
+        bits.state = kept[name]
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ BY_EXAMPLES = {
 
 @pytest.fixture(scope="module")
 def pictures() -> ModuleType:
-    pytest.importorskip("playwright.sync_api", reason="needs: pip install 'lapwing[test]'")
+    pytest.importorskip("playwright.sync_api", reason="needs: pip install '.[test]'")
     spec = importlib.util.spec_from_file_location("docs_pictures", ROOT / "docs" / "pictures.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import csv
 import re
-import runpy
-import shlex
 from pathlib import Path
 
-import pytest
-
 import lapwing as lw
-from lapwing.cli import main
+from tests.page_environment import run
 from tests.pictures import check_picture
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,24 +42,15 @@ def test_what_is_shown_first_is_what_is_recommended() -> None:
     assert "decoder=" not in five + demo
 
 
-@pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty folder, where the example writes."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MPLBACKEND", "Agg")
-    return tmp_path
-
-
 def test_the_example_is_the_file() -> None:
     assert block("python") == (ROOT / "examples" / "five_minutes.py").read_text(encoding="utf-8")
 
 
-def test_the_example_prints_what_the_readme_shows(
-    checkout: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_example_prints_what_the_readme_shows(tmp_path: Path) -> None:
     """The randomness is real, so numbers are compared within what chance allows."""
-    runpy.run_path(str(ROOT / "examples" / "five_minutes.py"))
-    printed, shown = capsys.readouterr().out.splitlines(), block("text").splitlines()
+    ran = run(README, "exec", text=block("python"), folder=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    printed, shown = ran.stdout.splitlines(), block("text").splitlines()
     assert printed[0] == shown[0]
     assert [line[:17] for line in printed[1:]] == [line[:17] for line in shown[1:]]
     for lines in (printed, shown):
@@ -77,28 +64,25 @@ def test_the_example_prints_what_the_readme_shows(
         published = float(lines[4].split()[-1].replace(",", ""))
         assert abs(published - 30_000) < 4_100  # a bin
         assert len(lines) == 5
-    saved = lw.load(checkout / "income.json")
+    saved = lw.load(tmp_path / "income.json")
     assert isinstance(saved, lw.Release) and saved.domain.bins == 250  # type: ignore[attr-defined]
-    check_picture(checkout / "income.png", "income.png")
+    check_picture(tmp_path / "income.png", "income.png")
 
 
-def test_the_commands_run_as_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_commands_run_as_shown(tmp_path: Path) -> None:
+    """Tuesday's people earn ten times as much, so a comparison with other people shows."""
     with INCOMES.open(newline="") as stream:
         incomes = [
-            row["income"] for row in csv.DictReader(stream) for _ in range(int(row["count"]))
+            int(row["income"]) for row in csv.DictReader(stream) for _ in range(int(row["count"]))
         ]
-    for day, part in (("monday", incomes[0::2]), ("tuesday", incomes[1::2])):
-        (tmp_path / f"{day}.csv").write_text("\n".join(["income", *part]) + "\n")
+    for day, part in (("monday", incomes[0::2]), ("tuesday", [10 * n for n in incomes[1::2]])):
+        (tmp_path / f"{day}.csv").write_text("\n".join(["income", *map(str, part)]) + "\n")
     blocks = re.findall(r"^```sh\n(.*?)^```$", COMMANDS, re.DOTALL | re.MULTILINE)
     assert len(blocks) == 2, "one walk-through for each model"
-    lines = "".join(blocks).replace("\\\n", " ").splitlines()
-    assert len(lines) == 18
-    for line in lines:
-        command, *arguments = shlex.split(line)
-        assert command == "lapwing"
-        code = main(arguments)  # in this process: starting ten takes ten seconds
-        assert code == 0, f"{line}\n{capsys.readouterr()}"
+    ran = run(COMMANDS, "commands", text="".join(blocks), folder=tmp_path)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ran.stdout.count("$ lapwing ") == 19
+    compared = ran.stdout.partition("$ lapwing compare ")[2]
+    error = re.search(r"kolmogorov-smirnov +([0-9.]+)", compared)
+    assert error is not None and float(error[1]) < 0.1, compared
     assert (tmp_path / "result.png").read_bytes().startswith(b"\x89PNG")

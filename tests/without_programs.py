@@ -1,8 +1,9 @@
 """A plugin that hides programs; what needs them must be skipped: `-p tests.without_programs`.
 
-It keeps the tests that are marked `service`, and takes away Chromium, Java, Node, PostgreSQL, curl
-and the C compiler. TESTS_WITHOUT=packages takes away Playwright and PySpark instead. The session
-fails when a test fails, or when one of these but curl was missed by nobody: then nothing was shown.
+It keeps the tests that are marked `service`, and takes away Chromium, Java, nginx, Node,
+PostgreSQL, curl and the C compiler. TESTS_WITHOUT=packages takes away Playwright and PySpark
+instead. The session fails when a test fails, or when one of these but curl was missed by nobody:
+then nothing was shown.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import pytest
 PACKAGES = os.environ.get("TESTS_WITHOUT") == "packages"
 
 PROGRAMS = re.compile(
-    r"chrom(e|ium).*|google-chrome.*|java|javac|node|nodejs|npm|npx|psql|postgres|initdb|pg_.*|curl"
+    r"chrom(e|ium).*|google-chrome.*|java|javac|node|nodejs|npm|npx|nginx|psql|postgres|initdb|pg_.*|curl"
     r"|([a-z0-9_]+-linux-gnu-)?(cc|c89|c99|c\+\+|gcc|g\+\+|clang|clang\+\+)(-[0-9.]+)?|apt-get"
 )
 """Files of the search path that are hidden. As root, apt-get would install the others."""
@@ -28,7 +29,7 @@ PROGRAMS = re.compile(
 MISSED = (
     ("Playwright", "PySpark")
     if PACKAGES
-    else ("Chromium", "Java", "Node", "PostgreSQL", "a C compiler")
+    else ("Chromium", "Java", "Nginx", "Node", "PostgreSQL", "a C compiler")
 )
 
 NEEDS = re.compile(r"playwright|pyspark|first_picture" if PACKAGES else r"mark\.service")

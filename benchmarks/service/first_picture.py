@@ -29,7 +29,7 @@ def measure(*, reports: int, bins: int, rounds: int) -> dict[str, Any]:
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        raise MissingProgramError("Playwright is not here: pip install 'lapwing[test]'") from None
+        raise MissingProgramError("Playwright is not here: pip install '.[test]'") from None
     domain = lw.Interval(0, 100, bins=bins, outside="clip")
     chosen = lw.recommend(domain, epsilon=1, users=max(reports, 1)).randomizer
     survey = lw.Survey("bench", chosen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import socket
@@ -14,6 +15,9 @@ from dataclasses import dataclass, field
 
 from benchmarks.machine import ROOT
 from lapwing.protocol.messages.batch import LARGEST_JSON
+
+HOLDING = 50
+"""Connections that hold a body. A collector that let them would serve nobody else after a while."""
 
 PIPELINED = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 1024
 LINES = b"".join(b"x-%04d: %s\r\n" % (n, b"v" * 40) for n in range(1024))
@@ -101,6 +105,28 @@ async def unread_answers(url: str, tries: Tries) -> None:
     await _again("pipelined", url, tries, once)
 
 
+HELD = b"POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\na"
+
+
+async def held_bodies(url: str, tries: Tries, *, path: str) -> None:
+    """Send a body whose answer comes at once, and a byte of it now and then."""
+    upload = f"PUT {path}/{'0' * 32} HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\n"
+    heads = itertools.cycle((HELD, upload.encode() + HELD.partition(b"x\r\n")[2]))
+
+    async def once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = next(heads)
+        writer.write(head)
+        tries.note("held", sent=len(head), answer=await reader.readuntil(b"\r\n\r\n"))
+        while not reader.at_eof():
+            writer.write(b"a")
+            tries.note("held", sent=1)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(0.5):
+                    await reader.read(2**12)
+
+    await _again("held", url, tries, once)
+
+
 async def json_batches(url: str, tries: Tries, *, path: str, survey: str, size: int) -> None:
     """Send batches in JSON that cost the most for their size and hold no report."""
     junk = ",".join(["{}"] * ((size - 120) // 3))
@@ -126,11 +152,12 @@ async def json_batches(url: str, tries: Tries, *, path: str, survey: str, size: 
 
 
 async def _all(url: str, path: str, survey: str, seconds: float, largest: int) -> Tries:
-    """Run all three for some seconds: one, eight and two clients."""
+    """Run all four for some seconds: one, eight, fifty and two clients."""
     tries = Tries()
     work = [
         endless_headers(url, tries),
         *(unread_answers(url, tries) for _ in range(8)),
+        *(held_bodies(url, tries, path=path) for _ in range(HOLDING)),
         json_batches(url, tries, path=path, survey=survey, size=15 * 2**20),
         json_batches(url, tries, path=path, survey=survey, size=largest),
     ]
@@ -147,7 +174,7 @@ async def _all(url: str, path: str, survey: str, seconds: float, largest: int) -
 def hostile_clients(
     url: str, path: str, *, survey: str, seconds: float, largest: int = LARGEST_JSON
 ) -> Iterator[subprocess.Popen[str]]:
-    """Run all three in a process of their own; its only line of output is the `Tries` as JSON.
+    """Run all four in a process of their own; its only line of output is the `Tries` as JSON.
 
     Parameters
     ----------

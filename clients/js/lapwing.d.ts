@@ -13,7 +13,7 @@ export interface ReadOptions {
 /** Return the survey in a JSON string; FormatError, PrivacyError or UnsupportedError refuse it. */
 export function readSurvey(text: string, options?: ReadOptions): Survey;
 
-/** What a survey says to the people it asks, in plain text; no part of its fingerprint. */
+/** What a survey says to the people it asks, in plain text, with a fingerprint of its own. */
 export interface Notice {
   readonly question?: string;
   /** What the answers are for. */
@@ -22,6 +22,8 @@ export interface Notice {
   readonly owner?: string;
   /** Contact for questions. */
   readonly contact?: string;
+  /** Unit of measurement of plain numbers, such as "ms". */
+  readonly measured_in?: string;
 }
 
 /** An agreed document whose fingerprint, sizes and guarantee were checked. Made by readSurvey. */
@@ -42,6 +44,9 @@ export class Survey {
   readonly purpose: string | null;
   readonly owner: string | null;
   readonly contact: string | null;
+  readonly measured_in: string | null;
+  /** Fingerprint of the notice: 64 hexadecimal digits. */
+  readonly textFingerprint: string;
   /** Bytes of a report. */
   readonly reportWidth: number;
   /** Number of inputs: the domain's symbols, or the points of a finer grid. */
@@ -98,6 +103,8 @@ export interface Epoch {
   readonly closes: string | null;
   readonly grace_until: string | null;
   readonly state: "planned" | "open" | "grace" | "closed";
+  /** Fingerprint of the text that people are asked in it. */
+  readonly text: string;
 }
 
 export interface AnswerOptions {
@@ -107,6 +114,8 @@ export interface AnswerOptions {
   segment?: string | null;
   /** An upload token, lwu_ and 43 characters, where a collector takes invited devices only. */
   uploadToken?: string;
+  /** The fingerprint of the text that the person agreed to, where it is not the remembered one. */
+  text?: string;
 }
 
 export interface StoredRecord {
@@ -131,10 +140,10 @@ export interface DeviceOptions {
   budget: number | string;
   /** What happens when a value changed in a survey with memoized reports; "keep". */
   onChange?: "keep" | "refuse";
+  /** How long a report waits to be sent, at most; 1..3650, default 60. Then it is forgotten. */
+  keepDays?: number;
   /** A report waits a random part of it before it is first sent; 0..86400, default 0. */
   delaySeconds?: number;
-  /** How long a report waits to be sent, at most; 1..3650, default 60. Then it is forgotten. */
-  waitingDays?: number;
   /** What a collector may take to answer; default 30. */
   timeoutSeconds?: number;
   /** Default: IndexedDB of the page's origin. */
@@ -147,11 +156,14 @@ export interface DeviceOptions {
 export class Device {
   constructor(options: DeviceOptions);
   readSurvey(text: string, options?: { fingerprint?: string }): Survey;
-  /** Return a collector's survey by its fingerprint, or the kept copy when it is out of reach. */
+  /**
+   * Return a collector's survey by its fingerprint, or the kept copy when it is out of reach; answers
+   * to it go to this collector only. `text` is the fingerprint of the text that the person agreed to.
+   */
   fetch(
     collector: string,
     fingerprint: string,
-    options?: { signal?: AbortSignal },
+    options?: { text?: string; signal?: AbortSignal },
   ): Promise<Survey>;
   /** Return the epochs that a collector lists; `answer` then refuses any other name. */
   epochs(

@@ -9,16 +9,18 @@ anything that has a `mass`.
 
 Two pairs with equal l1, l2 and Kullback-Leibler divergence may be far apart in order:
 
+>>> import numpy as np
+>>> from lapwing import distances, results
 >>> truth = np.array([0.7, 0.1, 0.1, 0.1])
 >>> near, far = np.array([0.1, 0.7, 0.1, 0.1]), np.array([0.1, 0.1, 0.1, 0.7])
->>> l1(truth, near) == l1(truth, far), l2(truth, near) == l2(truth, far)
-(True, True)
->>> kullback_leibler(truth, near) == kullback_leibler(truth, far)
+>>> [distance(truth, near) == distance(truth, far) for distance in (distances.l1, distances.l2)]
+[True, True]
+>>> distances.kullback_leibler(truth, near) == distances.kullback_leibler(truth, far)
 True
 >>> edges = np.arange(5.0)
->>> curves = [Cumulative(edges[:-1], edges[1:], mass) for mass in (truth, near, far)]
->>> round(wasserstein(curves[0], curves[1]), 6), round(wasserstein(curves[0], curves[2]), 6)
-(0.6, 1.8)
+>>> curves = [results.Cumulative(edges[:-1], edges[1:], mass) for mass in (truth, near, far)]
+>>> [round(distances.wasserstein(curves[0], other), 6) for other in curves[1:]]
+[0.6, 1.8]
 """
 
 from __future__ import annotations

@@ -53,6 +53,10 @@ def kind_of(value: Any) -> str:
     return f"{'an' if name[0] in 'aeiouAEIO' else 'a'} {name}"
 
 
+INSTALL = "pip install '.[{}]'"
+"""The command that installs extras, run in a checkout: no release is on an index yet."""
+
+
 class LapwingError(Exception):
     """Base class of all errors that this package raises on purpose."""
 
@@ -207,7 +211,7 @@ class MissingExtraError(LapwingError, ImportError):
     def __init__(self, package: str, *, extra: str) -> None:
         super().__init__(
             f"this needs the package {package}, which is not installed. "
-            f"Run: pip install 'lapwing[{extra}]'"
+            f"Run in a checkout of lapwing: {INSTALL.format(extra)}"
         )
         self.package = package
         self.extra = extra

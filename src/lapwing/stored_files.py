@@ -155,11 +155,10 @@ def load(path: Path | str) -> Any:
     Examples
     --------
     >>> import tempfile
-    >>> from lapwing.protocol.domains.integers import Integers
-    >>> from lapwing.results.distribution import Distribution
+    >>> import lapwing as lw
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Distribution.of_counts([1, 3], Integers(0, 1)).save(f"{folder}/result.json")
-    ...     load(f"{folder}/result.json").mean()
+    ...     lw.Distribution.of_counts([1, 3], lw.Integers(0, 1)).save(f"{folder}/result.json")
+    ...     lw.load(f"{folder}/result.json").mean()
     0.75
     """
     path = Path(path)

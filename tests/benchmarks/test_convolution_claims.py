@@ -162,6 +162,26 @@ class TestErrorClaims:
             assert any(cell.failed for cell in claim.cells)
             assert claim.verdict != HOLDS
 
+    def test_a_method_competes_only_where_its_paper_trusts_it(self, errors):
+        def with_the_least(above: float) -> list[tuple[int, int, int]]:
+            """Return the counts of cells if KRR-IIW-G had no error, up to an epsilon or beyond."""
+            least = {"KRR-IIW-G": {"mse": series(np.random.default_rng(1), 1e-9)}}
+            rows = [
+                {**row, "methods": {**row["methods"], **least}}
+                if row["column"] == SMOOTH and (row["epsilon"] > 2.25) == (above > 2.25)
+                else row
+                for row in errors["by_epsilon"]
+            ]
+            return [
+                claim.counts
+                for claim in error_claims.claims({**errors, "by_epsilon": rows})
+                if "best-performing method" in claim.text and claim.form == SMOOTH
+            ]
+
+        # Of 22 cells: five epsilons and six sizes of two oracles. Of KRR three epsilons are valid.
+        assert with_the_least(2) == [(22, 0, 0)]
+        assert with_the_least(3) == [(19, 3, 0)]
+
     def test_more_iterations_are_told_beside_the_verdict(self, errors):
         rows = [row for row in errors["by_epsilon"] if row["column"] == SMOOTH]
         theirs = {row["epsilon"]: row["methods"]["OUE-IIW"]["mse"]["mean"] for row in rows}

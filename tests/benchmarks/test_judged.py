@@ -14,6 +14,7 @@ from benchmarks.verdicts import (
     IN_SOME,
     NOT_MEASURED,
     UNDECIDED,
+    VERDICTS,
     Cell,
     Claim,
     Sentence,
@@ -63,6 +64,21 @@ def test_the_overview_counts_by_verdict_and_quotes_what_does_not_hold(paper):
     assert "figure 20: *It may be.*" in undecided and "is less" not in text
     assert "figure 4: *It is best.* **Contradicted in some**, of these readings:" in in_some
     assert "    - (one form) **Holds** (met in 1 of 1 cells" in in_some
+
+
+def test_the_overview_defines_and_quotes_what_mostly_holds(paper, monkeypatch):
+    nearly = Claim("It is nearly all.", [Cell(9.0)] * 19 + [Cell(-9.0)], where="figure 5")
+    monkeypatch.setattr(judged.script(NAME), "claims", lambda measured: [nearly])
+    text = judged.overview({"made": "The made-up paper"}, judged.judged())
+    assert "- *mostly holds*:" in text and "95%" in text and "half as far again" in text
+    assert "figure 5: *It is nearly all.*" in text.split("### Mostly holds")[1]
+
+
+def test_every_verdict_of_a_reading_has_its_line_where_claims_are_judged_again() -> None:
+    each = [one for one in VERDICTS if one != IN_SOME]
+    rows = [{"kept": kept, "again": HOLDS} for kept in each]
+    lines = judged_again.counted(rows).splitlines()[2:]
+    assert [line.split(" | ")[:2] for line in lines] == [[f"| {one}", "1"] for one in each]
 
 
 def test_a_sentence_is_counted_once_whatever_its_readings() -> None:

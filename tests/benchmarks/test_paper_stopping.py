@@ -80,3 +80,12 @@ def test_the_sentences_on_tau():
     assert depends == over_fits == scaled[0] == CONTRADICTED
     noisy = [row(c, e, 1e-3, spread=3.0) for c in ("beta52", "acs_income") for e in (1, 4)]
     assert UNDECIDED in verdicts(noisy)
+
+
+def test_a_scaled_tau_is_judged_against_every_fixed_one():
+    rows = [row(c, e, 1e-2) for c in ("beta52", "acs_income") for e in (1, 4)]
+    found = {one.form: one.verdict for one in stopping.stopping_claims(rows) if one.form}
+    assert list(found) == [f"fixed: τ = {tau}" for tau in ("0.001", "0.01", "0.1", "1")]
+    # The best of all is a fixed one, and the smallest and the largest fixed one are the worst.
+    assert found["fixed: τ = 0.01"] == CONTRADICTED
+    assert found["fixed: τ = 0.001"] == found["fixed: τ = 1"] == HOLDS

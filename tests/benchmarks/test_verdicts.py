@@ -92,6 +92,9 @@ class TestClaim:
             ([9] * 20, False, HOLDS),
             ([9] * 19 + [-9], False, MOSTLY),
             ([9] * 18 + [-9], False, CONTRADICTED),
+            ([9] * 94 + [-9] * 6, False, CONTRADICTED),
+            ([9] * 95 + [-9] * 5, False, MOSTLY),
+            ([9] * 100, False, HOLDS),
             ([9] * 38 + [-9] * 2, False, MOSTLY),
             ([9] * 37 + [-9] * 3, False, CONTRADICTED),
             ([9] * 18 + [0.0, -9], False, CONTRADICTED),
@@ -150,13 +153,17 @@ class TestTogether:
         def alike(ratio: float) -> Cell:
             # Six repeats with a small error of their own.
             kept = (ratio + 0.001 * np.arange(6)).tolist()
-            return verdicts.loosely(
-                lambda beyond: verdicts.near(kept, 1, tolerance=beyond), beyond=0.2
-            )
+            return verdicts.nearly(kept, 1, tolerance=0.2)
 
         assert alike(1.1).met
         for between in (1.21, 1.29, 0.75):
-            assert not alike(between).met and not alike(between).failed
+            cell = alike(between)
+            assert not cell.met and not cell.failed
+            # It misses the limit that we state, so the sentence cannot hold because of ours.
+            claim = Claim("x", [Cell(9.0)] * 9 + [cell])
+            assert claim.verdict == UNDECIDED and claim.counts == (9, 0, 1)
+            assert Claim("x", [Cell(9.0)] * 19 + [cell]).verdict == MOSTLY
+            assert Claim("x", [Cell(9.0), cell, cell], most=True).counts == (1, 0, 0)
         assert alike(1.31).failed and alike(0.69).failed
 
     def test_readings_that_hold_or_mostly_hold_are_one_sentence(self):

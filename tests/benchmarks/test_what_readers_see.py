@@ -70,7 +70,7 @@ def test_comparable_ends_at_a_quarter_more(factor, verdict):
     square = square_wave_claims.near_best(
         row, "w1", "ours", ["theirs"], factor=square_wave_claims.COMPARABLE
     )
-    central = central_judging.comparable([row], "ours", "theirs")
+    central = central_judging.comparable([row], "ours", ["theirs"])
     for cells in ([square], [wavelet_claims.alike(row, "w1", "ours", "theirs")], central):
         assert verdicts.Claim("", cells).verdict == verdict
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -89,6 +90,28 @@ def test_a_survey_is_published_with_its_epoch_and_another_follows(
         assert refused.code == code and words in refused.complaint, (arguments, refused)
         assert ADMIN not in refused.err
         assert surveys(here) == before  # nothing half made
+
+
+def test_another_text_is_shown_and_needs_a_yes(
+    here: ServedCollector, done: Program, lapwing: Program, tmp_path: Path
+) -> None:
+    tea = lw.Survey("tea", lw.RandomizedResponse(lw.Categories(["no", "yes"]), 1), question="Tea?")
+    for name, question in (("tea", "Tea?"), ("other", "Did you steal?")):
+        replace(tea, question=question).save(tmp_path / f"{name}.json")
+    add = ("collector", "add-survey")
+    done(*add, "tea.json", here.address, "--epoch", "1")
+    done(*add, "tea.json", here.address, "--epoch", "2")
+    refused = lapwing(*add, "other.json", here.address, "--epoch", "3")
+    assert refused.code == 2 and "--yes agrees without asking" in refused.err
+    assert "Tea?" in refused.err and "Did you steal?" in refused.err
+    refused = lapwing(*add, "other.json", here.address, "--epoch", "3", "--yes")
+    assert refused.code == 2 and "must stay while an epoch of it" in refused.complaint
+    path = f"{here.address}/v1/surveys/{tea.fingerprint}"
+    for epoch in ("1", "2"):
+        httpx.post(f"{path}/epochs/{epoch}/close", headers=as_role(ADMIN), timeout=60)
+    done(*add, "other.json", here.address, "--epoch", "3", "--yes")
+    assert httpx.get(path, timeout=60).json()["notice"] == {"question": "Did you steal?"}
+    assert [len(surveys(here)["tea"])] == [3]
 
 
 def test_what_is_no_survey_no_token_or_no_collector_is_said(

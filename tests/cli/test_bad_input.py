@@ -15,6 +15,7 @@ import pytest
 
 from lapwing import Interval, Reports, SquareWave, Survey
 from lapwing.cli import main
+from lapwing.errors import INSTALL
 from lapwing.protocol.messages.reports import Header, write_blocks
 from tests.cli.running import Program, environment, listing, the_survey, write_ages
 
@@ -299,7 +300,7 @@ def test_a_missing_extra_is_named_with_its_install_line(
         timeout=60,
     )
     assert (ran.returncode, ran.stdout) == (6, "")
-    assert f"pip install 'lapwing[{extra}]'" in ran.stderr
+    assert INSTALL.format(extra) in ran.stderr
     assert len(ran.stderr.splitlines()) == 1
     assert listing(folder) == before
 

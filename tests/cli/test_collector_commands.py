@@ -18,8 +18,9 @@ SURVEY = the_survey()
 
 
 @pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("LAPWING_DATABASE", raising=False)
+def settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The database of these tests is named by the environment."""
+    monkeypatch.setenv("LAPWING_DATABASE", "collector.sqlite")
 
 
 @pytest.fixture

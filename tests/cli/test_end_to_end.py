@@ -9,8 +9,6 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import json
-import re
-import shlex
 from pathlib import Path
 
 import numpy as np
@@ -195,18 +193,6 @@ def test_categories_with_text(done: Program, tmp_path: Path) -> None:
     done("plot", "result.json", "-o", "shares.png")
     done("plot", "result.json", "-o", "compared.png", "--truth", "towns.csv", "-c", "town")
     assert (tmp_path / "shares.png").read_bytes() != (tmp_path / "compared.png").read_bytes()
-
-
-def test_the_commands_of_their_page_run(done: Program, tmp_path: Path) -> None:
-    incomes = np.random.default_rng(6).lognormal(10.5, 0.9, 4_000).round()
-    for name, part in zip(("monday", "tuesday"), np.array_split(incomes, 2), strict=True):
-        (tmp_path / f"{name}.csv").write_text("income\n" + "".join(f"{n}\n" for n in part))
-    page = (Path(__file__).parents[2] / "docs" / "guides" / "command-line.md").read_text("utf-8")
-    page = page.replace("\\\n", " ")
-    commands = re.findall(r"^lapwing .*", page, re.MULTILINE)
-    for command in commands:
-        done(*shlex.split(command)[1:])
-    assert {command.split()[1] for command in commands} >= {"new", "randomize", "tally", "decode"}
 
 
 def test_what_decode_writes_is_what_the_library_reads(

@@ -72,7 +72,7 @@ def of_collector(survey: lw.Survey, *tallies: lw.Tally, ranges: Any = ()) -> dic
 def valid(answer: dict[str, Any]) -> None:
     """Check an answer against the collector's published schema."""
     head = dict.fromkeys(COLLECTOR, "a" * 64) | {"epoch": "e", "segment": None, "warnings": []}
-    head["answers"] = "fresh"
+    head |= {"answers": "fresh", "notice": {}}
     head["look"] = {"reports": 3000, "hour": None, "final": True, "next": None, "complete": True}
     result = DOCUMENT["paths"]["/v1/surveys/{survey}/results/{epoch}"]["get"]["responses"]["200"]
     schema = result["content"]["application/json"]["schema"]

@@ -77,12 +77,16 @@ def opened(folder: Path, *, cap: Any = 4) -> Device:
     return Device.open(folder, epsilon_cap=cap, budget=10)
 
 
-def test_a_survey_is_fetched_once(tmp_path: Path, collector: SmallCollector) -> None:
+def test_a_survey_is_asked_for_each_time_and_the_copy_stands_in(
+    tmp_path: Path, collector: SmallCollector
+) -> None:
+    """A device that asked once would never learn that the text is another one."""
     collector.publish(AGE)
-    for _ in range(3):
-        survey = opened(tmp_path).fetch(collector.url, AGE.fingerprint)
-        assert survey == AGE
-    assert len(collector.asked) == 1
+    for _ in range(2):
+        assert opened(tmp_path).fetch(collector.url, AGE.fingerprint) == AGE
+    assert len(collector.asked) == 2
+    collector.documents.clear()
+    assert opened(tmp_path).fetch(collector.url, AGE.fingerprint) == AGE
 
 
 def test_another_survey_is_refused(tmp_path: Path, collector: SmallCollector) -> None:

@@ -119,7 +119,7 @@ def parcel(self, batch):
     found = real(self, batch)
     survey = Survey.load(sys.argv[2])
     body = Batch.of(survey.randomize([3]), survey=survey.fingerprint).to_bytes()
-    return found and Parcel(found.id, found.survey, found.epoch, body, found.token)
+    return found and Parcel(found.id, found.survey, found.epoch, body, found.token, found.last)
 Outbox.parcel = parcel
 """
 

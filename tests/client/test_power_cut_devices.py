@@ -159,7 +159,10 @@ def after(folder: Path, files: Iterator[tuple[str, bytes]], said: list[str]) -> 
         return ["the file is damaged"]
     paid = {entry.release for entry in device.ledger.entries}
     with closing(sqlite3.connect(device.file.path)) as connection:
-        whole = connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        try:
+            whole = connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        except sqlite3.DatabaseError:
+            whole = False
     shutil.rmtree(folder)
     wrong = [] if whole else ["the file is damaged"]
     if {text.split()[1] for text in made} != paid:

@@ -63,7 +63,7 @@ def test_a_proxy_sees_nothing_of_what_is_sent(
     host: str, no_proxy: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     device = Device.open(tmp_path, epsilon_cap=1, budget=1)
-    answer = device.answer(SURVEY, 40, epoch="e", upload_token="secret")
+    answer = device.answer(SURVEY, 40, epoch="e", upload_token="lwu_" + "S" * 43)
     stored = b'{"batch": "%s"}' % answer.batch.encode()
     said = OK + b"content-length: %d\r\n\r\n" % len(stored) + stored
     with proxy(monkeypatch, no_proxy=no_proxy) as seen, server(once(said), host=host) as url:

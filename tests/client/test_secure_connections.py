@@ -19,8 +19,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from lapwing import Categories, RandomizedResponse, Survey
+from lapwing.cli import main
 from lapwing.client import CollectorAddress
-from lapwing.errors import CollectorError
+from lapwing.errors import ArgumentError, CollectorError
 
 COLOR = Survey("color", RandomizedResponse(Categories(3), 1))
 
@@ -91,11 +92,34 @@ def test_a_known_authority_is_believed_and_nothing_of_the_environment(
     monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
     monkeypatch.setenv("SSLKEYLOGFILE", str(keys))
     with secure_server(path) as url:
-        with pytest.raises(CollectorError, match="SSLCertVerificationError"):
+        with pytest.raises(CollectorError, match="certificate not trusted"):
             CollectorAddress(url).survey(COLOR.fingerprint)
         monkeypatch.setattr(certifi, "where", lambda: str(path))
         assert CollectorAddress(url).survey(COLOR.fingerprint) == COLOR
     assert not keys.exists()
+
+
+def test_an_authority_of_ones_own_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In Python by an argument, for a command by the standard variable."""
+    path, other = (certificate(tmp_path, address=f"127.0.0.{last}") for last in (1, 2))
+    monkeypatch.setenv("LAPWING_ADMIN_TOKEN", "lwa_" + 43 * "A")
+    with secure_server(path) as url:
+        assert CollectorAddress(url, ca_file=path).survey(COLOR.fingerprint) == COLOR
+        with pytest.raises(CollectorError, match="certificate not trusted"):
+            CollectorAddress(url, ca_file=other).survey(COLOR.fingerprint)
+        for authorities, trusted in ((None, False), (other, False), (path, True)):
+            if authorities is not None:
+                monkeypatch.setenv("SSL_CERT_FILE", str(authorities))
+            # The server has a survey, and no tokens.
+            assert main(["collector", "tokens", url]) == 7
+            said = capsys.readouterr().err
+            assert ("not trusted" in said) != trusted == ("does not list tokens" in said)
+    for wrong in ("absent.pem", "empty.pem"):
+        (tmp_path / "empty.pem").write_text("")
+        with pytest.raises(ArgumentError, match=f"certificates in PEM, '{wrong}'"):
+            CollectorAddress(url, ca_file=tmp_path / wrong).survey(COLOR.fingerprint)
 
 
 def test_another_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +127,7 @@ def test_another_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(certifi, "where", lambda: str(path))
     with (
         secure_server(path) as url,
-        pytest.raises(CollectorError, match="SSLCertVerificationError"),
+        pytest.raises(CollectorError, match="certificate not trusted"),
     ):
         CollectorAddress(url).survey(COLOR.fingerprint)
 

@@ -17,6 +17,7 @@ from lapwing.protocol.messages.problems import Problem
 from lapwing.randomizers import OptimizedUnaryEncoding
 from tests.client.small_collector import OWN, Reply, SmallCollector
 
+TOKEN = "lwu_" + 43 * "a"
 AGE = Survey("age", SquareWave(Interval(0, 100, bins=10), "0.5"))
 BITS = Survey("bits", OptimizedUnaryEncoding(Categories(400), 1))
 
@@ -37,6 +38,7 @@ class Clock:
 
 
 def answered(folder: Path, *epochs: str, survey: Survey = AGE) -> Device:
+    folder.mkdir(exist_ok=True)
     device = Device.open(folder, epsilon_cap=4, budget=20)
     for epoch in epochs:
         device.answer(survey, 42 if survey is AGE else 7, epoch=epoch)
@@ -145,7 +147,7 @@ def test_retry_after_is_kept(tmp_path: Path, collector: SmallCollector) -> None:
     collector.replies.append(Reply(503, "not-ready", {"retry-after": "3600"}))
     made = device.send(collector.url, patience=clock.patience())
     assert (made.stored, made.waiting) == (0, 2) and len(clock.pauses) == 1
-    for later, stored in ((0, 0), (3599, 0), (3600, 2)):
+    for later, stored in ((0, 0), (3599, 0), (4500, 2)):
         moved = Clock()
         moved.now = clock.now + later
         uploads = len(collector.uploads)
@@ -170,6 +172,28 @@ def test_a_retry_after_as_a_date(tmp_path: Path, collector: SmallCollector) -> N
         device = answered(tmp_path, "3")
 
 
+def test_devices_that_were_sent_away_together_come_back_apart(
+    tmp_path: Path, collector: SmallCollector
+) -> None:
+    """Over at least a tenth of the pause, also where it is the longest that a device believes."""
+    for seconds in (60, 10**6):
+        pauses = []
+        for number in range(40):
+            collector.replies.append(Reply(503, "not-ready", {"retry-after": str(seconds)}))
+            clock = Clock()
+            device = answered(tmp_path / f"{seconds}-{number}", "1", "2")
+            device.send(collector.url, patience=clock.patience(1))
+            with sqlite3.connect(device.file.path) as connection:
+                rows = connection.execute("SELECT not_before FROM batch").fetchall()
+            connection.close()
+            assert len(set(rows)) == 1  # of the batch that was tried, and of the one held back
+            pauses.append(rows[0][0] - clock.now)
+        least = min(seconds, 86_400 / 1.25)
+        # 40 draws within .9 of a range: 40 * .9^39 - 39 * .9^40 is 8 in 100; within .4 it is 1e-14.
+        assert least <= min(pauses) and max(pauses) <= 1.25 * least
+        assert max(pauses) - min(pauses) >= 0.1 * least
+
+
 @pytest.mark.parametrize("text", ["soon", "-5", "1e3", "", "9" * 30, "٣"])
 def test_a_retry_after_that_says_nothing(
     tmp_path: Path, collector: SmallCollector, text: str
@@ -190,7 +214,7 @@ def test_one_batch_that_must_wait_holds_no_other(tmp_path: Path, collector: Smal
         collector.replies.append(reply)
         made = device.send(collector.url, patience=clock.patience(1))
         assert (made.stored, made.waiting) == (2, 1)
-        clock.now += 7200
+        clock.now += 9000
         assert device.send(collector.url, patience=clock.patience(1)).waiting == 0
 
 
@@ -324,11 +348,11 @@ def test_one_survey_or_one_epoch_is_sent_alone(tmp_path: Path, collector: SmallC
 
 def test_an_upload_token_travels_with_its_batch(tmp_path: Path, collector: SmallCollector) -> None:
     device = Device.open(tmp_path, epsilon_cap=4, budget=20)
-    device.answer(AGE, 42, epoch="1", upload_token="lwu_first")
+    device.answer(AGE, 42, epoch="1", upload_token=TOKEN)
     device.answer(AGE, 42, epoch="2")
     device.send(collector.url)
     found = {asked.epoch: asked.headers.get("authorization") for asked in collector.uploads}
-    assert found == {"1": "Bearer lwu_first", "2": None}
+    assert found == {"1": f"Bearer {TOKEN}", "2": None}
     connection = sqlite3.connect(device.file.path)
     assert connection.execute("SELECT count(token) FROM batch").fetchone() == (0,)
     connection.close()

@@ -19,7 +19,7 @@ const pause = (milliseconds) => {
 
 async function play([value, segment], number) {
   const storage = new MemoryStorage();
-  const device = new Device({ epsilonCap: 24, budget: 1000, waitingDays: 1, storage, pause });
+  const device = new Device({ epsilonCap: 24, budget: 1000, keepDays: 1, storage, pause });
   const survey = device.readSurvey(text);
   for (const epoch of epochs) {
     await device.answer(survey, value, { epoch, segment, uploadToken: tokens[number] });

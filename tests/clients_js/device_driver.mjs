@@ -87,7 +87,7 @@ const STEPS = {
   clock: (milliseconds) => (shift += milliseconds),
   dies: (when) => (storage.dies = when),
   full: (yes) => (storage.full = yes),
-  survey: (fingerprint) => device().fetch(options.collector, fingerprint),
+  survey: (fingerprint, more) => device().fetch(options.collector, fingerprint, more),
   epochs: (name) => device().epochs(options.collector, read(name)),
   both: (...given) => Promise.all([STEPS.answer(...given), STEPS.answer(...given)]),
 };

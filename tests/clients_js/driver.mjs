@@ -45,6 +45,8 @@ const COMMANDS = {
     return { fingerprint, epsilon, width, ...(Object.keys(notice).length ? { notice } : {}) };
   },
 
+  text: (text) => readSurvey(text).textFingerprint,
+
   /** Of bytes in base64, which are decoded as the answer of a collector is. */
   readBytes: (bytes) => {
     const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

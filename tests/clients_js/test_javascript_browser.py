@@ -17,7 +17,7 @@ from tests.clients_js.surveys import ELSEWHERE
 pytestmark = pytest.mark.service
 
 sync_api = pytest.importorskip(
-    "playwright.sync_api", reason="Playwright is not here: pip install 'lapwing[test]'"
+    "playwright.sync_api", reason="Playwright is not here: pip install '.[test]'"
 )
 
 from tests.clients_js.chromium_browser import (  # noqa: E402

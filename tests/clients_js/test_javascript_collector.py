@@ -187,7 +187,7 @@ def test_a_page_of_another_origin_reports_from_chromium(
     collector: ServedCollector, tmp_path: Path
 ) -> None:
     sync_api = pytest.importorskip(
-        "playwright.sync_api", reason="Playwright is not here: pip install 'lapwing[test]'"
+        "playwright.sync_api", reason="Playwright is not here: pip install '.[test]'"
     )
     from tests.clients_js.chromium_browser import device_page, running_chromium, serve_module
 

@@ -316,6 +316,13 @@ def test_the_text_of_a_survey_is_read_as_python_reads_it() -> None:
         lw.Survey("color", SURVEYS["color"].randomizer, question="🐦" * 1000).to_json(),
     ]
     spoken, longest = ask(*(("read", text) for text in texts))
+    income = lw.Survey("income", SURVEYS["income"].randomizer, measured_in="euros a month 🐦")
+    (measured,) = ask(("read", income.to_json()))
+    assert measured["notice"] == {"measured_in": income.measured_in}
+    day = lw.RandomizedResponse(lw.Interval("2026-01-01", "2026-01-05", bins=4, unit="date"), 1)
+    for survey, unit in ((income, "x" * 21), (lw.Survey("day", day), "ms")):
+        document = {**survey.to_document(), "notice": {"measured_in": unit}}
+        assert ask(("read", json.dumps(document)))[0]["error"] == "FormatError"
     assert spoken["notice"] == SPOKEN.notice and spoken["fingerprint"] == SPOKEN.fingerprint
     assert longest["notice"] == {"question": "🐦" * 1000}
     refused = ask(*(("read", with_notice(notice)) for _, notice in BAD_NOTICES))
@@ -326,14 +333,58 @@ def test_the_text_of_a_survey_is_read_as_python_reads_it() -> None:
 def test_the_text_is_kept_with_each_answer(collector: Scripted, tmp_path: Path) -> None:
     texts = {"first": SPOKEN, "second": replace(SPOKEN, question="Which hat?")}
     surveys = {name: survey.to_json() for name, survey in texts.items()}
-    steps = [["answer", "first", "a", "red"], ["answer", "second", "b", "red"]]
+    agreed = {"text": texts["second"].text_fingerprint}
+    steps = [["answer", "first", "a", "red"], ["answer", "second", "b", "red", agreed]]
     file = str(tmp_path / "memory")
     _play(collector, *steps, surveys=surveys, file=file)
-    again = [["answer", "second", "a", "red"], ["send"], ["ledger"]]
+    again = [["answer", "first", "a", "red"], ["send"], ["ledger"]]
     first, _, ledger = _play(collector, *again, surveys=surveys, file=file)
     assert first["notice"] == SPOKEN.notice and first["name"] == "color"
     shown = [one["notice"]["question"] for one in ledger["answers"]]
     assert shown == [SPOKEN.question, "Which hat?"]
+
+
+def test_texts_have_the_fingerprints_of_the_vectors() -> None:
+    cases = json.loads((VECTORS / "texts.json").read_text())["texts"]
+    found = ask(*(("text", json.dumps(case["survey"])) for case in cases))
+    assert found == [case["text_fingerprint"] for case in cases]
+
+
+def test_another_text_is_answered_only_when_the_person_agrees(
+    collector: Scripted, tmp_path: Path
+) -> None:
+    texts = {"first": SPOKEN, "second": replace(SPOKEN, question="Which hat?")}
+    surveys = {name: survey.to_json() for name, survey in texts.items()}
+    one, two = (survey.text_fingerprint for survey in texts.values())
+    path = f"/v1/surveys/{SPOKEN.fingerprint}"
+    collector.pages[path] = ("application/json", surveys["second"].encode())
+    # Each in a program of its own: what is remembered is in the file.
+    file = str(tmp_path / "memory")
+    refused = [
+        ["answer", "second", "a", "red"],  # in the epoch of the first
+        ["answer", "second", "a", "red", {"text": two}],  # whatever is agreed to later
+        ["answer", "second", "b", "red"],
+        ["answer", "second", "b", "red", {"text": one}],
+        ["survey", SPOKEN.fingerprint],
+        ["survey", SPOKEN.fingerprint, {"text": one}],
+    ]
+    _play(collector, ["answer", "first", "a", "red"], surveys=surveys, file=file)
+    *found, ledger = _play(collector, *refused, ["ledger"], surveys=surveys, file=file)
+    assert [each["error"] for each in found] == ["MismatchError"] * len(refused)
+    assert "answered under another text" in found[0]["message"] and two in found[2]["message"]
+    assert ledger["spent"] == "1" and len(ledger["answers"]) == 1
+    agreed, later, former = _play(
+        collector,
+        ["survey", SPOKEN.fingerprint, {"text": two}],
+        ["answer", "second", "b", "red"],
+        ["answer", "first", "c", "red"],
+        surveys=surveys,
+        file=file,
+    )
+    assert agreed["textFingerprint"] == two and later["notice"] == texts["second"].notice
+    assert former["error"] == "MismatchError"
+    (wrong,) = _play(collector, ["survey", SPOKEN.fingerprint, {"text": "yes"}])
+    assert wrong["error"] == "ArgumentError"
 
 
 WRONG_OPTIONS: list[tuple[dict[str, Any], str]] = [

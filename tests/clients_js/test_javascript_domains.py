@@ -71,12 +71,17 @@ def test_labels_are_compared_in_one_unicode_form() -> None:
         assert symbols == [symbol for _, symbol in case["inputs"]], case["why"]
     for case, refused in zip(listed["refused"], answers[len(listed["labels"]) :], strict=True):
         assert "labels must all be different" in str(refused), case["why"]
+    illegal = listed["illegal"]
+    answers = ask(*(("symbols", domain | {"labels": [case["label"]]}, []) for case in illegal))
+    for case, refused in zip(illegal, answers, strict=True):
+        assert f"every label must {case['rule']}" in str(refused), case["why"]
 
 
 def test_both_packages_have_the_same_table_of_unicode() -> None:
     module = Path(__file__).parents[2] / "clients" / "js" / "lapwing" / "labels.mjs"
-    table = module.read_text().split("`")[1]
-    assert table.split() == label_text._UNASSIGNED.split()
+    tables = module.read_text().split("`")
+    assert tables[1].split() == label_text._UNASSIGNED.split()
+    assert tables[3].split() == label_text._MARKS.split()
     if unicodedata.unidata_version == "14.0.0":
         unassigned = label_text._unassigned()
         for point in range(sys.maxunicode + 1):

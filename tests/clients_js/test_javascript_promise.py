@@ -385,14 +385,20 @@ def test_what_javascript_took_for_something_else_is_refused(place: str) -> None:
 
 
 def test_a_device_takes_surveys_of_a_million_symbols_and_no_more() -> None:
-    """Before it has built anything: 2^24 bins cost 6 s and 1.5 GB."""
-    line, labels = lw.Interval(0, 1, bins=2**24), lw.Categories(2**24)
+    """Before it has built anything: 2^24 bins cost 6 s and 1.5 GB, here too."""
+
+    def enlarged(randomizer: Any, **domain: int) -> str:
+        document = json.loads(survey_text(randomizer))
+        document["randomizer"]["domain"].update(domain)
+        return sealed(document)
+
+    line = lw.SquareWave(lw.Interval(0, 1, bins=16), 1)
     large = [
-        survey_text(lw.SquareWave(line, 1)),
+        enlarged(line, bins=2**24),
         survey_text(lw.SquareWave(lw.Interval(0, 1, bins=2**20), 1)),  # and two beyond the ends
         survey_text(lw.SquareWave(lw.Interval(0, 1, bins=16, outside="clip"), 1, grid=2**24)),
         survey_text(lw.SquareWave(lw.Integers(0, 2**20), 1)),
-        survey_text(lw.RandomizedResponse(labels, 1)),
+        enlarged(lw.RandomizedResponse(lw.Categories(4), 1), labels=2**24),
     ]
     label = "x" * 200_000
     large.append(

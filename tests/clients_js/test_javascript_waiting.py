@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import lapwing as lw
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.security import UPLOAD_PREFIX, new_token
 from tests.clients_js.played import SURVEYS, TEXTS, play
@@ -132,7 +133,7 @@ def test_a_last_day_is_a_choice_and_counted_from_now_where_none_is_kept(
     file = tmp_path / "memory"
 
     def with_days(*steps: list[Any], days: int) -> list[Any]:
-        return play(collector, *steps, file=str(file), options={"waitingDays": days})
+        return play(collector, *steps, file=str(file), options={"keepDays": days})
 
     (made,) = with_days(["answer", "color", "a", "red"], days=7)
     records = json.loads(file.read_text())
@@ -334,7 +335,8 @@ def test_a_text_that_the_collector_changed_is_the_new_one(
     for question in ("Which coat?", "Which hat?"):
         text = json.dumps({**json.loads(TEXTS["color"]), "notice": {"question": question}})
         collector.pages[page] = ("application/json", text.encode())
-        (survey,) = play(collector, ["survey", COLOR], file=file)
+        agreed = {"text": lw.Survey.from_json(text).text_fingerprint}
+        (survey,) = play(collector, ["survey", COLOR, agreed], file=file)
         assert survey["question"] == question
     del collector.pages[page]
     (survey,) = play(collector, ["survey", COLOR], file=file)

@@ -246,7 +246,7 @@ session.stop()
 @pytest.mark.service
 @pytest.mark.xdist_group("spark")
 def test_on_spark(tmp_path: Path) -> None:
-    pytest.importorskip("pyspark", reason="PySpark is not here: pip install 'lapwing[test]'")
+    pytest.importorskip("pyspark", reason="PySpark is not here: pip install '.[test]'")
     local_spark.java_or_skip()
     root = str(local_spark.ROOT)
     ran = subprocess.run(

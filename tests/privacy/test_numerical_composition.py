@@ -179,5 +179,5 @@ class TestLedger:
             monkeypatch.setitem(sys.modules, name, None)
         monkeypatch.setitem(sys.modules, "dp_accounting", None)
         tight = Ledger(self.budget, tight=True).spend("normal", self.normal, loss=NORMAL)
-        with pytest.raises(MissingExtraError, match=r"lapwing\[central\]"):
+        with pytest.raises(MissingExtraError, match=r"'\.\[central\]'"):
             tight.spend("pure", self.pure, loss=PURE)

@@ -453,6 +453,21 @@ def test_damaged_documents_are_refused(name: str) -> None:
         JointDistribution.from_document({**_document(), **CHANGES[name]})
 
 
+def test_a_document_holds_at_most_4096_draws() -> None:
+    def document(count: int) -> dict[str, Any]:
+        pairs = lw.Product(x=lw.Integers(0, 1), y=lw.Integers(0, 1))
+        law = JointUncertainty(np.full(4, 0.25), np.zeros((count, 4), np.float32), "drawn")
+        joint = JointDistribution(
+            pairs, np.full(4, 0.25), reports=9, guarantee=None, uncertainty=law, provenance={}
+        )
+        return joint.to_document()
+
+    JointDistribution.from_document(document(4096))
+    for count in (0, 4097):
+        with pytest.raises(FormatError, match=f"1 to 4,096 draws, it holds {count:,}"):
+            JointDistribution.from_document(document(count))
+
+
 MASS = np.full(TIMES.size, 1 / TIMES.size)
 WRONG: dict[str, tuple[Any, Any, type[Exception], str]] = {
     "one axis": (lw.Integers(0, 3), [0.5, 0.5, 0, 0], DomainError, "needs a Product of two axes"),

@@ -258,4 +258,4 @@ def test_without_matplotlib_the_install_line_is_named() -> None:
         [sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True, timeout=60
     ).stdout.splitlines()
     assert len(said) == 2
-    assert all(one.startswith("MissingExtraError") and "lapwing[plot]" in one for one in said)
+    assert all(one.startswith("MissingExtraError") and "'.[plot]'" in one for one in said)

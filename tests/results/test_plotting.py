@@ -23,6 +23,7 @@ from lapwing import (
     SquareWave,
     simulate,
 )
+from lapwing.errors import INSTALL
 from lapwing.results.plotting import ESTIMATE, TINT, TRUTH, draw, figure_of, write_picture
 
 
@@ -439,7 +440,7 @@ def test_without_matplotlib_the_install_line_is_named() -> None:
     said = subprocess.run(
         [sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True, timeout=60
     ).stdout
-    assert said.startswith("MissingExtraError") and "pip install 'lapwing[plot]'" in said
+    assert said.startswith("MissingExtraError") and INSTALL.format("plot") in said
 
 
 @pytest.mark.parametrize("kind", ["svg", "png", "pdf"])

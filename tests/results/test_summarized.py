@@ -139,7 +139,7 @@ def test_a_table_of_dates_has_dates() -> None:
 
 
 def test_pandas_gets_the_same_table() -> None:
-    pandas = pytest.importorskip("pandas", reason="no pandas: pip install 'lapwing[pandas]'")
+    pandas = pytest.importorskip("pandas", reason="no pandas: pip install '.[pandas]'")
     for result in (decoded(DOMAINS[4]), hitters()):
         frame, table = result.to_pandas(), result.to_dict()
         assert isinstance(frame, pandas.DataFrame) and list(frame) == list(table)
@@ -150,7 +150,7 @@ def test_pandas_gets_the_same_table() -> None:
 
 def test_without_pandas_the_message_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(lw.errors.MissingExtraError, match=r"lapwing\[pandas\]"):
+    with pytest.raises(lw.errors.MissingExtraError, match=r"'\.\[pandas\]'"):
         hitters().to_pandas()
 
 

@@ -7,20 +7,31 @@ import json
 import os
 import re
 import shlex
+import shutil
+import ssl
 import subprocess
 import sys
+import time
 import tomllib
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from benchmarks.service.running_servers import start_document
 from lapwing.service.settings import PREFIX, SECRETS, Settings, read_settings
 from tests.cli.running import environment
-from tests.service.one_collector import ADMIN, served
+from tests.clients_js.programs import program
+from tests.page_environment import command, run
+from tests.service.one_collector import ADMIN, as_role, served
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
 COLLECTOR = (DOCS / "guides/operate/collector.md").read_text("utf-8")
 DEPLOYMENT = (DOCS / "guides/operate/deploy.md").read_text("utf-8")
 SETTINGS = (DOCS / "reference/settings.md").read_text("utf-8")
@@ -32,20 +43,17 @@ def blocks(text: str, language: str) -> list[str]:
     return found
 
 
-def test_the_way_to_a_first_distribution_is_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_way_to_a_first_distribution_is_one(tmp_path: Path) -> None:
     with served(tmp_path) as here:
         code = "\n".join(blocks(COLLECTOR, "python"))
         code = code.replace("http://127.0.0.1:8080", here.address).replace("lwa_...", ADMIN)
-        names: dict[str, object] = {}
-        try:
-            exec(compile(code, "collector.md", "exec"), names)
-            result, desk = names["result"], names["desk"]
-            assert isinstance(result, dict) and isinstance(desk, httpx.Client)
-            assert result["reports"] == 5001
-            path = str(names["path"])
+        shown = "\nprint(result['reports'], address)\n"
+        ran = run(COLLECTOR, "exec", text=code + shown, folder=tmp_path)
+        assert (ran.returncode, ran.stderr) == (0, "")
+        *lines, last = ran.stdout.splitlines()
+        reports, path = last.removesuffix("/results/2026-w48").split()
+        assert reports == "5001" and path.startswith(here.address)
+        with httpx.Client(headers=as_role(ADMIN), timeout=60) as desk:
             for address in re.findall(r"^\| `(/\w+/EPOCH[^`]*)`", COLLECTOR, re.M):
                 filled = path + address.replace("EPOCH", "2026-w48")
                 answer = desk.get(filled)
@@ -54,11 +62,6 @@ def test_the_way_to_a_first_distribution_is_one(
                 wanted = 404 if foreign else 400 if "start=" in address else 200
                 assert answer.status_code == wanted, answer.text
             assert desk.get(f"{path}/state").json()["epochs"][0]["reports"] == 5001
-        finally:
-            made = names.get("desk")
-            if isinstance(made, httpx.Client):
-                made.close()
-    lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 7 and lines[3].startswith("0.5 ")
 
 
@@ -67,7 +70,7 @@ def test_the_way_from_a_shell_ends_at_an_open_epoch(tmp_path: Path) -> None:
     (text,) = (each for each in blocks(COLLECTOR, "sh") if "add-survey" in each)
     folder = tmp_path / "collector"
     folder.mkdir()
-    program = f'lapwing() {{ "{sys.executable}" -m lapwing "$@"; }}\n'
+    program = f'lapwing() {{ {shlex.join(command(COLLECTOR, "lapwing"))} "$@"; }}\n'
     with served(folder) as here:
         code = text.replace("http://127.0.0.1:8080", here.address).replace("lwa_...", ADMIN)
         subprocess.run(
@@ -123,10 +126,85 @@ def test_the_unit_starts_what_is_there_and_keeps_secrets_out() -> None:
     assert service["KillMode"] == "mixed" and service["DynamicUser"] == "yes"
 
 
+def nginx() -> str:
+    """Return the path of nginx; the test that asks is skipped where there is none."""
+    elsewhere = "" if "TESTS_HIDDEN" in os.environ else shutil.which("nginx", path="/usr/sbin")
+    return shutil.which("nginx") or elsewhere or program("nginx", package="nginx")
+
+
+@pytest.mark.service
+def test_the_proxy_of_the_page_stands_before_a_collector(tmp_path: Path) -> None:
+    (text,) = blocks(DEPLOYMENT, "nginx")
+    certificate, key = re.findall(r"ssl_certificate(?:_key)? (\S+);", text)
+    folder = tmp_path / "proxy"
+    folder.mkdir()
+    _certificate(folder / "chain.pem", folder / "key.pem")
+    socket = tmp_path / "s"  # the path of a socket must be short
+    with served(tmp_path) as here:
+        for shown, real in {
+            "listen 443 ": f"listen unix:{socket} ",
+            f"{certificate};": f"{folder}/chain.pem;",
+            f"{key};": f"{folder}/key.pem;",
+            "http://127.0.0.1:8080": here.address,
+        }.items():
+            assert text.count(shown) == 1, shown
+            text = text.replace(shown, real)
+        kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        temporary = " ".join(f"{kind}_temp_path {folder}/{kind};" for kind in kinds)
+        user = "user root;" if os.geteuid() == 0 else ""
+        around = f"{user} daemon off; pid {folder}/pid; events {{}} http {{ {temporary} {text} }}"
+        (folder / "nginx.conf").write_text(around)
+        line = [nginx(), "-p", str(folder), "-e", "stderr", "-c", str(folder / "nginx.conf")]
+        checked = subprocess.run([*line, "-t"], capture_output=True, text=True, timeout=60)
+        assert checked.returncode == 0, checked.stderr
+        proxy = subprocess.Popen(line)
+        try:
+            trusted = ssl.create_default_context(cafile=folder / "chain.pem")
+            way = httpx.HTTPTransport(verify=trusted, uds=str(socket))
+            with httpx.Client(base_url="https://localhost", transport=way) as outside:
+                while not (folder / "pid").read_text():  # written once it listens, empty by -t
+                    assert proxy.poll() is None, "nginx ended"
+                    time.sleep(0.01)
+                inside = httpx.get(f"{here.address}/openapi.json", timeout=60)
+                assert outside.get("/openapi.json").json() == inside.json()
+                hidden = [outside.get(path).status_code for path in ("/metrics", "/healthz")]
+        finally:
+            proxy.terminate()
+            assert proxy.wait(timeout=60) == 0
+    assert hidden == [404, 404]
+
+
+def _certificate(chain: Path, key: Path) -> None:
+    """Write a key, and a certificate of this machine that it signed."""
+    own = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, own.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(own, hashes.SHA256())
+    )
+    chain.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8)
+    key.write_bytes(own.private_bytes(*form, serialization.NoEncryption()))
+
+
 def instructions(text: str) -> list[tuple[str, str]]:
     """The instructions of a container file, with their arguments."""
     joined = re.sub(r"\\\n\s*", "", text)
     return [(line.split()[0], line.split(maxsplit=1)[1]) for line in joined.splitlines() if line]
+
+
+def _needed_to_build() -> set[str]:
+    """Return what pip reads of the checkout: files, and folders of the first level."""
+    read = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    project, wheel = read["project"], read["tool"]["hatch"]["build"]["targets"]["wheel"]
+    named = [project["readme"], *project["license-files"], *wheel["packages"]]
+    named += wheel["force-include"]
+    return {"pyproject.toml", *(name.partition("/")[0] for name in named)}
 
 
 def test_the_container_file_runs_in_a_fresh_folder(tmp_path: Path) -> None:
@@ -134,11 +212,17 @@ def test_the_container_file_runs_in_a_fresh_folder(tmp_path: Path) -> None:
     listed = instructions(text)
     words = [word for word, _ in listed]
     said = dict(listed)
-    assert words[0] == "FROM" and len(words) == len(set(words))
+    once = [word for word in words if word != "COPY"]
+    assert words[0] == "FROM" and len(once) == len(set(once))
     assert set(words) <= {
         *("FROM", "RUN", "USER", "WORKDIR", "VOLUME", "ENV", "EXPOSE", "STOPSIGNAL"),
-        *("HEALTHCHECK", "ENTRYPOINT"),
+        *("HEALTHCHECK", "ENTRYPOINT", "COPY"),
     }
+    copied = [argument.split() for word, argument in listed if word == "COPY"]
+    assert words.index("COPY") < words.index("RUN")
+    assert _needed_to_build() <= {name for *names, _ in copied for name in names}
+    for *names, place in copied:
+        assert place == "/checkout/" or names == [place.removeprefix("/checkout/")]
     assert re.fullmatch(r"docker\.io/library/python:3\.\d+-slim", said["FROM"])
     assert said["USER"].isdecimal() and said["USER"] in said["RUN"] and said["USER"] != "0"
     assert words.index("USER") < words.index("ENTRYPOINT") and "lwa_" not in text

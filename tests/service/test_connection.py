@@ -12,6 +12,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from lapwing.service import serving
+from lapwing.service.receiving import closing
 from lapwing.service.serving import Connection
 
 
@@ -34,16 +35,17 @@ async def exchange(
     )
     reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
     try:
-        for piece in pieces:
-            writer.write(piece)
-            await asyncio.sleep(pause)
+        with suppress(ConnectionError):
+            for piece in pieces:
+                writer.write(piece)
+                await asyncio.sleep(pause)
         if unread:
             reader._transport.pause_reading()  # type: ignore[attr-defined]
             await asyncio.sleep(unread)
             reader._transport.resume_reading()  # type: ignore[attr-defined]
         got = bytearray()
         async with asyncio.timeout(60):
-            with suppress(ConnectionResetError):
+            with suppress(ConnectionError):
                 while piece := await reader.read(2**16):
                     got += piece
         return bytes(got)
@@ -201,3 +203,47 @@ def test_nothing_private_of_the_server_is_overridden() -> None:
     assert not own & {name for name in dir(HttpToolsProtocol)}
     documented = {name for name in vars(Connection) if not name.startswith("_")}
     assert documented <= {name for name in dir(HttpToolsProtocol)}
+
+
+async def refuse(scope: Any, receive: Any, send: Any) -> None:
+    """Answer before the body is read, as an address that nobody knows does."""
+    lines = [(b"content-length", b"4"), *closing(scope)]
+    await send({"type": "http.response.start", "status": 404, "headers": lines})
+    await send({"type": "http.response.body", "body": b"none"})
+
+
+LONG = HEAD.replace(b"GET", b"POST") + b"Content-Length: 1000000\r\n\r\n"
+
+
+@pytest.mark.parametrize("pieces", [(LONG,), (LONG, *(b"a",) * 6), (LONG + bytes(2**14),)])
+def test_a_body_that_nobody_reads_ends_soon(
+    monkeypatch: pytest.MonkeyPatch, pieces: tuple[bytes, ...]
+) -> None:
+    """It would hold its connection for as long as a byte comes now and then."""
+    monkeypatch.setattr(serving, "UNREAD_SECONDS", 2.0)
+    got = asyncio.run(exchange(*pieces, pause=0.1, application=refuse))
+    assert got.startswith(b"HTTP/1.1 404") and got.endswith(b"none")
+    assert got.count(b"connection: close") == 1
+
+
+def test_much_of_a_body_that_nobody_reads_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "UNREAD_SECONDS", 3600.0)
+    monkeypatch.setattr(serving, "LINGER_SECONDS", 3600.0)
+    got = asyncio.run(exchange(LONG, *(bytes(2**14),) * 5, pause=0.05, application=refuse))
+    assert b"connection: close" in got and got.endswith(b"none")
+
+
+def test_a_body_that_ends_after_its_answer_ends_the_connection_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(serving, "UNREAD_SECONDS", 3600.0)
+    head = HEAD.replace(b"GET", b"POST") + b"Content-Length: 2\r\n\r\n"
+    got = asyncio.run(exchange(head, b"a", b"b" + head + b"cd", pause=0.2, application=refuse))
+    assert got.count(b"HTTP/1.1 404") == 1
+
+
+def test_an_answer_after_its_body_keeps_the_connection() -> None:
+    whole = HEAD.replace(b"GET", b"POST") + b"Content-Length: 2\r\n\r\nab"
+    last = HEAD + b"Connection: close\r\n\r\n"
+    got = asyncio.run(exchange(whole, whole, last, pause=0.2, application=refuse))
+    assert got.count(b"HTTP/1.1 404") == 3 and got.count(b"connection: close") == 1

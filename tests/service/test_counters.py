@@ -17,7 +17,7 @@ def test_every_line_is_a_comment_or_a_number() -> None:
     for seconds in (0.0005, 0.003, 0.003, 99.0):
         counters.storing.add(seconds)
     names, typed = set(), set()
-    for line in counters.text(admin=True).splitlines():
+    for line in counters.text(everything=True).splitlines():
         if line.startswith("# TYPE "):
             typed.add(line.split()[2])
         elif not line.startswith("# HELP "):
@@ -25,7 +25,7 @@ def test_every_line_is_a_comment_or_a_number() -> None:
             assert match, line
             names.add(re.sub(r"_(bucket|sum|count)$", "", match[1]))
     assert names == typed
-    text = counters.text(admin=True)
+    text = counters.text(everything=True)
     assert 'lapwing_uploads_total{status="201",answer="stored"} 2' in text
     assert "lapwing_waiting_uploads 7" in text
     for end, number in (("0.001", 1), ("0.0025", 1), ("0.005", 3), ("10", 3), ("+Inf", 4)):

@@ -41,12 +41,15 @@ def test_the_name_of_a_deleted_epoch_is_not_given_again(opening: Opening) -> Non
     for _ in range(2):
         with pytest.raises(ArgumentError, match="would count the reports sent to the first again"):
             store.put_epoch(FP, StoredEpoch("w1", "open"))
-        assert verdicts(store.store([first])) == [Problem.UNKNOWN_EPOCH]
+        assert verdicts(store.store([first])) == [Problem.EPOCH_DELETED]
+        assert store.deleted() == {FP: {"w1"}}
         store.close()
         store = opening()
     assert store.put_epoch(FP, StoredEpoch("w2", "open"))
     # A survey that comes back has the names that it had; others are not touched by them.
     store.delete_survey(FP)
+    assert store.deleted() == {FP: {"", "w1", "w2"}}
+    assert verdicts(store.store([first, upload([1], epoch="w9")])) == [Problem.SURVEY_DELETED] * 2
     store.add_survey(StoredSurvey(FP, canonical(LABELS.to_document())))
     for name in ("w1", "w2"):
         with pytest.raises(ArgumentError, match="would count the reports sent to the first again"):

@@ -107,7 +107,7 @@ def test_a_collector_lives_by_its_clock(tmp_path: Path) -> None:
             assert await said(250 + DAY) == (410, "epoch-closed")
             assert await said(250 + DAY) == (410, "epoch-closed")
             here.clock.running += LOOKS_APART
-            assert await said(250 + DAY + LOOKS_APART) == (404, "unknown-epoch")
+            assert await said(250 + DAY + LOOKS_APART) == (410, "epoch-deleted")
             epochs = await here.done("GET", f"{path}/epochs", token=None)
             assert epochs.json() == {"epochs": []}
 

@@ -89,6 +89,29 @@ def test_counters_are_for_a_role_unless_they_are_open(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+def test_a_monitor_reads_the_counters_and_nothing_else(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            path = await here.publish(SURVEY, minimum=1)
+            await here.send(batch_of(SURVEY, 1))
+            made = await here.done("POST", "/v1/tokens", json={"role": "monitor"})
+            token = made.json()["token"]
+            counters = (await here.done("GET", "/metrics", token=token)).text
+            assert "lapwing_reports_total 1\n" in counters
+            for tag in ("analysts", "admins"):
+                for method, address in addresses(tag):
+                    answer = await here.ask(method, address, token=token, content=b"{")
+                    assert (answer.status_code, problem(answer)) == (403, "not-allowed"), address
+            for page in ("/", "/tokens", "/add-survey", f"/surveys/{SURVEY.fingerprint}"):
+                cookie = {"cookie": f"{COOKIE}={token}"}
+                answer = await here.ask("GET", page, token=None, headers=cookie)
+                assert answer.status_code == 303 and "sign-in" in answer.headers["location"], page
+            # What is open to all stays so.
+            assert (await here.done("GET", path, token=token)).json()["name"] == SURVEY.name
+
+    asyncio.run(run())
+
+
 def test_no_counter_below_an_admin_moves_with_what_a_device_does(tmp_path: Path) -> None:
     """With one survey they would tell when a single person asked or reported."""
 

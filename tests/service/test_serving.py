@@ -98,6 +98,39 @@ def test_the_first_start_makes_an_admin_and_prints_it_once(tmp_path: Path) -> No
     assert told[1]["admin_token"] is None
 
 
+def test_the_usual_database_is_the_same_in_every_folder_and_a_new_one_says_so(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    usual = home / ".local" / "share" / "lapwing" / "collector.sqlite"
+    for folder, new in (("one", True), ("other", False)):
+        (tmp_path / folder).mkdir()
+        command = [sys.executable, "-m", "lapwing", "serve", "--port", "0", "--json"]
+        log = tmp_path / folder / "log"
+        with log.open("w") as lines:
+            process = subprocess.Popen(
+                command,
+                env={**environment(), "HOME": str(home), "LAPWING_ADMIN_TOKEN": ADMIN},
+                cwd=tmp_path / folder,
+                stdout=subprocess.PIPE,
+                stderr=lines,
+                text=True,
+            )
+        try:
+            said = start_document(process, log)
+            assert said["database"] == str(usual)
+            assert (said["new"], said["surveys"]) == (new, 0 if new else 1)
+            health = httpx.get(f"{said['address']}/healthz", timeout=60).json()
+            assert health == {"status": "ready", **({"note": "new, no surveys"} if new else {})}
+            if new:
+                open_survey(said["address"], SURVEY)
+        finally:
+            process.terminate()
+            process.communicate(timeout=60)
+    assert usual.parent.stat().st_mode & 0o777 == 0o700
+
+
 def test_what_cannot_start_says_why(tmp_path: Path) -> None:
     def run(*arguments: str) -> tuple[int, str]:
         ran = subprocess.run(
@@ -292,7 +325,7 @@ def test_lines_that_are_no_http_are_refused(collector: ServedCollector) -> None:
             link.shutdown(socket.SHUT_WR)
             answer = link.makefile("rb").read()
         assert not answer.startswith(b"HTTP/1.1 5"), junk
-    assert httpx.get(f"{collector.address}/healthz", timeout=60).json() == {"status": "ready"}
+    assert httpx.get(f"{collector.address}/healthz", timeout=60).json()["status"] == "ready"
     assert collector.stop() == 0
     assert "defect" not in collector.log.read_text()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Iterator
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
+from lapwing.documents import canonical
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.storage.opening import SqliteStore
@@ -23,6 +25,7 @@ from lapwing.service.storage.store import (
     EpochState,
     Refused,
     StoredEpoch,
+    StoredSurvey,
     UploadTokens,
 )
 from tests.damaged_documents import mutants
@@ -104,6 +107,25 @@ def test_what_comes_again_elsewhere_is_counted_once(
     target.import_(store.export(FP))
     assert target.store([sent])[0].verdict == ALREADY
     assert counts(target, SEGMENTED) == counts(store, SEGMENTED)
+
+
+def test_the_text_of_each_epoch_goes_along(store: Store, target: Store) -> None:
+    publish(store, SEGMENTED)
+    store.set_epoch_state(FP, "w1", "closed")
+    changed = replace(SEGMENTED, question="Another?")
+    stored = StoredSurvey(FP, canonical(changed.to_document()))
+    store.add_epoch(stored, StoredEpoch("w2", "open", opens=1), now=1)
+    written = list(store.export(FP))
+    assert sum(b"text_version" in line for line in written) == 1
+    target.import_(written)
+    assert [epoch.text_version for epoch in target.epochs(FP)] == [0, 1]
+    assert target.notices(FP) == store.notices(FP)
+    target.delete_survey(FP)
+    # A file without the text that an epoch asked is refused.
+    lines = [json.loads(line) for line in written if b'{"notices"' not in line][:-1]
+    with pytest.raises(FormatError, match="lacks a text that people were asked"):
+        target.import_(sealed(lines))
+    assert target.surveys() == []
 
 
 def test_names_of_deleted_epochs_go_along(store: Store, target: Store) -> None:

@@ -205,6 +205,50 @@ def test_a_survey_comes_with_its_epoch_or_not_at_all(store: Store) -> None:
     assert store.epochs(FP) == []
 
 
+def test_an_epoch_keeps_the_text_that_it_asks(store: Store) -> None:
+    one, two = (
+        StoredSurvey(FP, canonical(replace(LABELS, question=text).to_document()))
+        for text in ("One?", "Two?")
+    )
+    store.add_epoch(one, StoredEpoch("w1", "open", opens=1), now=1)
+    for state in ("open", "grace"):
+        store.set_epoch_state(FP, "w1", state)
+        with pytest.raises(ArgumentError, match="must stay while an epoch of it can be answered"):
+            store.set_notice(two, now=2)
+        with pytest.raises(ArgumentError, match="must stay while"):
+            store.add_epoch(two, StoredEpoch("w2", "open", opens=2), now=2)
+    assert [epoch.name for epoch in store.epochs(FP)] == ["w1"]
+    assert not store.set_notice(one, now=2)
+    store.set_epoch_state(FP, "w1", "closed")
+    store.put_epoch(FP, StoredEpoch("w2"))
+    with pytest.raises(ArgumentError, match="delete those that are planned"):
+        store.set_notice(two, now=3)
+    store.delete_epoch(FP, "w2")
+    assert store.set_notice(two, now=3)
+    # In the same second as the change, which no time tells apart.
+    store.put_epoch(FP, StoredEpoch("w3", "open", opens=3))
+    store.set_epoch_state(FP, "w3", "closed")
+    store.add_epoch(one, StoredEpoch("w4", opens=9), now=3)
+    store.set_epoch_state(FP, "w4", "open")
+    assert [epoch.text_version for epoch in store.epochs(FP)] == [0, 1, 2]
+    assert [former.text["question"] for former in store.notices(FP)] == ["One?", "Two?"]
+
+
+def test_a_draft_says_what_it_says_when_its_epoch_opens(store: Store) -> None:
+    """Its epochs may open by the clock before it is published."""
+    one, two, three = (
+        StoredSurvey(FP, canonical(replace(LABELS, question=text).to_document()))
+        for text in ("One?", "Two?", "Three?")
+    )
+    store.add_survey(one)
+    for name in ("w1", "w2"):
+        store.put_epoch(FP, StoredEpoch(name))
+    store.set_epoch_state(FP, "w1", "open")
+    assert store.set_notice(two, now=1) and store.set_notice(three, now=2)
+    store.set_epoch_state(FP, "w2", "open")
+    assert [epoch.text_version for epoch in store.epochs(FP)] == [0, 2]
+
+
 def test_a_survey_is_what_its_fingerprint_says(store: Store) -> None:
     with pytest.raises(FormatError, match="another fingerprint"):
         store.add_survey(StoredSurvey(FP, canonical(LARGE.to_document())))
@@ -404,7 +448,8 @@ def test_a_deleted_epoch_leaves_nothing(store: Store) -> None:
     assert store.epochs(FP) == store.totals(FP) == store.refused(FP) == []
     fold(store)
     assert table_sizes(store) == {"ledger": 0, "deltas": 0, "folded": 0, "dropped": 0}
-    assert verdicts(store.store([first])) == [Problem.UNKNOWN_EPOCH]
+    assert verdicts(store.store([first])) == [Problem.EPOCH_DELETED]
+    assert verdicts(store.store([upload([1], epoch="w9")])) == [Problem.UNKNOWN_EPOCH]
 
 
 def test_a_deleted_survey_leaves_nothing(store: Store) -> None:

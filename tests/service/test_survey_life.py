@@ -78,56 +78,71 @@ def test_a_survey_is_created_published_and_forgotten(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_the_text_of_a_survey_is_frozen_with_its_first_epoch(tmp_path: Path) -> None:
+def test_the_text_of_a_survey_stays_while_an_epoch_can_be_answered(tmp_path: Path) -> None:
     first, second, third = (
         replace(SURVEY, question=question, owner="Office")
         for question in ("One?", "Two?", "Three?")
     )
+    swaps = (second, replace(first, owner=None), replace(first, question="One\u037e"))
 
     async def run() -> None:
         async with site(tmp_path) as here:
             store = here.collector.store
 
-            async def put(survey: Survey, **more: Any) -> int:
+            async def put(survey: Survey, **more: Any) -> tuple[int, str]:
                 body = {"survey": survey.to_document(), "minimum": 1, **more}
-                return (await here.ask("PUT", PATH, json=body)).status_code
+                answer = await here.ask("PUT", PATH, json=body)
+                return answer.status_code, "" if answer.is_success else problem(answer)
 
             async def asked() -> tuple[str | None, str]:
                 shown = await here.done("GET", PATH, token=None)
                 return Survey.from_json(shown.content).question, shown.headers["etag"]
 
-            assert await put(SURVEY) == 201 and await put(first) == 200
-            await here.done("POST", f"{PATH}/publish")
-            question, tag = await asked()
-            assert question == "One?"
+            async def frozen() -> None:
+                before = await asked()
+                for swap in swaps:
+                    assert await put(swap) == (409, "wrong-state")
+                    assert await put(swap, epoch={"name": "x"}) == (409, "wrong-state")
+                assert await put(first) == (200, "") and await put(SURVEY) == (200, "")
+                assert await asked() == before and store.notices(SURVEY.fingerprint) == []
+
+            # Nobody can see a draft, so its text is replaced, also when an epoch is planned.
+            assert await put(SURVEY) == (201, "") and await put(second) == (200, "")
             await here.done("PUT", f"{PATH}/epochs/e", json={"opens": to_text(NOON + 10)})
-            # Nobody has been asked yet: the text is replaced.
-            assert await put(second) == 200 and store.notices(SURVEY.fingerprint) == []
-            assert (await asked())[0] == "Two?" and (await asked())[1] != tag
+            assert await put(first) == (200, "")
+            await here.done("POST", f"{PATH}/publish")
+            assert (await asked())[0] == "One?"
+            await frozen()
             here.clock.now += 20
             await here.collector.life.tick()
             assert (await here.send(batch_of(SURVEY, 1))).status_code == 201
-            # The same text, or none, changes nothing; other terms are refused with their text.
-            assert await put(second) == 200 and await put(SURVEY) == 200
-            assert await put(third, upload="tokens") == 409
-            assert store.notices(SURVEY.fingerprint) == [] and (await asked())[0] == "Two?"
-            here.clock.now += 100
-            assert await put(third) == 200 and (await asked())[0] == "Three?"
-            former = [(NOON + 120, second.notice)]
+            await frozen()
+            plan = {"closes": to_text(NOON + 60), "grace_seconds": 60}
+            await here.done("PUT", f"{PATH}/epochs/e", json=plan)
+            here.clock.now = NOON + 90
+            await here.collector.life.tick()
+            assert store.epochs(SURVEY.fingerprint)[0].state == "grace"
+            await frozen()
+            here.clock.now = NOON + 120
+            await here.collector.life.tick()
+            assert await put(second) == (200, "") and (await asked())[0] == "Two?"
+            former = [(NOON + 120, first.notice)]
             assert store.notices(SURVEY.fingerprint) == former
-            # By the way of an epoch, too; and reports go on being counted together.
+            # By the way of an epoch, too; and each epoch says what it asked.
             here.clock.now += 100
-            assert await put(first, epoch={"name": "f"}) == 200
-            former.append((NOON + 220, third.notice))
-            assert store.notices(SURVEY.fingerprint) == former and (await asked())[0] == "One?"
-            assert (await here.send(batch_of(SURVEY, 2))).status_code == 201
-            tally = await here.done("GET", f"{PATH}/tallies/e")
-            assert sum(tally.json()["reports"]) == 2
+            assert await put(third, epoch={"name": "f"}) == (200, "")
+            former.append((NOON + 220, second.notice))
+            assert store.notices(SURVEY.fingerprint) == former and (await asked())[0] == "Three?"
+            assert (await here.send(batch_of(SURVEY, 2), epoch="f")).status_code == 201
+            listed = (await here.done("GET", f"{PATH}/epochs", token=None)).json()["epochs"]
+            texts = [first.text_fingerprint, third.text_fingerprint]
+            assert [epoch["text"] for epoch in listed] == texts
             # It goes where the survey goes.
             with closing(SqliteStore(tmp_path / "other.db")) as other:
                 other.import_(store.export(SURVEY.fingerprint))
                 assert other.notices(SURVEY.fingerprint) == former
                 assert other.surveys() == store.surveys()
+                assert other.epochs(SURVEY.fingerprint) == store.epochs(SURVEY.fingerprint)
 
     asyncio.run(run())
 
@@ -279,14 +294,23 @@ def test_a_deleted_epoch_does_not_come_back_under_its_name(tmp_path: Path) -> No
                 assert (answer.status_code, problem(answer)) == (409, "wrong-state")
                 assert "Choose another name" in answer.json()["detail"]
                 sent = await here.send(batch_of(SURVEY, 1), epoch=epoch, id="12" * 16)
-                assert (sent.status_code, problem(sent)) == (404, "unknown-epoch")
+                assert (sent.status_code, problem(sent)) == (410, "epoch-deleted")
 
             await here.done("DELETE", f"{PATH}/epochs/e")
             await refused("e")
             await here.done("DELETE", PATH)
+            for epoch in ("e", "f", "never"):
+                sent = await here.send(batch_of(SURVEY, 1), epoch=epoch)
+                assert (sent.status_code, problem(sent)) == (410, "survey-deleted")
+            # A survey that nobody added may be added yet, and so may an epoch.
+            sent = await here.send(batch_of(SURVEY, 1), survey="0" * 64)
+            assert (sent.status_code, problem(sent)) == (404, "unknown-survey")
             await here.publish(SURVEY, epochs=("g",))
             for epoch in ("e", "f"):
                 await refused(epoch)
+            sent = await here.send(batch_of(SURVEY, 1), epoch="never")
+            assert (sent.status_code, problem(sent)) == (404, "unknown-epoch")
+            assert (await here.send(batch_of(SURVEY, 1), epoch="g")).status_code == 201
 
     asyncio.run(run())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,9 +18,18 @@ from lapwing.service.problem_answers import ProblemError
 from lapwing.service.receiving import ClientGoneError, Receiving
 from lapwing.service.settings import Settings
 from lapwing.service.upload_path import READ_AT_ONCE, address_of
-from tests.service.one_collector import batch_of, labels_survey, new_id, problem, site
+from tests.service.one_collector import (
+    ADMIN,
+    as_role,
+    batch_of,
+    labels_survey,
+    new_id,
+    problem,
+    site,
+)
 
 SURVEY = labels_survey()
+PATH = f"/v1/surveys/{SURVEY.fingerprint}"
 
 
 def test_the_same_batch_is_counted_once(tmp_path: Path) -> None:
@@ -146,6 +156,51 @@ def test_refused_reports_are_named_by_position_and_nothing_is_counted(tmp_path: 
             assert [row["position"] for row in rows] == [1, 3]
             assert not any("200" in row["reason"] or "201" in row["reason"] for row in rows)
             assert sum(here.counts(SURVEY)) == 0
+
+    asyncio.run(run())
+
+
+def test_a_body_that_is_encoded_is_refused_by_its_header(tmp_path: Path) -> None:
+    """Several exporters encode by default. A plain body with that label is encoded, too."""
+
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY)
+            batch = batch_of(SURVEY, 1)
+            upload = f"/v1/surveys/{SURVEY.fingerprint}/epochs/e/batches/{new_id()}"
+            for body in (batch.to_bytes(), gzip.compress(batch.to_bytes())):
+                for method, path, role in (("PUT", upload, None), ("PUT", PATH, ADMIN)):
+                    for coding, status in (("gzip", 415), ("br", 415), ("GZIP ", 415)):
+                        headers = {"content-encoding": coding, "content-type": MEDIA_TYPE}
+                        answer = await here.client.request(
+                            method,
+                            path,
+                            content=body,
+                            headers={**headers, **(as_role(role) if role else {})},
+                        )
+                        assert answer.status_code == status
+                        assert "without content-encoding" in answer.json()["detail"]
+            answer = await here.client.put(
+                upload,
+                content=batch.to_bytes(),
+                headers={"content-encoding": "identity", "content-type": MEDIA_TYPE},
+            )
+            assert answer.status_code == 201
+
+    asyncio.run(run())
+
+
+def test_pages_elsewhere_may_read_what_is_wrong_with_an_address(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            for method, path, status in (
+                ("GET", "/nothing", 404),
+                ("PUT", "/v1/surveys", 405),
+                ("PATCH", PATH, 405),
+            ):
+                answer = await here.client.request(method, path)
+                assert answer.status_code == status
+                assert answer.headers["access-control-allow-origin"] == "*"
 
     asyncio.run(run())
 

@@ -12,8 +12,6 @@ import lapwing as lw
 from lapwing.client import Device
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.privacy.ledger import Ledger
-from lapwing.protocol.messages.batch import Batch
 from lapwing.survey.privacy_statement import (
     Participation,
     person_ledger,
@@ -21,7 +19,6 @@ from lapwing.survey.privacy_statement import (
     statement_markdown,
 )
 from lapwing.survey.survey import NOTICE
-from tests.client import old_device_file
 
 COLORS = lw.RandomizedResponse(lw.Categories(["red", "blue"]), 1)
 SILENT = lw.Survey("color", COLORS)
@@ -51,6 +48,7 @@ BAD_NOTICES: list[tuple[str, Any]] = [
     ("a no-break space", {"owner": "abc\u00a0def"}),
     ("a zero byte", {"owner": "abc\x00"}),
     ("1001 characters", {"question": "x" * 1001}),
+    ("a unit of labels", {"question": "Which?", "measured_in": "ms"}),
 ]
 """Which Python and JavaScript refuse."""
 
@@ -69,8 +67,11 @@ def test_a_survey_without_text_is_written_as_before() -> None:
     ]  # fmt: skip
 
 
-def test_the_text_is_no_part_of_any_fingerprint_and_comes_back() -> None:
-    assert SPOKEN.fingerprint == SILENT.fingerprint and [*SPOKEN.notice] == [*NOTICE]
+def test_the_text_has_a_fingerprint_of_its_own_and_comes_back() -> None:
+    assert SPOKEN.fingerprint == SILENT.fingerprint and [*SPOKEN.notice] == [*NOTICE[:4]]
+    texts = [SILENT, SPOKEN, *(replace(SPOKEN, **{name: None}) for name in NOTICE[:4])]
+    assert len({survey.text_fingerprint for survey in texts}) == len(texts)
+    assert SPOKEN.text_fingerprint not in (SPOKEN.fingerprint, COLORS.fingerprint)
     again = lw.Survey.from_json(SPOKEN.to_json())
     assert again == SPOKEN and again.purpose == HOSTILE
     changed = replace(SPOKEN, question="Which color is your hat?")
@@ -84,6 +85,30 @@ def test_the_text_is_no_part_of_any_fingerprint_and_comes_back() -> None:
 def test_other_texts_are_refused(why: str, notice: Any) -> None:
     with pytest.raises(FormatError):
         lw.Survey.from_json(with_notice(notice))
+
+
+WAIT = lw.SquareWave(lw.Interval(0, 100, bins=10), 1)
+
+
+def test_numbers_have_a_unit_of_measurement_and_nothing_else_has() -> None:
+    survey = lw.Survey("wait", WAIT, measured_in="ms")
+    assert survey.notice == {"measured_in": "ms"} and survey._facts()["measured_in"] == "ms"
+    assert lw.Survey.from_json(survey.to_json()) == survey
+    assert survey.fingerprint == lw.Survey("wait", WAIT).fingerprint
+    # It says what a number means, so a person who agreed to ms did not agree to s.
+    seconds = replace(survey, measured_in="s")
+    assert len({one.text_fingerprint for one in (survey, seconds, lw.Survey("wait", WAIT))}) == 3
+    lw.Survey("age", lw.RandomizedResponse(lw.Integers(0, 9), 1), measured_in="x" * 20)
+    for wrong in ("", " ", "x" * 21, "m\u202es", 5):
+        with pytest.raises(ArgumentError, match="measured_in must be 1 to 20 printable"):
+            lw.Survey("wait", WAIT, measured_in=wrong)  # type: ignore[arg-type]
+    for domain in (
+        lw.Interval("2026-01-01", "2026-02-01", bins=31, unit="date"),
+        lw.Interval("00:00", "24:00", bins=24, unit="time-of-day"),
+        lw.Categories(["a", "b"]),
+    ):
+        with pytest.raises(ArgumentError, match="measured_in is the unit of plain numbers"):
+            lw.Survey("when", lw.RandomizedResponse(domain, 1), measured_in="ms")
 
 
 def test_a_message_names_the_field_and_says_what_is_wrong() -> None:
@@ -111,21 +136,11 @@ def test_tables_statements_and_proofs_show_it() -> None:
 def test_a_device_keeps_the_text_of_each_answer(tmp_path: Any) -> None:
     device = Device.open(tmp_path, epsilon_cap=1, budget=4)
     device.answer(SPOKEN, "red", epoch="a")
-    device.answer(replace(SPOKEN, question="Which hat?"), "red", epoch="b")
-    device.answer(SILENT, "red", epoch="c")
+    hat = replace(SPOKEN, question="Which hat?")
+    device.answer(hat, "red", epoch="b", text=hat.text_fingerprint)
+    device.answer(SILENT, "red", epoch="c", text=SILENT.text_fingerprint)
     # A second answer changes nothing.
-    device.answer(replace(SPOKEN, question="Which shoe?"), "red", epoch="a")
+    device.answer(SPOKEN, "blue", epoch="a")
     shown = {batch.epoch: batch.notice for batch in Device.open(
         tmp_path, epsilon_cap=1, budget=4).batches()}  # fmt: skip
     assert shown == {"a": SPOKEN.notice, "b": {**SPOKEN.notice, "question": "Which hat?"}, "c": {}}
-
-
-def test_a_device_file_of_before_keeps_text_too(tmp_path: Any) -> None:
-    """Files of version 1 may have no table for it."""
-    budget = Guarantee(4, 0, "replace-one", "local")
-    report = SILENT.randomize(["red"], rng=lw.seeded(1))
-    sent = ("b" * 32, "old", "", Batch.of(report, survey=SILENT.fingerprint), "stored")
-    old_device_file.write(tmp_path / "device.lapwing", Ledger(budget), batches=(sent,))
-    device = Device.open(tmp_path, epsilon_cap=1, budget=budget)
-    device.answer(SPOKEN, "red", epoch="new")
-    assert [batch.notice for batch in device.batches()] == [SPOKEN.notice, {}]

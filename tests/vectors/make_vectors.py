@@ -49,6 +49,7 @@ from tests.vectors.closed_sides import closed_sides
 from tests.vectors.edge_words import edges
 from tests.vectors.label_vectors import label_vectors
 from tests.vectors.pair_vectors import PAIRED
+from tests.vectors.text_vectors import text_vectors
 from tests.vectors.time_vectors import time_vectors
 
 FOLDER = Path(__file__).parent / "v1"
@@ -520,6 +521,7 @@ def vectors() -> dict[str, str]:
     files["closed.json"] = {"format": "lapwing-vectors", "version": 1, "intervals": closed_sides()}
     files["times.json"] = {"format": "lapwing-vectors", "version": 1, "intervals": time_vectors()}
     files["batches.json"] = {"format": "lapwing-vectors", "version": 1, **batches()}
+    files["texts.json"] = {"format": "lapwing-vectors", "version": 1, "texts": text_vectors()}
     files["unicode_labels.json"] = {"format": "lapwing-vectors", "version": 1, **label_vectors()}
     return {name: _written(document) for name, document in files.items()}
 

@@ -21,9 +21,14 @@ class RefusedError(Exception):
 
 
 def fingerprint(survey: dict[str, Any]) -> str:
-    """Return the fingerprint of all keys but the fingerprint itself."""
-    agreed = {key: value for key, value in survey.items() if key != "fingerprint"}
+    """Return the fingerprint of all keys but the fingerprint itself and the text for people."""
+    agreed = {key: one for key, one in survey.items() if key not in ("fingerprint", "notice")}
     return hashlib.sha256(rfc8785.dumps(agreed)).hexdigest()
+
+
+def text_fingerprint(survey: dict[str, Any]) -> str:
+    """Return the fingerprint of the text for people, of a survey without one as well."""
+    return hashlib.sha256(rfc8785.dumps({"notice": survey.get("notice", {})})).hexdigest()
 
 
 # From a value to an input

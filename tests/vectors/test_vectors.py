@@ -24,7 +24,7 @@ V1 = Path(__file__).parent / "v1"
 GOOD = sorted(
     path.name
     for path in V1.glob("*.json")
-    if not path.name.startswith(("bad_", "edges", "closed", "times", "batches", "unicode"))
+    if not path.name.startswith(("bad_", "edges", "closed", "times", "batches", "texts", "unicode"))
 )
 every = pytest.mark.parametrize("name", GOOD)
 
@@ -151,6 +151,17 @@ def test_a_client_written_from_the_page_has_the_edges_of_the_vectors(case: dict[
     assert _apart(case, port._edges(case["domain"])) <= case["units"]
     for value, symbol in case["inputs"]:
         assert port.to_input({"randomizer": {"domain": case["domain"]}}, value) == symbol
+
+
+def test_texts_have_fingerprints_of_their_own() -> None:
+    cases = _load("texts.json")["texts"]
+    for case in cases:
+        survey = lw.Survey.from_document(case["survey"])
+        assert survey.text_fingerprint == case["text_fingerprint"], case["why"]
+        assert port.text_fingerprint(case["survey"]) == case["text_fingerprint"], case["why"]
+        assert port.fingerprint(case["survey"]) == case["survey"]["fingerprint"]
+    assert len({case["survey"]["fingerprint"] for case in cases}) == 1
+    assert len({case["text_fingerprint"] for case in cases}) == len(cases)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from benchmarks.runner import BENCHMARKS
 from benchmarks.verdicts import (
     CONTRADICTED,
     IN_SOME,
+    MOSTLY,
     UNDECIDED,
     VERDICTS,
     Claim,
@@ -220,6 +221,8 @@ def overview(titles: dict[str, str], every: Sequence[Judged]) -> str:
         "speak of is counted once, shortened, and judged by one rule (`benchmarks/verdicts.py`):",
         "- *holds*: no cell is beyond two standard errors against it, and more than half of the "
         "cells are beyond two for it;\n"
+        "- *mostly holds*: a cell is against it, but at least 95% of the cells are beyond two for "
+        "it;\n"
         "- *contradicted*: a cell is beyond two and a half standard errors against it, raised for "
         "the number of comparisons;\n"
         "- *undecided*: the rest;\n"
@@ -227,7 +230,9 @@ def overview(titles: dict[str, str], every: Sequence[Judged]) -> str:
         "it, and is contradicted where half of them or more fail it;\n"
         "- where a paper does not say which form of a method or of a column it means, each is a "
         "reading: the sentence is *contradicted* where every reading is, and *contradicted in "
-        "some* where others are not.",
+        "some* where others are not;\n"
+        '- a word such as "similar" states no limit, so we chose one: a cell then fails only where '
+        "it misses a limit half as far again, and nearly fails between both.",
         table(["paper", "sentences", *VERDICTS, "on stand-ins alone", "need all repeats"], rows),
         "*On stand-ins alone*: every cell that speaks of the sentence was measured on a column "
         "that takes the place of the paper's own. *Need all repeats*: with a quarter of the "
@@ -235,7 +240,7 @@ def overview(titles: dict[str, str], every: Sequence[Judged]) -> str:
     ]
     if alone:
         parts += ["### On stand-in data alone", "\n".join(alone)]
-    for verdict in (CONTRADICTED, IN_SOME, UNDECIDED):
+    for verdict in (MOSTLY, CONTRADICTED, IN_SOME, UNDECIDED):
         lines = [
             f"- {title}, {sentence.claims[0].where}{' (needs all repeats)' * again}: "
             f"{sentence.line().removeprefix('- ')}"

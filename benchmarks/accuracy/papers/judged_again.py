@@ -17,9 +17,9 @@ from benchmarks.accuracy.papers.judged import claiming
 from benchmarks.datasets import DataFolderError
 from benchmarks.isolated import script
 from benchmarks.markdown import listed, table
-from benchmarks.verdicts import CONTRADICTED, HOLDS, NOT_MEASURED, UNDECIDED
+from benchmarks.verdicts import CONTRADICTED, HOLDS, IN_SOME, VERDICTS
 
-VERDICTS = (HOLDS, CONTRADICTED, UNDECIDED, NOT_MEASURED)
+OF_A_READING = tuple(one for one in VERDICTS if one != IN_SOME)
 OPPOSITES = {HOLDS: CONTRADICTED, CONTRADICTED: HOLDS}
 
 Row = Mapping[str, Any]
@@ -126,12 +126,12 @@ def counted(claims: Sequence[Row]) -> str:
             kept,
             *(
                 str(sum((one["kept"], one["again"]) == (kept, new) for one in claims))
-                for new in VERDICTS
+                for new in OF_A_READING
             ),
         ]
-        for kept in VERDICTS
+        for kept in OF_A_READING
     ]
-    return table(["", *VERDICTS], rows)
+    return table(["", *OF_A_READING], rows)
 
 
 def told(claims: Sequence[Row]) -> str:

@@ -28,7 +28,7 @@ import {
 } from "./records.mjs";
 import { hexadecimal, hmacOfText } from "./sha256.mjs";
 import { BrowserStorage } from "./storage.mjs";
-import { readSurvey } from "./survey.mjs";
+import { readSurvey, textFingerprint } from "./survey.mjs";
 
 const EPOCH = /^[a-z0-9][a-z0-9.-]{0,63}$/;
 const FINGERPRINT = /^[0-9a-f]{64}$/;
@@ -59,7 +59,7 @@ export class Device {
    * default. The first answer fixes the budget; with another one the memory is refused afterwards.
    * `onChange` says what becomes of a value that changed in a survey whose answers are remembered:
    * "keep" sends the first report, "refuse" refuses. `delaySeconds`: a report waits a random part
-   * of it before it is first sent. `waitingDays`: how long one waits at most, then it is forgotten.
+   * of it before it is first sent. `keepDays`: how long one waits at most, then it is forgotten.
    * `timeoutSeconds`: what a collector may take to answer. `storage`, `fetch` and `pause` replace
    * what the platform has.
    */
@@ -67,8 +67,8 @@ export class Device {
     epsilonCap,
     budget,
     onChange = "keep",
+    keepDays = 60,
     delaySeconds = 0,
-    waitingDays = 60,
     timeoutSeconds = 30,
     storage,
     fetch,
@@ -84,10 +84,10 @@ export class Device {
       throw new ArgumentError("delaySeconds must be in 0..86400");
     }
     this.#delay = delaySeconds * SECOND;
-    if (!(waitingDays >= 1 && waitingDays <= 3650)) {
-      throw new ArgumentError("waitingDays must be in 1..3650");
+    if (!(keepDays >= 1 && keepDays <= 3650)) {
+      throw new ArgumentError("keepDays must be in 1..3650");
     }
-    this.#lasting = waitingDays * DAY;
+    this.#lasting = keepDays * DAY;
     this.#storage = storage ?? new BrowserStorage();
     if (!(timeoutSeconds > 0 && timeoutSeconds <= LONGEST_DELAY)) {
       throw new ArgumentError("timeoutSeconds must be above 0 and at most 86400");
@@ -104,26 +104,28 @@ export class Device {
 
   /**
    * Return a collector's survey by its fingerprint, which says what it must be. Answers to it are
-   * sent to this collector only. Its text is kept, and verified again when the collector cannot be
-   * reached or gives something else.
+   * sent to this collector only. `text` is the fingerprint of the text that the person agreed to.
+   * Without it another text than the device remembers is refused. The document is kept, and
+   * verified again when the collector cannot be reached or gives something else.
    */
-  async fetch(collector, fingerprint, { signal } = {}) {
+  async fetch(collector, fingerprint, { text: agreed, signal } = {}) {
     if (!FINGERPRINT.test(fingerprint)) {
       throw new ArgumentError("a fingerprint has 64 hex digits");
     }
     const address = collectorAddress(collector);
     const key = fetchedKey({ fingerprint });
-    let text;
+    let document;
     let survey;
     try {
-      text = await this.#collector.survey(address, fingerprint, signal);
-      survey = this.readSurvey(text, { fingerprint });
+      document = await this.#collector.survey(address, fingerprint, signal);
+      survey = this.readSurvey(document, { fingerprint });
     } catch (error) {
-      text = (await this.#records()).get(key)?.text;
-      if (signal?.aborted || text === undefined) throw error;
-      survey = this.readSurvey(text, { fingerprint });
+      document = (await this.#records()).get(key)?.document;
+      if (signal?.aborted || document === undefined) throw error;
+      survey = this.readSurvey(document, { fingerprint });
     }
-    await this.#change(() => ({ put: [{ key, survey: fingerprint, collector: address, text }] }));
+    const record = { key, survey: fingerprint, collector: address, document };
+    await this.#change((records) => ({ put: [record, agreedText(records, survey, agreed)] }));
     return survey;
   }
 
@@ -144,10 +146,12 @@ export class Device {
    *
    * Asked again for the epoch it returns the first answer, whatever the value is now. Of a survey
    * whose answers are remembered the first report stands for ever, and later epochs cost nothing.
-   * The name of the survey and its notice are kept with the answer, as the person saw them.
+   * The name of the survey and its notice are kept with the answer, as the person saw them. An
+   * epoch that was answered under another notice is refused. So is a notice that the device does
+   * not remember, unless `text` is its fingerprint: the person agreed to it.
    * Any error leaves everything as it was.
    */
-  async answer(survey, value, { epoch, segment, uploadToken } = {}) {
+  async answer(survey, value, { epoch, segment, uploadToken, text } = {}) {
     if (typeof epoch !== "string" || !EPOCH.test(epoch)) {
       throw new ArgumentError("an epoch is named by 1 to 64 of a-z, 0-9, point and hyphen");
     }
@@ -155,9 +159,10 @@ export class Device {
     requireModest(survey, this.#epsilonCap);
     const [key, kept] = [`${survey.fingerprint} ${epoch}`, `${survey.fingerprint} *`];
     const record = await this.#change((records) => {
-      if (records.has(key)) return { result: records.get(key) };
+      if (records.has(key)) return { result: requireSameText(records.get(key), survey) };
       this.#requireListed(survey, epoch, uploadToken);
       const put = records.has(BUDGET) ? [] : [{ key: BUDGET, budget: this.#budget.toString() }];
+      put.push(agreedText(records, survey, text));
       const first = records.get(kept);
       let report = first?.report;
       if (first) {
@@ -401,14 +406,48 @@ function requireToken(token) {
   }
 }
 
+/** Return the record of the text that a person agreed to; MismatchError if it is another one. */
+function agreedText(records, survey, agreed) {
+  const text = survey.textFingerprint;
+  if (agreed !== undefined && !/^[0-9a-f]{64}$/.test(agreed)) {
+    throw new ArgumentError("the fingerprint of a text has 64 hex digits");
+  }
+  if (agreed !== undefined && agreed !== text) {
+    throw new MismatchError(
+      `text ${agreed.slice(0, 12)} was agreed to, the survey has text ${text.slice(0, 12)}; ` +
+        "do not answer it",
+    );
+  }
+  const key = agreedKey(survey);
+  if (agreed === undefined && (records.get(key)?.text ?? text) !== text) {
+    throw new MismatchError(
+      "the text of this survey is not the one that this device remembers; show it to the person, " +
+        `and pass text: "${text}" when they agree`,
+    );
+  }
+  return { key, survey: survey.fingerprint, text };
+}
+
+/** Return an answer; MismatchError if its epoch was answered under another text of the survey. */
+function requireSameText(record, survey) {
+  if (textFingerprint(record.notice ?? {}) === survey.textFingerprint) return record;
+  throw new MismatchError(
+    `epoch ${record.epoch} was answered under another text of this survey; the first answer ` +
+      "stays, and this question is not answered",
+  );
+}
+
 function requireModest(survey, epsilonCap) {
   if (!amount(survey.epsilon, "epsilon").isAtMost(epsilonCap)) {
     throw new PrivacyError(`this device answers surveys of an epsilon of at most ${epsilonCap}`);
   }
 }
 
-/** Under which a survey's text and collector are kept; no epoch has such a name. */
+/** Under which a survey's document and collector are kept; no epoch has such a name. */
 const fetchedKey = ({ fingerprint }) => `${fingerprint} @`;
+
+/** Under which the text of a survey that the person agreed to is kept. */
+const agreedKey = ({ fingerprint }) => `${fingerprint} #`;
 
 function spent(records) {
   const costs = [...records.values()].filter(({ epsilon = "0" }) => epsilon !== "0");

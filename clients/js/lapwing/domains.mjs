@@ -5,7 +5,7 @@
 
 import { demand, isWhole, requireKeys } from "./documents.mjs";
 import { DomainError, UnsupportedError } from "./errors.mjs";
-import { comparedLabel, comparedText, labelText } from "./labels.mjs";
+import { comparedLabel, comparedText, labelText, requireRules } from "./labels.mjs";
 import { sha256OfText } from "./sha256.mjs";
 
 const MOST_BINS = 2 ** 24;
@@ -96,6 +96,7 @@ class Categories extends Domain {
       demand(labels.length > 0, "there must be at least one label");
       const legal = (label) => typeof label === "string" || Number.isSafeInteger(label);
       demand(labels.every(legal), "every label must be a text or a whole number");
+      requireRules(labels, "every label");
       this.numbers = new Map(labels.map((label, number) => [comparedLabel(label), number]));
       demand(this.numbers.size === labels.length, "labels must all be different");
       // The first label of each text: a value that is no label itself is one by its text.

@@ -1,4 +1,6 @@
-// Texts as labels: two that look the same, and differ only in their Unicode form, are one label.
+// Texts as labels: two that look the same and differ only in their Unicode form are one label.
+
+import { demand } from "./documents.mjs";
 
 // Code points that Unicode 14 assigns to no character: ranges in turns of how many are assigned and
 // how many are not, in base 36. The Python package has the same table.
@@ -39,41 +41,77 @@ m 1 7 1 2 1 5 1 a 2 2 2 3 2 1 6 1 5 7 2 7 3 5 3v 2k 1 5 u 20 8 a 4m 1i 2 12 y 1x
 2o 3k 6o 1e6o 1eke 2 1eke 2
 `;
 
-let ranges = null;
+// Combining marks of Unicode 14: ranges in turns of how many code points are not marks and how many
+// are. A mark has a combining class above 0, or decomposes into such marks. The Python package has
+// the same table, and Unicode never changes it.
+const MARKS = `
+lc 27 1 w 7n 5 7d 19 1 1 1 2 1 2 1 1 20 b 1c l g 1 2t 7 2 6 2 2 1 4 z 1 u r 4g 9 9 1 o 4 1 9
+1 3 1 5 17 3 1o 8 16 o 1 t 1o 1 g 1 3 4 2v 1 g 1 1c 1 1p 1 g 1 32 1 g 1 32 1 g 1 3j 1 32 1 g
+1 7 2 2t 1 g 1 31 2 g 1 3g 1 31 3 d 4 30 3 d 4 24 2 r 1 1 1 1 1 1j 5 4 4 2 5 1 2 1q 1 34 1 1
+2 2a 1 jz 3 qc 2 u 1 4d 1 a 1 5n 1 3z 3 63 2 1z 1 k 8 2 1 1c e 1 g 2t 1 f 1 12 9 1i 2 1m 1 b
+2 1v 1 48 3 1 d 1 7 4 1 6 1 3 2 5i 1s k0 d 4 1 3 c 2da 3 3x 1 2o w fe 6 2x 2 n9w 1 4 a w 2 28
+2 7o 1 11 1 47 1 r i 1l 3 11 1 2n 1 c 1 6n 1 1 3 2 2 5 2 1 1 1g 1 6u 1 fn4 1 ld g r1 1 6a 1
+45 5 1aq 1 1 1 14 3 4 1 4l 2 fx 4 ar 2 49 b 1d 4 5c 1 15 1 e 1 1l 2 1x 3 1c 2 1q 1 24 1 9 1
+2y 2 4y 2 28 2 g 1 o 7 3 5 5p 1 3 1 n 1 2r 2 6z 2 3i 1 3a 2 37 1 7h 2 76 2 4 1 4c 1 2b 1 i 1
+29 1 bp 1 76 1 1 2 29 1 fa0 5 1n 7 xl 2 f58 1 43q 5 3 6 8 8 2 7 u 4 44 3 2pn 7 1 h 2 7 1 2 1
+5 79 7 af 1 1p 4 15s 7 31 7
+`;
 
-/** Return the ends of the ranges that are not assigned: [first, after the last, first, ...]. */
-function unassigned() {
+const MOST_MARKS = 30; // in a row (UAX #15): longer rows take time with the square of their length
+const LONGEST_LABEL = 1000;
+
+const ASCII = /^[\0-\x7f]*$/;
+
+// Control characters, line breaks, and what turns the direction of the text that follows.
+const UNSEEN = /[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/;
+
+const patterns = {};
+
+/** Return the pattern of as many code points of a table in a row. */
+function pattern(table, times) {
   let end = 0;
-  ranges ??= UNASSIGNED.trim()
+  const hex = (number) => `\\u{${number.toString(16)}}`;
+  const ends = table
+    .trim()
     .split(/\s+/)
     .map((count) => (end += Number.parseInt(count, 36)));
-  return ranges;
+  const ranges = ends.map((each, place) => (place % 2 ? `-${hex(each - 1)}` : hex(each)));
+  return new RegExp(`[${ranges.join("")}]{${times}}`, "u");
 }
 
-/** Whether Unicode 14 assigns all code points of a text. */
-function isAssigned(text) {
-  const ends = unassigned();
-  return [...text].every((character) => {
-    const point = character.codePointAt(0);
-    let [low, high] = [0, ends.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (ends[middle] <= point) low = middle + 1;
-      else high = middle;
-    }
-    return low % 2 === 0;
-  });
-}
+const hasUnassigned = (text) => (patterns.unassigned ??= pattern(UNASSIGNED, 1)).test(text);
+
+const hasRowOfMarks = (text) =>
+  text.length > MOST_MARKS && (patterns.marks ??= pattern(MARKS, MOST_MARKS + 1)).test(text);
+
+const isLong = (text) => text.length > LONGEST_LABEL && [...text].length > LONGEST_LABEL;
 
 /**
  * Return the form in which a text is compared with others: NFC, or the text itself.
  *
  * The normal form of a text never changes once its code points are assigned, so every engine finds
- * the same. A text with a code point that Unicode 14 does not assign is compared as it is.
+ * the same. A text with a code point that Unicode 14 does not assign is compared as it is. So is
+ * one of more than 1,000 characters, or with more than 30 combining marks in a row.
  */
 export function comparedText(text) {
+  if (ASCII.test(text) || isLong(text)) return text;
+  if (hasRowOfMarks(text)) return text;
   const form = text.normalize("NFC");
-  return form === text || !isAssigned(text) ? text : form;
+  return form === text || hasUnassigned(text) ? text : form;
+}
+
+/** Return what a declared label must do that this text does not; null for a legal one. */
+function brokenRule(label) {
+  if (isLong(label)) return "have at most 1,000 characters";
+  if (/\p{Surrogate}/u.test(label)) return "be valid Unicode, without a lone surrogate";
+  if (UNSEEN.test(label)) return "hold no control character, line break or bidirectional override";
+  return hasRowOfMarks(label) ? `have at most ${MOST_MARKS} combining marks in a row` : null;
+}
+
+/** Refuse labels of which one breaks a rule. */
+export function requireRules(labels, name) {
+  const rule = labels.filter((label) => typeof label === "string").map(brokenRule).find(Boolean);
+  demand(!rule, `${name} must ${rule}`);
 }
 
 /** Return the text that a value is as a label; null for what is none. */

@@ -18,7 +18,7 @@ import {
   UnsupportedError,
 } from "./errors.mjs";
 import { Odds, amount, epsilonIn } from "./exact.mjs";
-import { comparedLabel } from "./labels.mjs";
+import { comparedLabel, requireRules } from "./labels.mjs";
 import { ELSEWHERE, HASHING, RANDOMIZERS } from "./registry.mjs";
 import { hexadecimal, sha256OfText } from "./sha256.mjs";
 import { GivenWords, SecureWords } from "./words.mjs";
@@ -26,9 +26,10 @@ import { GivenWords, SecureWords } from "./words.mjs";
 /** Bytes of a document that a device reads. */
 export const LARGEST_SURVEY = 2 ** 20;
 
-/** What a survey says to the people it asks. It is no part of the fingerprint. */
-const NOTICE = ["question", "purpose", "owner", "contact"];
+/** What a survey says to the people it asks. It has a fingerprint of its own. */
+const NOTICE = ["question", "purpose", "owner", "contact", "measured_in"];
 const LONGEST_NOTICE = 1000;
+const LONGEST_UNIT = 20;
 
 /** Used up one by one by all surveys. */
 const secure = new SecureWords();
@@ -47,6 +48,7 @@ export class Survey {
     this.remembered = document.answers === "remembered";
     this.notice = document.notice ?? deepFrozen({});
     for (const name of NOTICE) this[name] = this.notice[name] ?? null;
+    this.textFingerprint = textFingerprint(this.notice);
     this.domain = domain;
     this.#randomizer = randomizer;
     Object.freeze(this);
@@ -141,6 +143,9 @@ export function readSurvey(text, { fingerprint, epsilonCap } = {}) {
   requireWholeSpelling(document, isFloat);
   const domain = buildDomain(asked.domain);
   demand(domain.size >= 2, "a randomizer needs a domain of at least 2 symbols");
+  const plain = domain.ordered && (domain.document.unit ?? "number") === "number";
+  const { measured_in: measure } = document.notice ?? {};
+  demand(measure === undefined || plain, "measured_in is the unit of plain numbers");
   if (!HASHING.includes(asked.class)) requireFew(domain.size);
   if (isWhole(asked.grid, 1, Infinity)) requireFew(asked.grid);
   demand(isObject(derived), "what is derived must be a JSON object");
@@ -181,11 +186,17 @@ function requireNotice(document) {
   const texts = Object.entries(document.notice);
   demand(texts.length > 0, "the notice of a survey must say something, or be absent");
   for (const [name, text] of texts) {
+    const most = name === "measured_in" ? LONGEST_UNIT : LONGEST_NOTICE;
     demand(
-      isPrintable(text, LONGEST_NOTICE) && text.trim() !== "",
-      `${name} must be 1 to ${LONGEST_NOTICE} printable characters on one line`,
+      isPrintable(text, most) && text.trim() !== "",
+      `${name} must be 1 to ${most} printable characters on one line`,
     );
   }
+}
+
+/** Return the fingerprint of a notice. The key before it keeps it from being anything else's. */
+export function textFingerprint(notice) {
+  return hexadecimal(sha256OfText(canonical({ notice })));
 }
 
 function requireSegments(document) {
@@ -195,13 +206,15 @@ function requireSegments(document) {
   demand(has("segments") === has("segment_minimum"), "segments and segment_minimum go together");
   if (!has("segments")) return;
   const labels = Array.isArray(segments) ? segments : [];
-  const legal = labels.every((label) => isPrintable(label) && label !== "other");
+  const legal = (label) =>
+    typeof label === "string" && isWhole([...label].length, 1, 200) && label !== "other";
   demand(
-    legal &&
+    labels.every(legal) &&
       isWhole(labels.length, 1, 1000) &&
       new Set(labels.map(comparedLabel)).size === labels.length,
-    'segments must be 1 to 1000 different printable labels, none of them "other"',
+    'segments must be 1 to 1000 different labels of 1 to 200 characters, none of them "other"',
   );
+  requireRules(labels, "every segment");
   demand(isWhole(minimum, 1, 10 ** 12), "segment_minimum must be in 1..10^12");
 }
 

@@ -123,8 +123,8 @@ class Output:
         default=False,
     )
     yes: bool = option(
-        "Go on without asking. A command asks only on a terminal, when most rows have no value in "
-        "the range.",
+        "Go on without asking. A command asks on a terminal when most rows have no value in the "
+        "range, or when the text of a survey would change.",
         flags="--yes -y",
         default=False,
     )
@@ -178,10 +178,30 @@ class Output:
                 complain(f"warning: {rows.text(domain)}. {rows.advice(domain)}.")
             elif is_terminal(sys.stderr):
                 self.tell(rows.text(domain))
-        if rows.mostly_without and ask and not self.yes:
-            _ask_to_go_on()
+        doubted = rows.mostly_without and ask and not self.yes and _is_at_terminal()
+        if doubted and not _asked("Most rows have no value in the range. Go on?"):
+            raise DomainError(
+                "stopped, because most rows have no value in the range. Nothing was written or "
+                "paid (--yes goes on without asking)"
+            )
         if self._bar is not None:
             self._bar.start()
+
+    def agree(self, table: Table, question: str, stopped: str) -> None:
+        """Show on stderr what would change, and ask. Without a terminal only --yes agrees.
+
+        Raises
+        ------
+        ArgumentError
+            Which says `stopped`, when nobody agrees.
+        """
+        if self.yes:
+            return
+        from rich.console import Console
+
+        Console(stderr=True, markup=False, emoji=False, highlight=False).print(table)
+        if not (_is_at_terminal() and _asked(question)):
+            raise ArgumentError(f"{stopped}. Nothing was changed. --yes agrees without asking")
 
     def tell(self, message: str) -> None:
         """Print one line on stderr about what goes on, unless nothing is to be said."""
@@ -228,18 +248,14 @@ class Output:
                 self._bar = None
 
 
-def _ask_to_go_on() -> None:
-    """Ask on a terminal whether to go on. DomainError where the answer is not yes."""
-    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
-        return
-    print(
-        "Most rows have no value in the range. Go on? [y/N] ", end="", file=sys.stderr, flush=True
-    )
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise DomainError(
-            "stopped, because most rows have no value in the range. Nothing was written or paid "
-            "(--yes goes on without asking)"
-        )
+def _is_at_terminal() -> bool:
+    return is_terminal(sys.stdin) and is_terminal(sys.stderr)
+
+
+def _asked(question: str) -> bool:
+    """Ask on a terminal. Return whether the answer is yes."""
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def facts(rows: Mapping[str, str]) -> Table:

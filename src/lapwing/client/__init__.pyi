@@ -1,9 +1,9 @@
 from .collector_address import CollectorAddress as CollectorAddress
 from .collector_address import Epoch as Epoch
-from .collector_address import SendResult as SendResult
 from .device import Answer as Answer
 from .device import Device as Device
 from .gateway import Gateway as Gateway
 from .gateway import send_reports as send_reports
 from .outbox import OutgoingBatch as OutgoingBatch
 from .outbox import Patience as Patience
+from .sending import SendResult as SendResult

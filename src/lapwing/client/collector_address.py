@@ -1,23 +1,22 @@
-"""A collector as a device sees it: where it is, what it asks, and how batches are sent to it.
-
-A batch is sent again with the same bytes until the collector has it, or says that it never will.
-"""
+"""A collector as a device sees it: where it is, what it asks, and what it answers to a batch."""
 
 from __future__ import annotations
 
 import json
 import re
-import time
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from secrets import SystemRandom
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from lapwing.client.outbox import LONGEST_PAUSE, Outbox, Parcel, Patience
+from lapwing.client.outbox import LONGEST_PAUSE, Parcel
 from lapwing.documents import parse
 from lapwing.errors import (
     ArgumentError,
@@ -28,6 +27,7 @@ from lapwing.errors import (
     MissingExtraError,
     kind_of,
 )
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.batch import EPOCH_NAME, MEDIA_TYPE
 from lapwing.protocol.messages.problems import PREFIX, Problem
 from lapwing.survey.survey import Survey
@@ -52,9 +52,6 @@ _LARGEST_ANSWER = 2**20
 _LARGEST_HEADERS = 2**16
 """Bytes of an answer alongside its body."""
 
-_SHORTEST_REQUEST = 1.0
-"""Seconds that the first request of a call has in any case."""
-
 _LONGEST_DETAIL = 1000
 """Characters of a collector's sentence that an admin is shown."""
 
@@ -67,6 +64,9 @@ _TOKEN_ID = re.compile(r"[0-9a-f]{12}")
 _WORD = re.compile(r"[a-z][a-z-]{0,63}")
 
 _PROBLEM_TYPE = "application/problem+json"
+
+_LATER = 1.25
+"""Longest pause of a device, as a multiple of that which the collector asked for."""
 
 Kind = Literal["stored", "refused", "later"]
 
@@ -84,6 +84,9 @@ class Epoch:
         taken.
     opens, closes, grace_until : str, optional
         Timestamps in RFC 3339. Default: None, where an admin opens or closes it by hand.
+    text : str, optional
+        Fingerprint of the text that people are asked in it
+        (:attr:`lapwing.Survey.text_fingerprint`). Default: None, where the collector does not say.
 
     Examples
     --------
@@ -98,6 +101,15 @@ class Epoch:
     opens: str | None = None
     closes: str | None = None
     grace_until: str | None = None
+    text: str | None = None
+
+
+class ListedEpochs(NamedTuple):
+    """Epochs of a survey, as a collector lists them."""
+
+    epochs: list[Epoch]
+    invited: bool
+    """Whether the survey takes answers of invited people only, each with an upload token."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +153,8 @@ class Delivery:
         Whether another batch would get the same answer now. Default: False.
     divide : bool
         Whether the collector takes only smaller batches. Default: False.
+    unsure : bool
+        Whether a collector may have stored the batch nevertheless. Default: False.
     """
 
     kind: Kind
@@ -148,6 +162,7 @@ class Delivery:
     retry_after: float | None = None
     everywhere: bool = False
     divide: bool = False
+    unsure: bool = False
 
 
 @dataclass(frozen=True)
@@ -162,11 +177,14 @@ class CollectorAddress:
     seconds : float
         Largest duration of one request in seconds, from connecting to the last byte of the answer,
         in (0, 86,400]. Default: 30.
+    ca_file : Path or str, optional
+        File of the only certificate authorities that are believed, in PEM: those of your own
+        organization, for example. Default: the public ones, of the package certifi.
 
     Raises
     ------
     ArgumentError
-        When it is no such address.
+        When it is no such address, or the file has no certificates.
 
     Examples
     --------
@@ -178,6 +196,7 @@ class CollectorAddress:
     url: str
     _: KW_ONLY
     seconds: float = 30.0
+    ca_file: Path | str | None = None
 
     def __post_init__(self) -> None:
         """Check the address."""
@@ -234,7 +253,8 @@ class CollectorAddress:
         except ImportError:
             raise MissingExtraError("httpcore", extra="client") from None
         limit = Limit()
-        with connection_pool(limit, secure=self.url.startswith("https://")) as pool:
+        secure = self.url.startswith("https://")
+        with connection_pool(limit, secure=secure, ca_file=self.ca_file) as pool:
             yield Connection(self, pool, limit)
 
     def survey(self, fingerprint: str) -> Survey:
@@ -292,13 +312,35 @@ class CollectorAddress:
         CollectorError
             When the collector cannot be reached, has no such survey, or gives an invalid answer.
         """
+        return self.epoch_list(survey).epochs
+
+    def epoch_list(self, survey: Survey | str) -> ListedEpochs:
+        """Return the epochs of a survey, and whether it takes answers of invited people only.
+
+        Parameters
+        ----------
+        survey : Survey or str
+            Survey, or its fingerprint.
+
+        Returns
+        -------
+        ListedEpochs
+            What :meth:`epochs` returns, and `invited`.
+
+        Raises
+        ------
+        CollectorError
+            As :meth:`epochs`.
+        """
         fingerprint = survey.fingerprint if isinstance(survey, Survey) else survey
         check_fingerprint(fingerprint)
         with self.connected() as connection:
             text = connection.get(f"/v1/surveys/{fingerprint}/epochs", most=_LARGEST_ANSWER)
         try:
-            return [_epoch(row) for row in parse(text, name="the epochs")["epochs"]]
-        except (FormatError, KeyError, TypeError):
+            document = parse(text, name="the epochs")
+            epochs = [_epoch(row) for row in document["epochs"]]
+            return ListedEpochs(epochs, document.get("invited") is True)
+        except (AttributeError, FormatError, KeyError, TypeError):
             raise CollectorError(f"{self.url} does not list epochs as a collector does") from None
 
     def add_survey(
@@ -457,6 +499,11 @@ class Connection:
                 return _Answer(answer.status, read, _read(answer, most) if plain else None)
         except TooLongError:
             return f"{self._url} sent more than {most} bytes. It is no collector"
+        except ssl.SSLCertVerificationError:
+            return (
+                f"{self._url}: certificate not trusted. If it is of an authority of your own, name "
+                "the file of that authority: ca_file= in Python, SSL_CERT_FILE for commands"
+            )
         except FAILURES as error:
             # Not what the error says: it may hold names of this machine.
             return f"{self._url} cannot be reached ({type(error).__name__})"
@@ -488,25 +535,31 @@ class Connection:
         path = f"/v1/surveys/{parcel.survey}/epochs/{parcel.epoch}/batches/{parcel.id}"
         answer = self._ask("PUT", path, body=parcel.body, headers=headers, seconds=seconds)
         if isinstance(answer, str):
-            return Delivery("later", answer, everywhere=True)
+            return Delivery("later", answer, everywhere=True, unsure=True)
         content = answer.content
+        foreign = f"{self._url} does not answer as a collector"
         if content is None:
-            return Delivery("later", f"{self._url} does not answer as a collector", everywhere=True)
+            return Delivery("later", foreign, everywhere=True, unsure=True)
         status, pause = answer.status, _pause(answer.headers.get("retry-after"))
         if status in (200, 201):
             # A page for signing in to a network says 200 to everything.
             if _confirms(content, parcel.id):
                 return Delivery("stored", "the collector has it")
-            reason = f"{self._url} does not answer as a collector"
-            return Delivery("later", reason, pause, everywhere=True)
+            return Delivery("later", foreign, pause, everywhere=True, unsure=True)
         said, problem = _said(status, content), _own_problem(answer)
         if problem is not None and problem.final:
             return Delivery("refused", said)
         everywhere = problem in (Problem.BUSY, Problem.NOT_READY, Problem.FULL)
         if problem is None:  # of a proxy, which may let another batch pass at these two
             everywhere = status not in (413, 500)
-        divide = problem is Problem.TOO_LARGE
-        return Delivery("later", said, pause, everywhere=everywhere, divide=divide)
+        return Delivery(
+            "later",
+            said,
+            pause,
+            everywhere=everywhere,
+            divide=problem is Problem.TOO_LARGE,
+            unsure=problem is None or status >= 500,
+        )
 
     def ask_admin(
         self, method: str, path: str, document: dict[str, Any] | None = None, *, token: str
@@ -537,33 +590,46 @@ class Connection:
         raise kind(f"the collector refused it: {detail}")
 
 
-def check_fingerprint(fingerprint: Any) -> None:
-    """Refuse what is no fingerprint of a survey."""
+def check_fingerprint(fingerprint: Any, *, of: str = "survey") -> None:
+    """Refuse what is no fingerprint."""
     if not isinstance(fingerprint, str) or not FINGERPRINT.fullmatch(fingerprint):
-        raise ArgumentError("the fingerprint of a survey must be 64 hex digits in lower case")
+        raise ArgumentError(f"the fingerprint of a {of} must be 64 hex digits in lower case")
 
 
 def check_symbols(document: Any) -> None:
     """Refuse the document of a survey that would cost a device too much, before it is built."""
     randomizer = document.get("randomizer")
     asked = randomizer if isinstance(randomizer, dict) else {}
-    if asked.get("class") in ("linear-hashing", "prefix-hashing", "local-hashing"):
-        return
+    hashed = asked.get("class") in ("linear-hashing", "prefix-hashing", "local-hashing")
     domain = asked.get("domain")
-    sizes = {**domain} if isinstance(domain, dict) else {}
-    listed = [len(each) for each in sizes.values() if isinstance(each, list)]
-    numbers = [sizes.get("bins"), sizes.get("labels"), asked.get("grid")]
-    low, high, bits = (_whole(sizes.get(name)) for name in ("low", "high", "bits"))
-    counts = [_whole(number) for number in numbers] + listed
-    counts.append(high - low + 1 if sizes.get("class") == "integers" else 0)
-    counts.append(2 ** min(bits, 64) if bits > 0 else 0)
-    if max(counts) > MOST_SYMBOLS:
+    domains = [domain] if isinstance(domain, dict) else []
+    axes = domains[0].get("axes") if domains else None
+    rows = axes if isinstance(axes, list) else []
+    domains += [row["domain"] for row in rows if isinstance(row, dict) and "domain" in row]
+    counts = [_most_symbols(each, hashed=hashed) for each in domains if isinstance(each, dict)]
+    if max([_whole(asked.get("grid")), *counts]) > MOST_SYMBOLS:
         raise DomainError(_TOO_MANY)
 
 
+def _most_symbols(sizes: dict[str, Any], *, hashed: bool) -> int:
+    """Return what the document of a domain asks for. Hashes need a table of an interval only."""
+    low, high, bits = (_whole(sizes.get(name)) for name in ("low", "high", "bits"))
+    counts = [len(each) for each in sizes.values() if isinstance(each, list)]
+    counts.append(_whole(sizes.get("bins")))
+    if not hashed:
+        counts.append(high - low + 1 if sizes.get("class") == "integers" else 0)
+        counts += [_whole(sizes.get("labels")), 2 ** min(bits, 64) if bits > 0 else 0]
+    return max(counts)
+
+
 def check_size(survey: Survey) -> None:
-    """Refuse a survey of more symbols than a device takes."""
+    """Refuse a survey of more symbols than a device takes, or of what no collector takes."""
     randomizer = survey.randomizer
+    if isinstance(randomizer.domain, Product):
+        raise DomainError(
+            f"{survey.name!r} asks for two attributes together, which no collector takes yet. It "
+            "was not answered, and nothing was paid"
+        )
     if randomizer.collects == "counts" and randomizer.domain.size > MOST_SYMBOLS:
         raise DomainError(_TOO_MANY)
 
@@ -629,17 +695,21 @@ def _confirms(content: bytes, batch: str) -> bool:
 
 
 def _pause(header: str | None) -> float | None:
-    """Return the seconds of a ``Retry-After``, given as such or as a date."""
+    """Return the seconds of a ``Retry-After``, and up to a quarter more.
+
+    Without the random part, all devices that a collector sends away come back together.
+    """
     if header is None:
         return None
     if header.isascii() and header.isdigit() and len(header) <= 9:
-        return min(float(header), LONGEST_PAUSE)
-    try:
-        date = parsedate_to_datetime(header)
-        left = (date - datetime.now(UTC)).total_seconds()
-    except (ValueError, TypeError):
-        return None
-    return min(max(left, 0.0), LONGEST_PAUSE)
+        left = float(header)
+    else:
+        try:
+            left = (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError):
+            return None
+    asked = min(max(left, 0.0), LONGEST_PAUSE / _LATER)
+    return asked * SystemRandom().uniform(1.0, _LATER)
 
 
 def _checked(row: TokenEntry, url: str) -> TokenEntry:
@@ -653,151 +723,8 @@ def _checked(row: TokenEntry, url: str) -> TokenEntry:
 
 def _epoch(row: Any) -> Epoch:
     name, state = row["name"], row["state"]
-    times = [row.get(key) for key in ("opens", "closes", "grace_until")]
-    texts = all(isinstance(text, str | None) for text in times) and isinstance(state, str)
+    rest = [row.get(key) for key in ("opens", "closes", "grace_until", "text")]
+    texts = all(isinstance(text, str | None) for text in rest) and isinstance(state, str)
     if not isinstance(name, str) or not EPOCH_NAME.fullmatch(name) or not texts:
         raise KeyError
-    return Epoch(name, state, *times)
-
-
-@dataclass(frozen=True)
-class SendResult:
-    """Result of one call to send.
-
-    Parameters
-    ----------
-    stored : int
-        Batches that the collector has now.
-    refused : int
-        Batches that it will never take. :meth:`lapwing.client.Device.batches` gives the reasons.
-    waiting : int
-        Batches that are still in the outbox, for any collector.
-    problems : tuple of str
-        Failures, each once. Default: none.
-
-    Examples
-    --------
-    >>> import lapwing as lw
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     device = lw.client.Device.open(folder, epsilon_cap=1, budget=2)
-    ...     device.send("https://collector.example")  # nothing waits, so nothing is sent
-    SendResult(stored=0, refused=0, waiting=0, problems=())
-    """
-
-    stored: int
-    refused: int
-    waiting: int
-    problems: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Failure:
-    """A batch that must be sent again, after a pause that the collector asked for."""
-
-    batch: str
-    pause: float
-    everywhere: bool
-
-
-@dataclass
-class _Call:
-    """One call to send, and what it has come to."""
-
-    outbox: Outbox
-    connection: Connection
-    patience: Patience
-    left: float
-    """Seconds that are left of the call, of pauses and requests."""
-    stored: int = 0
-    refused: int = 0
-    reasons: dict[str, None] = field(default_factory=dict)
-
-    def attempt(self, batches: list[str]) -> tuple[list[_Failure], list[str]]:
-        """Send each batch once. Return those that failed, and those that were left untried.
-
-        They are, after a failure that any other batch would meet now, too.
-        """
-        failures: list[_Failure] = []
-        for number, batch in enumerate(batches, start=1):
-            if self.left <= 0:
-                return failures, batches[number - 1 :]
-            parcel = self.outbox.parcel(batch)
-            failure = None if parcel is None else self._put(parcel)
-            if failure is None:
-                continue
-            failures.append(failure)
-            if failure.everywhere:
-                untried = batches[number:]
-                self.outbox.hold(untried, until=self.patience.clock() + failure.pause)
-                return failures, untried
-        return failures, []
-
-    def _put(self, parcel: Parcel) -> _Failure | None:
-        begun = time.monotonic()
-        said = self.connection.put(parcel, seconds=self.left)
-        self.left -= time.monotonic() - begun
-        if said.kind == "stored":
-            self.outbox.settle(parcel.id, "stored", None)
-            self.stored += 1
-            return None
-        self.reasons[said.reason] = None
-        if said.kind == "refused":
-            self.outbox.settle(parcel.id, "refused", said.reason)
-            self.refused += 1
-            return None
-        pause = said.retry_after or 0.0
-        self.outbox.postpone(parcel.id, said.reason, until=self.patience.clock() + pause)
-        return _Failure(parcel.id, pause, said.everywhere)
-
-
-def send(
-    outbox: Outbox,
-    collector: CollectorAddress | str,
-    patience: Patience,
-    *,
-    survey: str | None = None,
-    epoch: str | None = None,
-) -> SendResult:
-    """Send every batch that waits for a collector.
-
-    Answers of 200 and 201 that confirm the batch settle it, and so do the final problems of a
-    collector (:attr:`lapwing.protocol.messages.problems.Problem.final`). Any other answer leaves it
-    as it is, for a later round or a later call: other problems, pages of a proxy whatever their
-    status, and failures of the network.
-
-    Parameters
-    ----------
-    outbox : Outbox
-        Outbox of a device or gateway.
-    collector : CollectorAddress or str
-        Address of the collector.
-    patience : Patience
-        Attempts and pauses.
-    survey : str, optional
-        Send only the batches of the survey with this fingerprint. Default: all.
-    epoch : str, optional
-        Send only the batches of this epoch. Default: all.
-
-    Returns
-    -------
-    SendResult
-        Numbers of batches, and failures of the network, which raise nothing.
-    """
-    address = CollectorAddress.of(collector)
-    due = outbox.due(address.url, now=patience.clock(), survey=survey, epoch=epoch)
-    if not due:
-        return SendResult(0, 0, outbox.waiting())
-    with address.connected() as connection:
-        call = _Call(outbox, connection, patience, max(patience.together, _SHORTEST_REQUEST))
-        for number in range(1, patience.rounds + 1):
-            failures, untried = call.attempt(due)
-            pause = patience.pause(number)
-            pause = max([pause, *(one.pause for one in failures if one.everywhere)])
-            # Those that were not tried first: perhaps it is only the one before them.
-            due = untried + [one.batch for one in failures if one.pause <= pause]
-            if not due or number == patience.rounds or pause > min(call.left, patience.together):
-                break
-            call.left -= pause
-            patience.wait(pause)
-    return SendResult(call.stored, call.refused, outbox.waiting(), tuple(call.reasons))
+    return Epoch(name, state, *rest)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hmac
 import json
 import os
+import re
 import sqlite3
+import time
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -16,16 +18,32 @@ import numpy as np
 from lapwing.client.collector_address import (
     CollectorAddress,
     Epoch,
-    SendResult,
     check_fingerprint,
     check_size,
-    send,
 )
 from lapwing.client.device_file import DeviceFile, keyed_hash, row_key
-from lapwing.client.outbox import Outbox, OutgoingBatch, Patience, State, insert, of_pile
+from lapwing.client.outbox import (
+    KEEP_DAYS,
+    MOST_DAYS,
+    Outbox,
+    OutgoingBatch,
+    Patience,
+    State,
+    insert,
+    last_second,
+    new_id,
+    of_pile,
+)
+from lapwing.client.sending import SendResult, send
 from lapwing.documents import parse
-from lapwing.errors import ArgumentError, FormatError, MismatchError, PrivacyError
-from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
+from lapwing.errors import (
+    ArgumentError,
+    CollectorError,
+    FormatError,
+    MismatchError,
+    PrivacyError,
+)
+from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Ledger
 from lapwing.protocol.domains.label_text import place_of
@@ -40,6 +58,8 @@ FILE = "device.lapwing"
 
 OnChange = Literal["keep", "refuse"]
 
+_UPLOAD_TOKEN = re.compile(r"lwu_[A-Za-z0-9_-]{43}")
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -51,8 +71,8 @@ class Answer:
         Identifier of the batch at the collector: 32 hex digits.
     epoch : str
         Name of the epoch.
-    state : {"waiting", "stored", "refused"}
-        Whether the batch is to be sent, the collector has it, or the collector refused it.
+    state : {"waiting", "stored", "refused", "withdrawn", "expired"}
+        As that of :class:`OutgoingBatch`.
     charged : Guarantee or None
         Guarantee that was paid now. None when it was paid before: in this epoch, or with a memoized
         report.
@@ -91,6 +111,8 @@ class Device:
     on_change : {"keep", "refuse"}
         Rule for a changed value in a survey with memoized reports. "keep" (default): the first
         report, or RAPPOR's first permanent round, is used again. "refuse": the answer is refused.
+    keep_days : int
+        Days that an answer waits at most, in 1..3650. Default: 60.
 
     Notes
     -----
@@ -130,6 +152,11 @@ class Device:
     file: DeviceFile
     epsilon_cap: Fraction
     on_change: OnChange = "keep"
+    keep_days: int = KEEP_DAYS
+
+    def __post_init__(self) -> None:
+        """Check the number of days."""
+        check_whole_field(self, "keep_days", low=1, high=MOST_DAYS)
 
     @classmethod
     def open(
@@ -139,6 +166,7 @@ class Device:
         epsilon_cap: ExactNumber,
         budget: Guarantee | ExactNumber,
         on_change: OnChange = "keep",
+        keep_days: int = KEEP_DAYS,
     ) -> Device:
         """Return the device whose file is in a folder. The file is made when there is none.
 
@@ -153,6 +181,9 @@ class Device:
             It is declared when the file is made, and cannot change.
         on_change : {"keep", "refuse"}
             Rule for a changed value in a survey with memoized reports. Default: "keep".
+        keep_days : int
+            Days that an answer made from now on waits at most, in 1..3650. Default: 60. After them
+            one more attempt is made, and an answer that no collector takes then is given up.
 
         Returns
         -------
@@ -162,7 +193,7 @@ class Device:
         Raises
         ------
         ArgumentError
-            When `on_change` is neither.
+            When `on_change` is neither, or `keep_days` is out of range.
         MismatchError
             When the file was made with another budget, or the budget is not of the local model.
         FormatError
@@ -181,9 +212,9 @@ class Device:
             )
         empty = Ledger(budget)
         file = DeviceFile(Path(folder) / FILE)
+        device = cls(file, exact_epsilon(epsilon_cap), on_change, keep_days)
         if not os.path.lexists(file.path):
             file.create(ledger=_written(empty))
-        device = cls(file, exact_epsilon(epsilon_cap), on_change)
         held = device.ledger.budget
         if held != budget:
             raise MismatchError(
@@ -207,10 +238,13 @@ class Device:
         """
         return Outbox(self.file).batches()
 
-    def fetch(self, collector: CollectorAddress | str, fingerprint: str) -> Survey:
-        """Return a survey that the person agreed to, from the device or else from a collector.
+    def fetch(
+        self, collector: CollectorAddress | str, fingerprint: str, *, text: str | None = None
+    ) -> Survey:
+        """Return a survey that the person agreed to, from a collector or else from the device.
 
-        Answers to it are sent to this collector only.
+        Answers to it are sent to this collector only. The device remembers the text of the survey,
+        and refuses another one until the person agrees to it.
 
         Parameters
         ----------
@@ -219,22 +253,27 @@ class Device:
         fingerprint : str
             Fingerprint of the survey, 64 hex digits. It is the one that the person agreed to, and
             must not come from this collector.
+        text : str, optional
+            Fingerprint of the text that the person agreed to, 64 hex digits:
+            :attr:`lapwing.Survey.text_fingerprint`. Default: the text that the device remembers, or
+            any at the first time.
 
         Returns
         -------
         Survey
-            Survey with this fingerprint.
+            Survey with this fingerprint. It is the device's copy where the collector does not give
+            one.
 
         Raises
         ------
         PrivacyError
             When it costs more than the cap.
         FormatError, MismatchError
-            When it cannot be verified, or is another survey.
+            When it cannot be verified, is another survey, or has another text.
         DomainError
             When it has more symbols than a device takes.
         CollectorError
-            When the collector cannot be reached, or has no such survey.
+            When the collector cannot be reached or has no such survey, and the device has no copy.
         """
         check_fingerprint(fingerprint)
         address = CollectorAddress.of(collector)
@@ -242,17 +281,29 @@ class Device:
             row = connection.execute(
                 "SELECT document FROM survey WHERE fingerprint = ?", (fingerprint,)
             ).fetchone()
-        survey = address.survey(fingerprint) if row is None else Survey.from_json(row[0])
+        try:
+            # Asked each time: the text may be another one since the last epoch.
+            survey = address.survey(fingerprint)
+        except CollectorError:
+            if row is None:
+                raise
+            survey = Survey.from_json(row[0])
         self._check_survey(survey)
+        document = survey.to_json().encode()
         with self.file.transaction() as connection:
+            _agree(connection, survey, text)
             connection.execute(
-                "INSERT INTO survey VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET collector = ?",
-                (fingerprint, survey.to_json().encode(), address.url, address.url),
+                "INSERT INTO survey VALUES (?, ?, ?)"
+                " ON CONFLICT DO UPDATE SET document = ?2, collector = ?3",
+                (fingerprint, document, address.url),
             )
         return survey
 
     def epochs(self, collector: CollectorAddress | str, survey: Survey) -> list[Epoch]:
         """Return the epochs of a survey as the collector lists them, each with its state.
+
+        The device remembers the list for a day. Meanwhile :meth:`answer` refuses an epoch that is
+        not in it, has ended or asks another text, before anything is paid.
 
         Parameters
         ----------
@@ -271,7 +322,12 @@ class Device:
         CollectorError
             When the collector cannot be reached, or has no such survey.
         """
-        return CollectorAddress.of(collector).epochs(survey)
+        listed = CollectorAddress.of(collector).epoch_list(survey)
+        states = json.dumps({epoch.name: (epoch.state, epoch.text) for epoch in listed.epochs})
+        row = (survey.fingerprint, time.time(), states, listed.invited)
+        with self.file.transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO epoch_list VALUES (?, ?, ?, ?)", row)
+        return listed.epochs
 
     def answer(
         self,
@@ -281,12 +337,14 @@ class Device:
         epoch: str,
         segment: str | None = None,
         upload_token: str | None = None,
+        text: str | None = None,
     ) -> Answer:
         """Answer a survey in an epoch, once. The stored report waits for :meth:`send`.
 
         The notice of the survey (:attr:`lapwing.Survey.notice`) is stored with the answer. A second
         answer of an epoch changes nothing, whatever its value. It returns the first answer, whose
-        bytes are sent until they have arrived. In a survey with memoized reports, the value of the
+        bytes are sent until they have arrived. An epoch that was answered under another notice is
+        refused. In a survey with memoized reports, the value of the
         first answer counts in every epoch. Later values are not read, unless a change is refused.
 
         Parameters
@@ -296,12 +354,17 @@ class Device:
         value : Any
             Value of the person, of the survey's domain. It is secret.
         epoch : str
-            Name of the epoch. The collector says which is open.
+            Name of the epoch. :meth:`epochs` says which is open. A device that has no list of the
+            last day takes any name, and its answer waits until the collector has the epoch.
         segment : str, optional
             Public label of the person. A label that the survey does not have counts as none.
             Default: none.
         upload_token : str, optional
-            Token of an invited person, when the collector asks for it. Default: none.
+            Token of an invited person, when the collector asks for it: "lwu_" and 43 more
+            characters. Default: none.
+        text : str, optional
+            Fingerprint of the text that the person agreed to, as of :meth:`fetch`. It is needed
+            where the text is not the one that the device remembers. Default: none.
 
         Returns
         -------
@@ -310,12 +373,19 @@ class Device:
 
         Raises
         ------
+        ArgumentError
+            When the epoch or the token is none, the collector listed no such epoch, it has ended,
+            or the survey needs a token.
         DomainError
-            When the survey's domain refuses the value, or has more symbols than a device takes.
+            When the survey's domain refuses the value, has more symbols than a device takes, or
+            has two attributes, which no collector takes yet.
         PrivacyError
             When the survey costs more than the cap, or a changed value is refused.
         BudgetError
             When the payment would exceed the budget of the person.
+        MismatchError
+            When the text is not the one that the person agreed to, or the epoch was answered under
+            another one.
         DeviceError
             When the file cannot be written. After any error, nothing was spent or stored.
         """
@@ -325,29 +395,71 @@ class Device:
         with self.file.transaction() as connection:
             found = of_pile(connection, survey.fingerprint, epoch)
             if found:
+                _check_same_text(connection, survey, epoch)
                 first = found[0][0]
                 return Answer(first.id, epoch, first.state, None)
             self._check_survey(survey)
+            _check_listed(connection, survey, epoch, token)
+            _agree(connection, survey, text)
             reports, cost = self._drawn(connection, survey, value)
-            batch = os.urandom(16).hex()
+            batch = new_id()
             if cost is not None:
                 paid = _ledger(connection).spend(f"{survey.name} ({epoch})", cost, release=batch)
                 connection.execute("UPDATE person SET ledger = ?", (_written(paid),))
             if survey.notice:
-                shown = (survey.fingerprint, epoch, json.dumps(survey.notice))
-                connection.execute("INSERT INTO notice VALUES (?, ?, ?)", shown)
+                _keep_notice(connection, survey, epoch)
             made = Batch.of(reports, survey=survey.fingerprint, segment=number)
             row = connection.execute(
                 "SELECT collector FROM survey WHERE fingerprint = ?", (survey.fingerprint,)
             ).fetchone()
             insert(
                 connection,
-                OutgoingBatch(batch, survey.fingerprint, epoch, 0, 1, "waiting", 0, None),
-                made.to_bytes(),
+                made,
+                epoch,
+                id=batch,
+                last=last_second(self.keep_days),
                 collector=None if row is None else row[0],
                 token=token,
             )
         return Answer(batch, epoch, "waiting", cost)
+
+    def withdraw(self, survey: Survey | str | None = None, *, epoch: str | None = None) -> int:
+        """Withdraw answers that wait, so that they are never sent.
+
+        Their bytes are overwritten. Their epsilon stays spent, and their epochs stay answered. A
+        memoized report stays on the device, for epochs that are answered later.
+
+        Parameters
+        ----------
+        survey : Survey or str, optional
+            Survey, or its fingerprint. Default: all surveys.
+        epoch : str, optional
+            Name of the epoch. Default: all epochs.
+
+        Returns
+        -------
+        int
+            Number of answers that were withdrawn. Those that were sent before cannot be.
+
+        Raises
+        ------
+        ArgumentError
+            When nothing was answered under these names.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> import tempfile
+        >>> survey = lw.Survey("age", lw.SquareWave(lw.Interval(0, 100, bins=10), epsilon="0.5"))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     device = lw.client.Device.open(folder, epsilon_cap=1, budget=2)
+        ...     answer = device.answer(survey, 41, epoch="2026-12")
+        ...     (device.withdraw(survey), device.withdraw(), device.batches()[0].state)
+        (1, 0, 'withdrawn')
+        """
+        if epoch is not None:
+            check_epoch_name(epoch)
+        return Outbox(self.file).withdraw(_fingerprint(survey), epoch)
 
     def send(
         self,
@@ -359,7 +471,7 @@ class Device:
     ) -> SendResult:
         """Send the waiting answers to a collector.
 
-        See :func:`lapwing.client.collector_address.send`.
+        See :func:`lapwing.client.sending.send`.
 
         Parameters
         ----------
@@ -377,20 +489,14 @@ class Device:
         SendResult
             Numbers of batches that were stored, refused and are waiting, and the problems.
         """
-        fingerprint = survey.fingerprint if isinstance(survey, Survey) else survey
-        if fingerprint is not None:
-            check_fingerprint(fingerprint)
         patience = patience or Patience()
+        fingerprint = _fingerprint(survey)
         return send(Outbox(self.file), collector, patience, survey=fingerprint, epoch=epoch)
 
     def _check_survey(self, survey: Survey) -> None:
         check_size(survey)
-        self._check_cap(survey)
-
-    def _check_cap(self, survey: Survey, *, rounds: int = 1) -> None:
-        """Refuse a survey that costs more than the cap, with so many permanent rounds."""
         cost = survey.lifetime_guarantee or survey.guarantee
-        if rounds * cost.epsilon > self.epsilon_cap or cost.delta > 0:
+        if cost.epsilon > self.epsilon_cap or cost.delta > 0:
             raise PrivacyError(
                 f"this device answers surveys of at most epsilon {float(self.epsilon_cap):g}. "
                 f"{survey.name!r} costs {cost}. It was not answered"
@@ -442,18 +548,11 @@ class Device:
         """Return a report of the permanent round, charged by how many it has had before."""
         key = row_key(secret, survey.fingerprint)
         row = connection.execute("SELECT * FROM permanent_round WHERE key = ?", (key,)).fetchone()
-        earlier = 0 if row is None else row["earlier"]
-        if earlier > 1:
-            raise PrivacyError(
-                f"this device answered {survey.name!r} about a value that changed, with an earlier "
-                "version of lapwing. No epsilon covers those reports, so it is not answered again"
-            )
-        if row is None or row["round"] is None:
-            self._check_cap(survey, rounds=1 + earlier)
+        if row is None:
             check_seconds(value, domain=survey.randomizer.domain)
             permanent, before = rappor.permanent_round(value), 0
-            new = (key, permanent, self._tag(secret, survey, value), earlier)
-            connection.execute("INSERT OR REPLACE INTO permanent_round VALUES (?, ?, ?, 1, ?)", new)
+            new = (key, permanent, self._tag(secret, survey, value))
+            connection.execute("INSERT INTO permanent_round VALUES (?, ?, ?, 1)", new)
         else:
             self._check_unchanged(row["tag"], secret, survey, value)
             permanent, before = row["round"], row["reports"]
@@ -486,6 +585,44 @@ class Device:
             )
 
 
+def _fingerprint(survey: Survey | str | None) -> str | None:
+    fingerprint = survey.fingerprint if isinstance(survey, Survey) else survey
+    if fingerprint is not None:
+        check_fingerprint(fingerprint)
+    return fingerprint
+
+
+_LIST_SECONDS = 86_400.0
+"""Seconds for which a list of epochs is believed."""
+
+
+def _check_listed(
+    connection: sqlite3.Connection, survey: Survey, epoch: str, token: str | None
+) -> None:
+    """Refuse what the collector said that it would not take."""
+    row = connection.execute(
+        "SELECT listed, states, invited FROM epoch_list WHERE survey = ?", (survey.fingerprint,)
+    ).fetchone()
+    if row is None or not 0 <= time.time() - row["listed"] <= _LIST_SECONDS:
+        return
+    again = "Nothing was paid. Call epochs() for its list of now"
+    state, text = json.loads(row["states"]).get(epoch, (None, None))
+    if state is None:
+        raise ArgumentError(f"the collector listed no epoch {epoch!r} of {survey.name!r}. {again}")
+    if state in ("grace", "closed"):
+        raise ArgumentError(f"epoch {epoch!r} of {survey.name!r} takes no new answers. {again}")
+    if text not in (None, survey.text_fingerprint):
+        raise MismatchError(
+            f"epoch {epoch!r} of {survey.name!r} asks another text than the one at hand. Nothing "
+            "was paid. Call fetch() and show the person its text"
+        )
+    if row["invited"] and token is None:
+        raise ArgumentError(
+            f"{survey.name!r} takes answers of invited people only. Nothing was paid. Pass "
+            "upload_token="
+        )
+
+
 def segment_number(survey: Survey, segment: str | None) -> int:
     """Return the number of a segment in batches. A label that is not listed has that of none."""
     if not isinstance(segment, str | None):
@@ -496,13 +633,64 @@ def segment_number(survey: Survey, segment: str | None) -> int:
     return NO_SEGMENT if place is None else place + 1
 
 
+AGREED = ""
+"""Stands for an epoch, in the table of notices, of the notice that the person agreed to."""
+
+
+def _agree(connection: sqlite3.Connection, survey: Survey, text: str | None) -> None:
+    """Remember the notice of a survey. MismatchError when the person agreed to another one.
+
+    Parameters
+    ----------
+    connection : sqlite3.Connection
+        Open transaction of the file.
+    survey : Survey
+    text : str, optional
+        Fingerprint of the text that the person agrees to now.
+    """
+    if text is not None:
+        check_fingerprint(text, of="text")
+        if text != survey.text_fingerprint:
+            raise MismatchError(
+                f"text {text[:12]} was agreed to, survey {survey.name!r} has text "
+                f"{survey.text_fingerprint[:12]}. Do not answer it"
+            )
+    elif _notice(connection, survey, AGREED) not in (None, survey.notice):
+        raise MismatchError(
+            f"the text of survey {survey.name!r} is not the one that this device remembers. Show "
+            f"it to the person, and pass text={survey.text_fingerprint!r} when they agree"
+        )
+    _keep_notice(connection, survey, AGREED)
+
+
+def _check_same_text(connection: sqlite3.Connection, survey: Survey, epoch: str) -> None:
+    """Refuse another question in an epoch that was answered: its answer would be dropped."""
+    if (_notice(connection, survey, epoch) or {}) != survey.notice:
+        raise MismatchError(
+            f"epoch {epoch} of survey {survey.name!r} was answered under another text. The first "
+            "answer stays, and this question is not answered"
+        )
+
+
+def _notice(connection: sqlite3.Connection, survey: Survey, epoch: str) -> Any:
+    row = connection.execute(
+        "SELECT text FROM notice WHERE survey = ? AND epoch = ?", (survey.fingerprint, epoch)
+    ).fetchone()
+    return None if row is None else json.loads(row["text"])
+
+
+def _keep_notice(connection: sqlite3.Connection, survey: Survey, epoch: str) -> None:
+    row = (survey.fingerprint, epoch, json.dumps(survey.notice))
+    connection.execute("INSERT OR REPLACE INTO notice VALUES (?, ?, ?)", row)
+
+
 def _checked_token(token: Any) -> str | None:
     if token is None:
         return None
-    if not isinstance(token, str) or not 1 <= len(token) <= 200 or not token.isascii():
-        raise ArgumentError("an upload token must be the string that the collector's admin gave it")
-    if not token.isprintable() or " " in token:
-        raise ArgumentError("an upload token must have no spaces and no control characters")
+    if not isinstance(token, str) or not _UPLOAD_TOKEN.fullmatch(token):
+        raise ArgumentError(
+            "an upload token must be lwu_ and 43 more characters, as the collector's admin gave it"
+        )
     return token
 
 

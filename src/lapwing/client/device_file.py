@@ -13,7 +13,6 @@ Without its key nobody reads a batch, wherever its bytes may be.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import json
 import os
@@ -28,15 +27,9 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from lapwing.documents import sync_folder
 from lapwing.errors import DeviceError, FormatError
-from lapwing.privacy.sampling.randomness import Keystream, iterate
-from lapwing.randomizers.categorical.rappor import Rappor
-from lapwing.survey.survey import Survey
 
 APPLICATION = 0x4C574456  # "LWDV"
-VERSION = 3
-
-_UNCLEAN = -3
-"""The version of a migrated file whose old pages are still to be vacuumed."""
+VERSION = 1
 
 WAIT = 30.0
 """Seconds to wait for another process that is changing the file."""
@@ -62,54 +55,54 @@ CREATE TABLE batch (
     survey     TEXT NOT NULL,
     epoch      TEXT NOT NULL,
     pile       TEXT NOT NULL,
-    part       INTEGER NOT NULL,
+    first      INTEGER NOT NULL,
     reports    INTEGER NOT NULL,
     key        INTEGER,
     body       BLOB,
     token      TEXT,
     collector  TEXT,
-    state      TEXT NOT NULL CHECK (state IN ('waiting', 'stored', 'refused')),
+    state      TEXT NOT NULL
+               CHECK (state IN ('waiting', 'stored', 'refused', 'withdrawn', 'expired')),
     attempts   INTEGER NOT NULL DEFAULT 0,
     not_before REAL NOT NULL DEFAULT 0,
+    last       REAL NOT NULL,
+    unsure     INTEGER NOT NULL DEFAULT 0,
     reason     TEXT,
-    UNIQUE (survey, epoch, pile, part),
+    UNIQUE (survey, epoch, pile, first),
     CHECK ((state = 'waiting') = (body IS NOT NULL))
 ) WITHOUT ROWID;
 CREATE INDEX waiting ON batch (attempts) WHERE state = 'waiting';
-"""
-
-_PERMANENT_ROUND = """
 CREATE TABLE permanent_round (
     key     BLOB PRIMARY KEY,
-    round   BLOB,
+    round   BLOB NOT NULL,
     tag     BLOB,
-    reports INTEGER NOT NULL,
-    earlier INTEGER NOT NULL
-) WITHOUT ROWID
-"""
-"""RAPPOR's round of each survey, by a keyed hash of its fingerprint.
-
-`tag` is a keyed hash of the value, of devices that refuse another one, else NULL. `earlier` is how
-many rounds of a file of version 1 are not kept. After those `round` may be NULL.
-"""
-
-_REPORT_KEY = """
+    reports INTEGER NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE report_key (
     number INTEGER PRIMARY KEY,
     key    BLOB NOT NULL CHECK (length(key) = 32)
-)
-"""
-"""What the bodies of batches are encrypted with. Zeros where a batch is settled."""
-
-_NOTICE = """
-CREATE TABLE IF NOT EXISTS notice (
+);
+CREATE TABLE notice (
     survey TEXT NOT NULL,
     epoch  TEXT NOT NULL,
     text   TEXT NOT NULL,
     PRIMARY KEY (survey, epoch)
-) WITHOUT ROWID
+) WITHOUT ROWID;
+CREATE TABLE epoch_list (
+    survey  TEXT PRIMARY KEY,
+    listed  REAL NOT NULL,
+    states  TEXT NOT NULL,
+    invited INTEGER NOT NULL
+) WITHOUT ROWID;
 """
-"""What surveys said when they were answered."""
+"""A batch waits until `last`, in seconds since 1970. `first` counts the reports of its group before
+it. It is `unsure` where a collector may have stored it. Its body is encrypted with its own key,
+which is zeros where the batch is settled.
+
+A permanent round is that of RAPPOR, by a keyed hash of the survey's fingerprint. `tag` is a keyed
+hash of the value, of devices that refuse another one. A notice is what a survey said when it was
+answered. An epoch list is the last one that a collector gave, with its time.
+"""
 
 
 @dataclass(frozen=True)
@@ -142,8 +135,7 @@ class DeviceFile:
         os.close(descriptor)
         try:
             with _told(self.path), closing(_connected(Path(temporary))) as connection:
-                tables = ";".join((_SCHEMA, _PERMANENT_ROUND, _NOTICE, _REPORT_KEY))
-                connection.executescript(f"BEGIN; {tables};")
+                connection.executescript(f"BEGIN; {_SCHEMA}")
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {VERSION}")
                 if ledger is not None:
@@ -178,10 +170,7 @@ class DeviceFile:
             connection.execute("PRAGMA journal_mode = PERSIST")
             connection.execute("BEGIN IMMEDIATE")
             try:
-                if _version(connection, self.path) != VERSION:
-                    _migrate(connection)
-                    _wipe_journal(connection, self.path)
-                    connection.execute("BEGIN IMMEDIATE")
+                _check_version(connection, self.path)
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
@@ -204,7 +193,7 @@ def _connected(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _version(connection: sqlite3.Connection, path: Path) -> int:
+def _check_version(connection: sqlite3.Connection, path: Path) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
@@ -212,13 +201,11 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
             f"{path.name} must be the file of a device, it is foreign or damaged. Restore it, "
             "because a new one would forget what was spent"
         )
-    if version not in (1, 2, -2, _UNCLEAN, VERSION):
+    if version != VERSION:
         raise FormatError(
             f"device files of version {VERSION} can be read, {path.name} says {version}. Update "
             "lapwing"
         )
-    assert isinstance(version, int)
-    return version
 
 
 def _wipe_journal(connection: sqlite3.Connection, path: Path) -> None:
@@ -269,71 +256,6 @@ def keyed_hash(secret: bytes, *words: str | int) -> bytes:
 def row_key(secret: bytes, survey: str) -> bytes:
     """Return under which key the permanent round of a survey is stored."""
     return keyed_hash(secret, "permanent round", survey)
-
-
-def _migrate(connection: sqlite3.Connection) -> None:
-    """End the transaction with a file of this version, in which nothing old can be read."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version == 1:
-        _migrate_tables(connection)
-    if version != _UNCLEAN:
-        _seal_batches(connection)
-        connection.execute(f"PRAGMA user_version = {_UNCLEAN}")
-    connection.execute("COMMIT")
-    # Only where it has ended are the old pages gone, so the version says so afterwards.
-    connection.execute("PRAGMA temp_store = MEMORY")
-    connection.execute("VACUUM")
-    connection.execute(f"PRAGMA user_version = {VERSION}")
-
-
-def _seal_batches(connection: sqlite3.Connection) -> None:
-    connection.execute(_REPORT_KEY)
-    connection.execute("ALTER TABLE batch ADD COLUMN key INTEGER")
-    waiting = connection.execute("SELECT id, body FROM batch WHERE body IS NOT NULL").fetchall()
-    for row in waiting:
-        sealed = seal(connection, row["body"])
-        connection.execute("UPDATE batch SET key = ?, body = ? WHERE id = ?", (*sealed, row["id"]))
-
-
-def _migrate_tables(connection: sqlite3.Connection) -> None:
-    connection.execute(_NOTICE)
-    # A hash of a report gives the report back: there are few that a person can have sent.
-    connection.execute("ALTER TABLE batch DROP COLUMN digest")
-    connection.execute("ALTER TABLE remembered_report ADD COLUMN tag BLOB")
-    rows = connection.execute("SELECT survey, symbol, reports FROM permanent_round").fetchall()
-    connection.execute("DROP TABLE permanent_round")
-    connection.execute(_PERMANENT_ROUND)
-    person = connection.execute("SELECT secret FROM person").fetchone()
-    if person is None:
-        return
-    # The old secret and a round give the value back, so there is a new one.
-    secret = os.urandom(32)
-    connection.execute("UPDATE person SET secret = ?", (secret,))
-    for survey in {row["survey"] for row in rows}:
-        of_survey = [row for row in rows if row["survey"] == survey]
-        permanent, reports = None, 0
-        if len(of_survey) == 1:
-            permanent = _old_round(connection, person["secret"], survey, of_survey[0]["symbol"])
-            reports = of_survey[0]["reports"] if permanent else 0
-        connection.execute(
-            "INSERT INTO permanent_round VALUES (?, ?, NULL, ?, ?)",
-            (row_key(secret, survey), permanent, reports, 0 if permanent else len(of_survey)),
-        )
-
-
-def _old_round(
-    connection: sqlite3.Connection, secret: bytes, survey: str, symbol: int
-) -> bytes | None:
-    """Return a permanent round of version 1. None where the file has no document of the survey."""
-    row = connection.execute(
-        "SELECT document FROM survey WHERE fingerprint = ?", (survey,)
-    ).fetchone()
-    rappor = None if row is None else Survey.from_json(row["document"]).randomizer
-    if not isinstance(rappor, Rappor):
-        return None
-    text = json.dumps(["lapwing permanent", survey, rappor.fingerprint, symbol]).encode()
-    key = hashlib.sha512(secret + text).digest()[:48]
-    return rappor._round_bytes(symbol, iterate(Keystream(lambda: key)))
 
 
 @contextmanager

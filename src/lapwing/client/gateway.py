@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lapwing.client.collector_address import CollectorAddress, SendResult, send
+from lapwing.client.collector_address import CollectorAddress
 from lapwing.client.device import segment_number
 from lapwing.client.device_file import DeviceFile
-from lapwing.client.outbox import Outbox, OutgoingBatch, Patience, insert, of_pile
+from lapwing.client.outbox import (
+    KEEP_DAYS,
+    MOST_DAYS,
+    Outbox,
+    OutgoingBatch,
+    Patience,
+    insert,
+    last_second,
+    new_id,
+    of_pile,
+    wait_again,
+)
+from lapwing.client.sending import SendResult, send
 from lapwing.errors import ArgumentError, FormatError, MismatchError
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.protocol.messages.batch import MOST_BYTES, MOST_REPORTS, Batch, check_epoch_name
 from lapwing.protocol.messages.reports import Reports
 from lapwing.survey.survey import Survey
@@ -33,6 +45,8 @@ class Gateway:
     ----------
     file : DeviceFile
         File of the gateway.
+    keep_days : int
+        Days that a batch waits at most, in 1..3650. Default: 60.
 
     Examples
     --------
@@ -50,15 +64,22 @@ class Gateway:
     """
 
     file: DeviceFile
+    keep_days: int = KEEP_DAYS
+
+    def __post_init__(self) -> None:
+        """Check the number of days."""
+        check_whole_field(self, "keep_days", low=1, high=MOST_DAYS)
 
     @classmethod
-    def open(cls, path: Path | str) -> Gateway:
+    def open(cls, path: Path | str, *, keep_days: int = KEEP_DAYS) -> Gateway:
         """Return the gateway of a file. The file is made when there is none.
 
         Parameters
         ----------
         path : Path or str
             Path of the file.
+        keep_days : int
+            Days that a batch put here from now on waits at most, in 1..3650. Default: 60.
 
         Returns
         -------
@@ -73,6 +94,7 @@ class Gateway:
             When it cannot be read or written.
         """
         file = DeviceFile(Path(path))
+        gateway = cls(file, keep_days)
         if not os.path.lexists(file.path):
             file.create(ledger=None)
         with file.transaction() as connection:
@@ -82,7 +104,7 @@ class Gateway:
                     f"gateway "
                     "needs a file of its own"
                 )
-        return cls(file)
+        return gateway
 
     def batches(self) -> list[OutgoingBatch]:
         """Return every batch that was ever put here, and its state.
@@ -90,7 +112,7 @@ class Gateway:
         Returns
         -------
         list of OutgoingBatch
-            Batches, ordered by survey, epoch and position.
+            Batches, ordered by survey, epoch and batch group.
         """
         return Outbox(self.file).batches()
 
@@ -102,8 +124,9 @@ class Gateway:
         epoch: str,
         pile: str,
         segment: str | None = None,
+        again: bool = False,
     ) -> list[OutgoingBatch]:
-        """Store a named batch group group) of reports. Nothing changes when it is stored already.
+        """Store a named batch group of reports. Nothing changes when it is stored already.
 
         Parameters
         ----------
@@ -118,6 +141,10 @@ class Gateway:
             Within an epoch, a name means the same reports permanently.
         segment : str, optional
             Label of the survey for all these people. Default: none.
+        again : bool
+            Whether batches of the group that ended without being stored are to be sent once more:
+            those that were refused, withdrawn or expired. They keep their identifiers, so no report
+            counts twice. Default: False.
 
         Returns
         -------
@@ -143,34 +170,32 @@ class Gateway:
             )
         survey.tally(reports)  # what a collector would refuse, before it is stored
         number = segment_number(survey, segment)
-        made = [
-            Batch.of(part, survey=survey.fingerprint, segment=number) for part in _parts(reports)
-        ]
+        last = last_second(self.keep_days)
+
+        def part(first: int, size: int) -> Batch:
+            some = reports[first : first + size]
+            return Batch.of(some, survey=survey.fingerprint, segment=number)
+
         with self.file.transaction() as connection:
             found = of_pile(connection, survey.fingerprint, epoch, pile)
             if not found:
-                for place, batch in enumerate(made):
-                    row = OutgoingBatch(
-                        os.urandom(16).hex(),
-                        survey.fingerprint,
-                        epoch,
-                        place,
-                        batch.reports,
-                        "waiting",
-                        0,
-                        None,
-                    )
-                    insert(connection, row, batch.to_bytes(), pile=pile)
-                found = of_pile(connection, survey.fingerprint, epoch, pile)
-        same = len(found) == len(made) and all(
-            kept.reports == batch.reports and body in (None, batch.to_bytes())
-            for (kept, body), batch in zip(found, made, strict=True)
-        )
-        if not same:
-            raise MismatchError(
-                f"the batch group {pile!r} of this epoch was stored with other reports. Give these "
-                "another name, if they are of other people"
-            )
+                for first in range(0, len(reports), most := _most_together(reports.width)):
+                    batch = part(first, most)
+                    insert(connection, batch, epoch, id=new_id(), last=last, first=first, pile=pile)
+            same = not found or sum(kept.reports for kept, _ in found) == len(reports)
+            if not same or any(
+                body not in (None, part(kept.first, kept.reports).to_bytes())
+                for kept, body in found
+            ):
+                raise MismatchError(
+                    f"the batch group {pile!r} of this epoch was stored with other reports. Give "
+                    "these another name, if they are of other people"
+                )
+            for kept, body in found if again else ():
+                if body is None and kept.state != "stored":
+                    bytes_again = part(kept.first, kept.reports).to_bytes()
+                    wait_again(connection, kept.id, bytes_again, last=last)
+            found = of_pile(connection, survey.fingerprint, epoch, pile)
         return [batch for batch, _ in found]
 
     def send(
@@ -178,7 +203,7 @@ class Gateway:
     ) -> SendResult:
         """Send the waiting batches.
 
-        See :func:`lapwing.client.collector_address.send`.
+        See :func:`lapwing.client.sending.send`.
 
         Parameters
         ----------
@@ -206,7 +231,7 @@ def send_reports(
     segment: str | None = None,
     patience: Patience | None = None,
 ) -> SendResult:
-    """Store a named batch group group) of reports in a gateway, and send all that waits there.
+    """Store a named batch group of reports in a gateway, and send all that waits there.
 
     Call it again, with the same reports and name, until nothing waits. No report is counted twice.
 
@@ -246,13 +271,11 @@ def send_reports(
     >>> lw.client.send_reports(
     ...     survey, reports, epoch="2026-12", pile="monday", gateway=gateway,
     ...     collector="https://collector.example")  # doctest: +SKIP
-    SendResult(stored=1, refused=0, waiting=0, problems=())
+    SendResult(stored=1, refused=0, waiting=0, problems=(), expired=0)
     """
     gateway.put(survey, reports, epoch=epoch, pile=pile, segment=segment)
     return gateway.send(collector, patience=patience)
 
 
-def _parts(reports: Reports) -> Iterator[Reports]:
-    most = max(1, min(MOST_TOGETHER, MOST_REPORTS, MOST_BYTES // reports.width))
-    for start in range(0, len(reports), most):
-        yield reports[start : start + most]
+def _most_together(width: int) -> int:
+    return max(1, min(MOST_TOGETHER, MOST_REPORTS, MOST_BYTES // width))

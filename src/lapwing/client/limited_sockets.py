@@ -12,10 +12,13 @@ import socket
 import ssl
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import certifi
 import httpcore
+
+from lapwing.errors import ArgumentError
 
 
 class Limit:
@@ -127,13 +130,21 @@ class LimitedBackend(httpcore.NetworkBackend):
         raise problem
 
 
-def connection_pool(limit: Limit, *, secure: bool) -> httpcore.ConnectionPool:
+def connection_pool(
+    limit: Limit, *, secure: bool, ca_file: Path | str | None = None
+) -> httpcore.ConnectionPool:
     """Return a pool of one connection at a time, every request of which has this limit."""
     # Not `ssl.create_default_context`: it takes certificates, and a file for the keys of every
     # connection, from variables of the environment.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if secure:  # reading the certificates takes long, and plain http has no use for them
-        context.load_verify_locations(certifi.where())
+        try:
+            context.load_verify_locations(certifi.where() if ca_file is None else ca_file)
+        except OSError as error:
+            raise ArgumentError(
+                "ca_file (or SSL_CERT_FILE) must name a file of certificates in PEM, "
+                f"{Path(ca_file or '').name!r} cannot be read: {error.strerror or 'no PEM'}"
+            ) from None
     return httpcore.ConnectionPool(
         ssl_context=context,
         max_connections=1,

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from datetime import UTC, datetime
 from secrets import SystemRandom
 from typing import Literal, cast
 
 from lapwing.client.device_file import DeviceFile, seal, unseal
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import check_whole_field
+from lapwing.protocol.messages.batch import Batch
 
 LONGEST_PAUSE = 86_400.0
 """Seconds that a collector may ask for. A time further ahead is that of a clock which was wrong."""
@@ -93,9 +96,16 @@ class Patience:
         return full * SystemRandom().uniform(0.5, 1.0)
 
 
-State = Literal["waiting", "stored", "refused"]
+State = Literal["waiting", "stored", "refused", "withdrawn", "expired"]
 
-_COLUMNS = "id, survey, epoch, part, reports, state, attempts, reason"
+KEEP_DAYS = 60
+"""Days that a batch waits at most, unless somebody chose another number."""
+
+MOST_DAYS = 3650
+
+_DAY = 86_400.0
+
+_COLUMNS = "id, survey, epoch, first, reports, state, attempts, reason, last"
 
 
 @dataclass(frozen=True)
@@ -110,16 +120,19 @@ class OutgoingBatch:
         Fingerprint of the survey.
     epoch : str
         Name of the epoch.
-    position : int
-        Position among the batches of one batch group of reports, from 0.
+    first : int
+        Number of reports of its batch group in the batches before it.
     reports : int
         Number of reports.
-    state : {"waiting", "stored", "refused"}
-        Whether the batch is to be sent, the collector has it, or the collector refused it.
+    state : {"waiting", "stored", "refused", "withdrawn", "expired"}
+        Whether the batch is to be sent, or the collector has it or refused it. Otherwise the person
+        withdrew it, or its last day passed before a collector took it.
     attempts : int
         Number of times that it was sent.
     reason : str or None
         Reason why it was refused, or was not taken yet.
+    last_day : str
+        Last day in UTC on which the batch waits, such as "2027-01-26".
     notice : dict
         Notice of the survey when it was answered: question, purpose, owner, contact. Default:
         empty.
@@ -135,16 +148,20 @@ class OutgoingBatch:
     ...     batch, = device.batches()
     >>> batch.state, batch.reports, batch.attempts
     ('waiting', 1, 0)
+    >>> from datetime import date
+    >>> 58 <= (date.fromisoformat(batch.last_day) - date.today()).days <= 61
+    True
     """
 
     id: str
     survey: str
     epoch: str
-    position: int
+    first: int
     reports: int
     state: State
     attempts: int
     reason: str | None
+    last_day: str
     notice: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
@@ -157,13 +174,17 @@ class Parcel:
     epoch: str
     body: bytes
     token: str | None
+    last: float
 
 
 def insert(
     connection: sqlite3.Connection,
-    batch: OutgoingBatch,
-    body: bytes,
+    batch: Batch,
+    epoch: str,
     *,
+    id: str,
+    last: float,
+    first: int = 0,
     pile: str = "",
     collector: str | None = None,
     token: str | None = None,
@@ -174,12 +195,17 @@ def insert(
     ----------
     connection : sqlite3.Connection
         Open transaction of the file.
-    batch : OutgoingBatch
-        Batch to be stored.
-    body : bytes
-        Bytes to be sent, every time the same. They are stored encrypted. When they have arrived,
-        their key is overwritten, and nothing that follows from them is kept. The random identifier
-        names the batch.
+    batch : Batch
+        Batch to be stored. Its bytes are sent, every time the same. They are stored encrypted. When
+        they have arrived, their key is overwritten, and nothing that follows from them is kept.
+    epoch : str
+        Name of its epoch.
+    id : str
+        Random identifier.
+    last : float
+        Seconds since 1970 until which it waits.
+    first : int
+        Number of reports of the group before it. Default: 0.
     pile : str
         Name of the batch group that it is a part of. Default: empty, for a device's own answers.
     collector : str, optional
@@ -187,13 +213,29 @@ def insert(
     token : str, optional
         Token of its sender. Default: none.
     """
-    said = (batch.id, batch.survey, batch.epoch, pile, batch.position, batch.reports)
+    said = (id, batch.survey, epoch, pile, first, batch.reports, last)
     connection.execute(
         "INSERT INTO batch"
-        " (id, survey, epoch, pile, part, reports, key, body, token, collector, state)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting')",
-        (*said, *seal(connection, body), token, collector),
+        " (id, survey, epoch, pile, first, reports, last, key, body, token, collector, state)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting')",
+        (*said, *seal(connection, batch.to_bytes()), token, collector),
     )
+
+
+def new_id() -> str:
+    """Return a random identifier of a batch."""
+    return os.urandom(16).hex()
+
+
+def last_second(days: int, *, now: float | None = None) -> float:
+    """Return until when a batch that is made now waits, in seconds since 1970."""
+    return (time.time() if now is None else now) + days * _DAY
+
+
+def _outgoing(row: sqlite3.Row) -> OutgoingBatch:
+    told = {name: row[name] for name in _COLUMNS.split(", ")}
+    last = datetime.fromtimestamp(told.pop("last"), UTC)
+    return OutgoingBatch(**told, last_day=last.date().isoformat())
 
 
 def of_pile(
@@ -202,14 +244,25 @@ def of_pile(
     """Return the batches of a batch group in order, each with its bytes while it waits."""
     rows = connection.execute(
         f"SELECT {_COLUMNS}, key, body FROM batch WHERE survey = ? AND epoch = ? AND pile = ?"
-        " ORDER BY part",
+        " ORDER BY first",
         (survey, epoch, pile),
     )
     return [
-        (OutgoingBatch(*row[:-2]), None if body is None else unseal(connection, number, body))
+        (_outgoing(row), None if row["body"] is None else unseal(connection, *row[-2:]))
         for row in rows.fetchall()
-        for number, body in [row[-2:]]
     ]
+
+
+def wait_again(connection: sqlite3.Connection, id: str, body: bytes, *, last: float) -> None:
+    """Let a batch that ended without being stored wait once more, under its identifier.
+
+    An answer that got lost may have stored it. Under the same identifier it counts once.
+    """
+    connection.execute(
+        "UPDATE batch SET state = 'waiting', reason = NULL, not_before = 0, key = ?, body = ?,"
+        " last = ? WHERE id = ? AND state NOT IN ('waiting', 'stored')",
+        (*seal(connection, body), last, id),
+    )
 
 
 @dataclass(frozen=True)
@@ -228,10 +281,10 @@ class Outbox:
         with self.file.transaction() as connection:
             rows = connection.execute(
                 f"SELECT {_COLUMNS}, text FROM batch LEFT JOIN notice USING (survey, epoch)"
-                " ORDER BY survey, epoch, part"
+                " ORDER BY survey, epoch, pile, first"
             )
             return [
-                replace(OutgoingBatch(*row[:-1]), notice=json.loads(row["text"] or "{}"))
+                replace(_outgoing(row), notice=json.loads(row["text"] or "{}"))
                 for row in rows.fetchall()
             ]
 
@@ -271,30 +324,96 @@ class Outbox:
         """Return a batch to be sent, or None when it has been sent already."""
         with self.file.transaction() as connection:
             row = connection.execute(
-                "SELECT id, survey, epoch, key, body, token FROM batch"
+                "SELECT id, survey, epoch, key, body, token, last FROM batch"
                 " WHERE id = ? AND state = 'waiting'",
                 (batch,),
             ).fetchone()
             if row is None:
                 return None
             body = unseal(connection, row["key"], row["body"])
-            return Parcel(row["id"], row["survey"], row["epoch"], body, row["token"])
+            return Parcel(row["id"], row["survey"], row["epoch"], body, row["token"], row["last"])
 
     def settle(self, batch: str, state: State, reason: str | None) -> None:
-        """Note that a collector has a batch, or refused it, and forget its bytes."""
+        """Note how a batch that was sent ended, and forget its bytes."""
         with self.file.transaction(wipe=True) as connection:
-            connection.execute(
-                "UPDATE report_key SET key = ? WHERE number ="
-                " (SELECT key FROM batch WHERE id = ? AND state = 'waiting')",
-                (bytes(32), batch),
-            )
-            connection.execute(
-                "UPDATE batch SET state = ?, reason = ?, attempts = attempts + 1, key = NULL,"
-                " body = NULL, token = NULL WHERE id = ? AND state = 'waiting'",
-                (state, reason, batch),
-            )
+            _end(connection, "id = ?", (batch,), state, reason, attempts=1)
 
-    def postpone(self, batch: str, reason: str, *, until: float) -> None:
+    def withdraw(self, survey: str | None, epoch: str | None) -> int:
+        """Forget the bytes of all that waits, of one survey or of one of its epochs.
+
+        Parameters
+        ----------
+        survey, epoch : str, optional
+            Fingerprint, and name. None: all.
+
+        Returns
+        -------
+        int
+            Number of batches that waited.
+
+        Raises
+        ------
+        ArgumentError
+            When nothing was ever put here under these names.
+        """
+        names = {"survey": survey, "epoch": epoch}
+        given = {key: name for key, name in names.items() if name is not None}
+        where = " AND ".join(f"{key} = ?" for key in given) or "TRUE"
+        with self.file.transaction(wipe=True) as connection:
+            known = connection.execute(
+                f"SELECT count(*) FROM batch WHERE {where}", (*given.values(),)
+            ).fetchone()[0]
+            if given and not known:
+                said = " in ".join(
+                    f"epoch {name!r}" if key == "epoch" else f"survey {name[:12]}"
+                    for key, name in reversed(given.items())
+                )
+                raise ArgumentError(
+                    f"nothing was answered for {said}, so nothing was withdrawn. Method batches "
+                    "lists every answer"
+                )
+            return _end(connection, where, (*given.values(),), "withdrawn", None, attempts=0)
+
+    def divide(self, batch: str) -> tuple[str, ...]:
+        """Replace a waiting batch by two with half of its reports each. They keep their order.
+
+        A batch that a collector may have stored stays whole: under two new identifiers its reports
+        would count again.
+
+        Returns
+        -------
+        tuple of str
+            Identifiers of the two. Empty where the batch is not divided.
+        """
+        with self.file.transaction(wipe=True) as connection:
+            row = connection.execute(
+                "SELECT * FROM batch WHERE id = ? AND state = 'waiting' AND reports > 1"
+                " AND NOT unsure",
+                (batch,),
+            ).fetchone()
+            if row is None:
+                return ()
+            whole = Batch.from_bytes(unseal(connection, row["key"], row["body"]), segments=None)
+            _end(connection, "id = ?", (batch,), "refused", None, attempts=0)
+            connection.execute("DELETE FROM batch WHERE id = ?", (batch,))
+            half = whole.reports // 2
+            ids = new_id(), new_id()
+            for id, start, stop in zip(ids, (0, half), (half, whole.reports), strict=True):
+                records = whole.records[start * whole.width : stop * whole.width]
+                insert(
+                    connection,
+                    Batch(whole.survey, whole.segment, records, stop - start),
+                    row["epoch"],
+                    id=id,
+                    last=row["last"],
+                    first=row["first"] + start,
+                    pile=row["pile"],
+                    collector=row["collector"],
+                    token=row["token"],
+                )
+            return ids
+
+    def postpone(self, batch: str, reason: str, *, until: float, unsure: bool = True) -> None:
         """Note that a batch was tried, why in vain, and from when it may be tried again.
 
         Parameters
@@ -302,12 +421,14 @@ class Outbox:
         batch, reason : str
         until : float
             Seconds since 1970.
+        unsure : bool
+            Whether a collector may have stored it nevertheless. Default: True.
         """
         with self.file.transaction() as connection:
             connection.execute(
-                "UPDATE batch SET attempts = attempts + 1, reason = ?, not_before = ?"
-                " WHERE id = ? AND state = 'waiting'",
-                (reason, until, batch),
+                "UPDATE batch SET attempts = attempts + 1, reason = ?, not_before = ?,"
+                " unsure = max(unsure, ?) WHERE id = ? AND state = 'waiting'",
+                (reason, until, unsure, batch),
             )
 
     def hold(self, batches: Sequence[str], *, until: float) -> None:
@@ -317,3 +438,26 @@ class Outbox:
                 "UPDATE batch SET not_before = ? WHERE id = ? AND state = 'waiting'",
                 [(until, batch) for batch in batches],
             )
+
+
+def _end(
+    connection: sqlite3.Connection,
+    where: str,
+    names: tuple[str, ...],
+    state: State,
+    reason: str | None,
+    *,
+    attempts: int,
+) -> int:
+    """End waiting batches, and overwrite their keys. Return their number."""
+    waiting = f"state = 'waiting' AND {where}"
+    connection.execute(
+        f"UPDATE report_key SET key = ? WHERE number IN (SELECT key FROM batch WHERE {waiting})",
+        (bytes(32), *names),
+    )
+    ended = connection.execute(
+        "UPDATE batch SET state = ?, reason = ?, attempts = attempts + ?, key = NULL, body = NULL,"
+        f" token = NULL WHERE {waiting}",
+        (state, reason, attempts, *names),
+    )
+    return ended.rowcount

@@ -110,6 +110,7 @@ class PairTable:
     Examples
     --------
     >>> import lapwing as lw
+    >>> import numpy as np
     >>> table = lw.datasets.load_ages_and_hours()
     >>> print(f"{table.total:,} people: {table.names[0]}, {table.names[1]}")
     48,842 people: age, years, hours of work a week

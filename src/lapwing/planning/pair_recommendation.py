@@ -230,7 +230,7 @@ def recommend_pairs(
     people = _people(errors, users, error, simulated=simulated)
     expected = {DISTANCE: ErrorByKind(errors(people))}
     predicted = ExpectedError(randomizer, people, expected, "simulation" if simulated else "table")
-    text = f"{reason} {_marginal_sentence(domain)} {bins_sentence}".rstrip()
+    text = f"{reason} {_marginal_sentence(domain)} {_NO_COLLECTOR} {bins_sentence}".rstrip()
     return Recommendation(randomizer, recommended_decoder(randomizer), predicted, text)
 
 
@@ -239,6 +239,9 @@ _REASON = (
     "and the log-density prior learns from the reports how much the attributes depend on each "
     "other."
 )
+
+
+_NO_COLLECTOR = "No collector takes pairs yet: pass the reports to survey.tally."
 
 
 def _marginal_sentence(domain: Product) -> str:

@@ -258,6 +258,7 @@ class ResultDocument(TypedDict):
     provenance: dict[str, Any]
     domain: dict[str, Any]
     unit: Unit
+    measured_in: str | None
     band: BandDocument | None
     questions: list[QuestionRow]
 

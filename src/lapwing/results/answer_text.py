@@ -247,6 +247,8 @@ def facts_of(answer: Answer, *, detail: bool = False) -> dict[str, str]:
     }
     if answer["provenance"]:
         facts["estimator"] = provenance_text(answer["provenance"])
+    if answer["measured_in"] is not None:
+        facts["measured in"] = answer["measured_in"]
     if answer["kind"] == "heavy-hitters":
         facts |= _heavy_hitter_facts(answer)
     else:
@@ -486,7 +488,8 @@ def _quantile_table(answer: NumbersAnswer, title: str) -> TextTable:
     header = interval_name(answer["band"], answer["level"])
     if answer["start"] is not None:
         title += f", counted from {write(answer['start'])}"
-    return TextTable(title, ["probability", "quantile", header], rows)
+    measure = "" if answer["measured_in"] is None else f", {answer['measured_in']}"
+    return TextTable(title, ["probability", f"quantile{measure}", header], rows)
 
 
 def _quarter_table(answer: NumbersAnswer, title: str) -> TextTable:

@@ -82,7 +82,7 @@ from lapwing.results.intervals import (
 )
 from lapwing.results.readable import Columns, interval_columns, rows_of
 from lapwing.results.steps import Steps, shared_steps
-from lapwing.results.symbols import MISSING_UNSEEN, missing_unseen, values_of
+from lapwing.results.symbols import MISSING_UNSEEN, measured_in, missing_unseen, values_of
 
 
 def answer_of(result: Any, request: AnswerRequest) -> Answer:
@@ -130,6 +130,7 @@ def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocum
         "provenance": result.provenance,
         "domain": result.domain.to_document(),
         "unit": result.domain.unit,
+        "measured_in": measured_in(result),
         "band": _band(band),
         "questions": rows,
     }

@@ -98,8 +98,9 @@ class Band:
 
     Examples
     --------
+    >>> import lapwing as lw
     >>> import numpy as np
-    >>> band = Band(
+    >>> band = lw.results.Band(
     ...     points=np.array([1.0, 2.0, 3.0]), starts=np.array([0.0, 1.0, 2.0]),
     ...     low=np.array([0.3, 0.2, 1.0]), high=np.array([0.5, 0.4, 1.0]),
     ...     level=0.95, kind="pointwise", target="empirical", method="an example",

@@ -58,7 +58,10 @@ class Cumulative:
 
     Examples
     --------
-    >>> half = Cumulative(np.array([0.0, 1.0]), np.array([1.0, 2.0]), np.array([0.5, 0.5]))
+    >>> import lapwing as lw
+    >>> import numpy as np
+    >>> starts, ends = np.array([0.0, 1.0]), np.array([1.0, 2.0])
+    >>> half = lw.results.Cumulative(starts, ends, np.array([0.5, 0.5]))
     >>> half.at(1.5), half.quantile(0.25)
     (np.float64(0.75), np.float64(0.5))
     """
@@ -119,7 +122,8 @@ class Cumulative:
 
         Examples
         --------
-        >>> dice = Cumulative.of_values([1, 2, 2, 5])
+        >>> import lapwing as lw
+        >>> dice = lw.results.Cumulative.of_values([1, 2, 2, 5])
         >>> dice.at([1, 2, 3]).tolist(), dice.mean, dice.variance
         ([0.25, 0.75, 0.75], 2.5, 2.25)
         """
@@ -422,7 +426,8 @@ class Cumulative:
 
         Examples
         --------
-        >>> dice = Cumulative.of_values([1, 2, 2, 5])
+        >>> import lapwing as lw
+        >>> dice = lw.results.Cumulative.of_values([1, 2, 2, 5])
         >>> dice.moment(1), dice.moment(2)
         (2.5, 8.5)
         """

@@ -40,6 +40,7 @@ from lapwing.results.picture import (
 from lapwing.results.plotting import show
 from lapwing.results.readable import Columns, TabularResult, equal_results, interval_columns
 from lapwing.results.rounding import count_text
+from lapwing.results.symbols import measured_in
 from lapwing.results.uncertainty import Uncertainty
 
 if TYPE_CHECKING:  # so that completion does not stumble over the words of a property
@@ -443,7 +444,7 @@ class Difference(DifferenceIntervals, TabularResult, Stored):
         kinds: tuple[Kind, ...] = ("simultaneous", "pointwise")
         bands = (self.confidence_band(level, kind=kind) for kind in kinds)
         return Curves(
-            Axis.of_domain(domain, limits),
+            self._axis(limits),
             (Line(one.x, one.y - two.y),),
             label=f"P(value ≤ x): {label}",
             bands=tuple(band for band in bands if band is not None),
@@ -452,6 +453,12 @@ class Difference(DifferenceIntervals, TabularResult, Stored):
             outside=bool(domain.outside_indices),
             title=self._title(names, limits),
         )
+
+    def _axis(self, limits: Limits | None) -> Axis:
+        """Return the axis of both, with their unit of measurement where they have the same."""
+        one, two = (measured_in(each) for each in (self.first, self.second))
+        unit = one if one == two else None
+        return Axis.of_domain(self.first.domain, limits, measured_in=unit)
 
     def _title(self, names: tuple[str, str] | None, limits: Limits | None = None) -> str:
         """Return who is behind the two, and the privacy guarantee to somebody in both or in one.
@@ -489,7 +496,7 @@ class Difference(DifferenceIntervals, TabularResult, Stored):
             Line.of_cdf(self.first.cumulative, "first", one),
             Line.of_cdf(self.second.cumulative, "second", two),
         )
-        return Curves(Axis.of_domain(domain, limits), lines, title=picture.title), picture
+        return Curves(self._axis(limits), lines, title=picture.title), picture
 
     def plot(
         self,

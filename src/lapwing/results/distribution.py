@@ -101,6 +101,7 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
     Examples
     --------
     >>> import lapwing as lw
+    >>> import numpy as np
     >>> thirds = lw.Distribution(lw.Interval(0, 3, bins=3), np.array([0.5, 0.25, 0.25]))
     >>> float(thirds.cdf(1)), float(thirds.quantile(0.75)), thirds.probability(0, 2), thirds.mean()
     (0.5, 2.0, 0.75, 1.25)

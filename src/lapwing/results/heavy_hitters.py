@@ -100,6 +100,7 @@ class HeavyHitters(Stored):
     Examples
     --------
     >>> import lapwing as lw
+    >>> import numpy as np
     >>> found = lw.HeavyHitters(
     ...     lw.Categories(2**32), np.array([7, 3]), np.array([0.5, 0.25]), np.array([0.01, 0.01]),
     ...     threshold=0.06, searched=2**32, reports=100_000,
@@ -221,6 +222,7 @@ class HeavyHitters(Stored):
         Examples
         --------
         >>> import lapwing as lw
+        >>> import numpy as np
         >>> found = lw.HeavyHitters(
         ...     lw.Categories(2**32), np.array([7, 3]), np.array([0.5, 0.25]),
         ...     np.array([0.01, 0.01]), threshold=0.06, searched=2**32, reports=100_000,

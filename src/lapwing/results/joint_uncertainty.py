@@ -22,6 +22,9 @@ from lapwing.results.uncertainty import Uncertainty, Variants
 _LARGEST = 1e30
 """Shares, draws and measures in a document are not beyond this: nothing overflows."""
 
+_MOST_DRAWS = 4096
+"""Draws in a document. Decoders make a few hundred, and an answer takes memory for each."""
+
 
 @dataclass(frozen=True, eq=False)
 class JointUncertainty:
@@ -162,8 +165,10 @@ class JointUncertainty:
         )
         center = decoded(document["center"], numbers=cells)
         draws = decoded(document["draws"], kind="<f4", columns=cells)
-        if not len(draws):
-            raise FormatError("the uncertainty must hold at least one draw")
+        if not 1 <= len(draws) <= _MOST_DRAWS:
+            raise FormatError(
+                f"the uncertainty must hold 1 to {_MOST_DRAWS:,} draws, it holds {len(draws):,}"
+            )
         if not isinstance(document["method"], str):
             raise FormatError("the method of the uncertainty must be a string")
         if max(np.abs(center).max(), np.abs(draws).max()) > _LARGEST:

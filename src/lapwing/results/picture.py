@@ -27,7 +27,7 @@ from lapwing.results.counted import counted_word
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.rounding import beyond_text, count_text, level_text, number_writer, percent
 from lapwing.results.steps import Detail, Steps, shared_steps
-from lapwing.results.symbols import values_of
+from lapwing.results.symbols import measured_in, values_of
 
 BAR_LIMIT = 40
 """How many bars can be read. Of more values the largest are shown."""
@@ -204,6 +204,8 @@ class Axis:
         Whether one of the ends holds mass itself: a frame would hide it.
     whole : bool
         Whether only whole numbers have places on it.
+    measured_in : str, optional
+        Unit of measurement of plain numbers.
     """
 
     _PER: ClassVar[dict[Unit, tuple[str, int]]] = {
@@ -219,26 +221,30 @@ class Axis:
     log: bool
     atom_at_end: bool
     whole: bool = False
+    measured_in: str | None = None
 
     @classmethod
-    def of_domain(cls, domain: Domain, limits: Limits | None = None) -> Axis:
+    def of_domain(
+        cls, domain: Domain, limits: Limits | None = None, *, measured_in: str | None = None
+    ) -> Axis:
         """Return the axis of a domain, or a part of it. DomainError when it is not ordered."""
         left, right = (_inside(domain, ends) for ends in (domain.left, domain.right))
         log = isinstance(domain, Interval) and domain.scale == "log"
         at_end = left[0] == right[0] or left[-1] == right[-1]
         whole = np.array_equal(left, right)
         ends = limits or (float(left[0]), float(right[-1]))
-        return cls(*ends, domain.unit, log, bool(at_end), whole)
+        return cls(*ends, domain.unit, log, bool(at_end), whole, measured_in)
 
     @property
     def label(self) -> str:
         """What the places are."""
-        return _LABELS[self.unit]
+        unit = "" if self.measured_in is None else f", {self.measured_in}"
+        return _LABELS[self.unit] + unit
 
     @property
     def per(self) -> str:
         """What a density is per: a step along the axis that looks equally long everywhere."""
-        return "factor of 10" if self.log else self._PER[self.unit][0]
+        return "factor of 10" if self.log else self.measured_in or self._PER[self.unit][0]
 
     def lengths(self, left: Vector, right: Vector) -> Vector:
         """Return how long pieces of the axis are, in what a density is per."""
@@ -639,7 +645,7 @@ def pictures_of(
         return (Bars.of_symbols(domain, result.mass, band, truth=known, title=title),)
     curve = result.cumulative
     limits = limits_of(domain, [curve], xlim)
-    axis = Axis.of_domain(domain, limits)
+    axis = Axis.of_domain(domain, limits, measured_in=measured_in(result))
     title = title_of(result.reports, result.guarantee, domain, curve, limits)
     atom_bins, shares = found_bins(result.atoms, curve.left, curve.right)
     density = Densities.of_steps(

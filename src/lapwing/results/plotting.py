@@ -199,7 +199,7 @@ def _dress(ax: Any, axis: Axis) -> None:
     elif axis.atom_at_end and not axis.log:
         # An atom at an end would be hidden by the edge of the picture.
         ax.set_xlim(low - 0.01 * (high - low), high + 0.01 * (high - low))
-    ax.set_xlabel(axis.label)
+    ax.set_xlabel(plain(axis.label))
     ax.grid(alpha=0.25, linewidth=0.6)
     ax.set_axisbelow(True)
 
@@ -341,11 +341,12 @@ def _draw_densities(picture: Densities, ax: Any) -> None:
     for shape in picture.shapes:
         _draw_shape(shape, ax, axis, length=length, top=top, band=picture.band_name)
     ax.set_ylim(0, 1.1 * top)
-    ax.set_ylabel(picture.label)
-    if picture.axis.per == "unit" and top < _SMALL:
+    ax.set_ylabel(plain(picture.label))
+    if axis.unit == "number" and not axis.log and top < _SMALL:
         # "8 per 100,000" reads better than 8e-5.
         many = 10.0 ** math.ceil(-math.log10(top))
-        ax.set_ylabel(f"density, per {count_text(int(many))}")
+        unit = f" {axis.measured_in}" if axis.measured_in else ""
+        ax.set_ylabel(plain(f"density, per {count_text(int(many))}{unit}"))
         ax.yaxis.set_major_formatter(lambda height, _: axis_text(height * many, 6))
     _dress(ax, picture.axis)
     if stems > 0:

@@ -247,6 +247,7 @@ class SignedEstimate(Stored):
         Examples
         --------
         >>> import lapwing as lw
+        >>> import numpy as np
         >>> thirds, mass = lw.Interval(0, 3, bins=3), np.array([0.7, 0.4, -0.1])
         >>> estimate = lw.results.SignedEstimate(thirds, mass, reports=100)
         >>> estimate.project().round(3).tolist()

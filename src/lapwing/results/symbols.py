@@ -24,6 +24,16 @@ MISSING_UNSEEN = "not known: counted at the upper end"
 """What stands for the share of the missing there."""
 
 
+MEASURED_KEY = "measured_in"
+"""In the provenance of a result: the unit of measurement of its numbers."""
+
+
+def measured_in(result: Any) -> str | None:
+    """Return the unit of measurement of the numbers of a result. None where none was stated."""
+    unit = result.provenance.get(MEASURED_KEY)
+    return unit if isinstance(unit, str) and unit.isprintable() else None
+
+
 def missing_unseen(result: Any) -> bool:
     """Return whether a result cannot tell missing values from those at the upper end."""
     return bool(result.provenance.get(MISSING_KEY) == AT_UPPER_END)

@@ -31,7 +31,7 @@ from lapwing.results.plotting import (
 )
 from lapwing.results.rounding import count_text, level_text
 from lapwing.results.steps import Detail, check_detail, shared_steps
-from lapwing.results.symbols import values_of
+from lapwing.results.symbols import measured_in, values_of
 
 _COLUMNS = 6
 """Small pictures in a row."""
@@ -78,6 +78,8 @@ class Timeline:
         Of quantiles. None for shares.
     log : bool
         Whether equal ratios are equally far apart.
+    values : str
+        Name of the numbers, with their unit of measurement.
     """
 
     names: list[str]
@@ -85,6 +87,7 @@ class Timeline:
     marks: tuple[int, ...]
     unit: Unit | None
     log: bool = False
+    values: str = "value"
 
     __repr__ = short_repr
 
@@ -114,7 +117,10 @@ def quantile_timeline(
         name = "median" if probability == 0.5 else level_text(probability)
         tracks.append(Track(name, *rows))
     assert domain is not None
-    return Timeline(names, tuple(tracks), marks, domain.unit, Axis.of_domain(domain).log)
+    units = {measured_in(week) for week in weeks if week is not None}
+    axis = Axis.of_domain(domain, measured_in=units.pop() if len(units) == 1 else None)
+    values = "value" if axis.measured_in is None else axis.label
+    return Timeline(names, tuple(tracks), marks, domain.unit, axis.log, values)
 
 
 def label_timeline(
@@ -191,7 +197,7 @@ def show_timeline(picture: Timeline, *, title: str | None = None, label: str | N
         if picture.log:
             ax.set_yscale("log")
     values = plain(label) if label else None  # on the axis, or of what each line is a share
-    ax.set_ylabel("share" if picture.unit is None else values or "value")
+    ax.set_ylabel("share" if picture.unit is None else values or plain(picture.values))
     ax.set_xlim(-0.6, len(weeks) - 0.4)
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", alpha=0.25, linewidth=0.6)

@@ -44,7 +44,8 @@ _NEITHER = (Problem.UNKNOWN_SURVEY, Problem.UNKNOWN_EPOCH)
     answers={
         201: _TERMS,
         200: json_of(
-            "It already existed with these terms. A notice in the body replaces the earlier one.",
+            "It already existed with these terms. A notice in the body replaces the earlier one, "
+            "which is refused (wrong-state) while an epoch can be answered.",
             TermsDocument,
         ),
     },
@@ -296,4 +297,5 @@ def _survey_answer(request: Request, *, status: int = 200) -> Response:
 def _epoch_answer(request: Request, *, status: int = 200) -> Response:
     names = request.path_params["survey"], request.path_params["epoch"]
     epoch = collector_of(request).life.epoch(*names)
-    return json_answer(epoch_document(epoch), status=status)
+    kept = collector_of(request).life.survey(names[0])
+    return json_answer(epoch_document(epoch, kept), status=status)

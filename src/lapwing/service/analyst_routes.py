@@ -137,6 +137,9 @@ class ResultHead(TypedDict):
     name: str
     epoch: EpochName
     segment: str | None
+    notice: Annotated[
+        dict[str, str], Meta(description="The text that people were asked in the epoch.")
+    ]
     look: LookDocument
     warnings: list[str]
     answers: NotRequired[AnswersKind]

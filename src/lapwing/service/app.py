@@ -6,7 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
-from typing import Any, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 import msgspec
 from starlette.applications import Starlette
@@ -21,7 +21,7 @@ from lapwing.service.collector import Collector
 from lapwing.service.openapi import openapi_document
 from lapwing.service.pages import page_routes
 from lapwing.service.problem_answers import ProblemError, malformed
-from lapwing.service.receiving import Receive, Scope, Send
+from lapwing.service.receiving import Receive, Scope, Send, closing
 from lapwing.service.requests import (
     NOT_KEPT,
     AnswerSchema,
@@ -35,7 +35,7 @@ from lapwing.service.requests import (
     routes_of,
     shows_known_token,
 )
-from lapwing.service.upload_path import address_of, send_problem
+from lapwing.service.upload_path import OPEN_TO_ALL, address_of, send_problem
 
 _UPLOADED = {"PUT", "POST"}
 
@@ -74,7 +74,8 @@ class Application:
         async def counted(message: Any) -> None:
             if message["type"] == "http.response.start":
                 self.collector.counters.requests[message["status"]] += 1
-                message["headers"] = [*message.get("headers", ()), *_SAFE]
+                headers = [*message.get("headers", ()), *_SAFE]
+                message["headers"] = [*headers, *closing(scope)]
             await send(message)
 
         try:
@@ -143,11 +144,12 @@ async def _framework_problem(request: Request, error: Exception) -> Response:
             ProblemError(
                 Problem.METHOD,
                 f"this address knows: {allowed}",
-                headers=((b"allow", allowed.encode()),),
+                headers=((b"allow", allowed.encode()), OPEN_TO_ALL),
             )
         )
     if error.status_code == 404:
-        return _answer(ProblemError(Problem.NOTHING_HERE, "see /openapi.json for what is"))
+        detail = "see /openapi.json for what is"
+        return _answer(ProblemError(Problem.NOTHING_HERE, detail, headers=(OPEN_TO_ALL,)))
     return _answer(malformed("the request cannot be read"))
 
 
@@ -156,9 +158,10 @@ async def _defect(request: Request, error: Exception) -> Response:
 
 
 class Health(TypedDict):
-    """Whether reports can be stored."""
+    """Whether reports can be stored, and whether there is a survey that could take any."""
 
     status: str
+    note: NotRequired[Literal["new, no surveys", "no surveys"]]
 
 
 @endpoint(
@@ -174,9 +177,15 @@ class Health(TypedDict):
 )
 async def show_health(request: Request) -> Response:
     """Return 200 while reports can be stored, 503 while they cannot."""
-    if collector_of(request).ready:
-        return json_answer(Health(status="ready"))
-    return json_answer(Health(status="store in trouble"), status=503)
+    collector = collector_of(request)
+    if not collector.ready:
+        return json_answer(Health(status="store in trouble"), status=503)
+    health = Health(status="ready")
+    if collector.catalog.new:
+        health["note"] = "new, no surveys"
+    elif not [*collector.catalog]:
+        health["note"] = "no surveys"
+    return json_answer(health)
 
 
 @endpoint(
@@ -186,17 +195,18 @@ async def show_health(request: Request) -> Response:
     Problem.TOKEN_NEEDED,
     tag="operations",
     query=None,
-    description="Open to all where the setting `open_counters` is true. Only admins are told of "
-    "uploads and of other requests.",
+    description="Needs a token of any role, unless the setting `open_counters` is true. Only "
+    "admins and monitors are told of uploads and of other requests.",
     security=[{"role": []}],
     answers={200: AnswerSchema("Counters.", {"text/plain": {"type": "string"}})},
 )
 async def show_counters(request: Request) -> Response:
-    """Return the counters for Prometheus. To others than admins, none that devices move."""
+    """Return the counters for Prometheus. To analysts, none that devices move."""
     collector = collector_of(request)
-    if not collector.settings.open_counters:
+    role = role_of(request, cookie=True)
+    if role != "monitor" and not collector.settings.open_counters:
         require_analyst(request)
-    text = collector.counters.text(admin=role_of(request, cookie=True) == "admin")
+    text = collector.counters.text(everything=role in ("admin", "monitor"))
     return Response(text, headers=NOT_KEPT, media_type=counters.MEDIA_TYPE)
 
 

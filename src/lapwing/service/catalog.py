@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from threading import Lock
 
+from lapwing.documents import canonical
 from lapwing.linear.memoized import cached_property
+from lapwing.protocol.messages.problems import Problem
 from lapwing.service.storage.sql_store import Store
 from lapwing.service.storage.store import FormerNotice, StoredEpoch, StoredSurvey
-from lapwing.survey.survey import Survey
+from lapwing.service.storage.survey_rows import THE_SURVEY
+from lapwing.survey.survey import Survey, text_fingerprint
 
 EVERYBODY_ELSE = "other"
 """The segment of reports without one."""
@@ -40,6 +43,32 @@ class KeptSurvey:
         """A hash of the document: its text may change, though the fingerprint does not."""
         return sha256(self.stored.document).hexdigest()
 
+    def notice_of(self, epoch: StoredEpoch) -> Mapping[str, str]:
+        """Return the text that people are asked in an epoch."""
+        return self._texts[min(epoch.text_version, len(self.notices))]
+
+    def document_of(self, name: str) -> bytes:
+        """Return the document of the survey with the text that people are asked in an epoch."""
+        notice = self.notice_of(self.epochs[name])
+        if notice == self.survey.notice:
+            return self.stored.document
+        document = {**self.survey.to_document(), "notice": dict(notice)}
+        if not notice:
+            del document["notice"]
+        return canonical(document)
+
+    def text_of(self, epoch: StoredEpoch) -> str:
+        """Return the fingerprint of that text."""
+        return self._fingerprints[min(epoch.text_version, len(self.notices))]
+
+    @property
+    def _texts(self) -> list[Mapping[str, str]]:
+        return [*(each.text for each in self.notices), self.survey.notice]
+
+    @cached_property
+    def _fingerprints(self) -> list[str]:
+        return [text_fingerprint(each) for each in self._texts]
+
     @property
     def invited_only(self) -> bool:
         """Whether a report needs an upload token."""
@@ -63,14 +92,27 @@ class Catalog:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._kept: dict[str, KeptSurvey] = {}
+        self._deleted: dict[str, set[str]] = {}
         self._loading = Lock()
 
     def __iter__(self) -> Iterator[KeptSurvey]:
         return iter(list(self._kept.values()))
 
+    @property
+    def new(self) -> bool:
+        """Whether there never was a survey."""
+        return not self._kept and not self._deleted
+
     def get(self, fingerprint: str) -> KeptSurvey | None:
         """Return a survey. None where there is none."""
         return self._kept.get(fingerprint)
+
+    def deleted(self, fingerprint: str, epoch: str) -> Problem | None:
+        """Return what an upload hears of a survey or epoch that is gone. None: it never was."""
+        names = self._deleted.get(fingerprint, set())
+        if fingerprint not in self._kept:
+            return Problem.SURVEY_DELETED if THE_SURVEY in names else None
+        return Problem.EPOCH_DELETED if epoch in names else None
 
     def load(self) -> None:
         """Read all surveys and epochs again.
@@ -80,6 +122,7 @@ class Catalog:
         who read at once, the later one's reading stays.
         """
         with self._loading:
+            self._deleted = self._store.deleted()
             self._kept = {stored.fingerprint: self._one(stored) for stored in self._store.surveys()}
 
     def _one(self, stored: StoredSurvey) -> KeptSurvey:

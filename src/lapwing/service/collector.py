@@ -293,6 +293,7 @@ def _given_tokens(secrets: Secrets) -> list[AccessToken]:
     every: tuple[tuple[str | None, Role, str], ...] = (
         (secrets.admin_token, "admin", "the admin token"),
         (secrets.analyst_token, "analyst", "the analyst token"),
+        (secrets.monitor_token, "monitor", "the monitor token"),
     )
     return [
         AccessToken(hash_of(check_token(token, name=name)), role, f"{role}_token")

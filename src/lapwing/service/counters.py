@@ -1,8 +1,8 @@
 """What a collector counts about itself, in the text format that Prometheus reads.
 
 Counts of all surveys together. Where there is one survey they are its own, and tell when a single
-person asked or reported. So whatever devices move is for an admin. Others see how long decoding
-took.
+person asked or reported. So whatever devices move is for an admin or a monitor. Others see how
+long decoding took.
 """
 
 from __future__ import annotations
@@ -75,15 +75,15 @@ class Counters:
         """
         self._watched[name] = (kind, help_text, read)
 
-    def text(self, *, admin: bool) -> str:
+    def text(self, *, everything: bool) -> str:
         """Return them, one number a line.
 
         Parameters
         ----------
-        admin : bool
-            Whether an admin asks, who is told everything: else no number that a device moves.
+        everything : bool
+            Whether an admin or a monitor asks. Others are told no number that a device moves.
         """
-        lines = self._of_devices() if admin else []
+        lines = self._of_devices() if everything else []
         lines += self.decoding.lines("lapwing_decoding_seconds", "Of one decode, waiting included.")
         return "\n".join(lines) + "\n"
 

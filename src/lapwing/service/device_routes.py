@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 from starlette.requests import Request
@@ -14,7 +14,7 @@ from lapwing.protocol.messages.batch import (
     MEDIA_TYPE,
     MOST_REPORTS,
 )
-from lapwing.protocol.messages.problems import UPLOAD_PROBLEMS, Problem
+from lapwing.protocol.messages.problems import PREFIX, UPLOAD_PROBLEMS, Problem
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.problem_answers import ProblemError
 from lapwing.service.requests import (
@@ -46,9 +46,10 @@ _BATCH = _EPOCHS + "/{epoch}/batches/{batch}"
 
 
 class EpochList(TypedDict):
-    """The epochs of a survey."""
+    """The epochs of a survey, and whether it takes uploads with an upload token only."""
 
     epochs: list[EpochDocument]
+    invited: NotRequired[Literal[True]]
 
 
 class StoredBatch(TypedDict):
@@ -76,6 +77,16 @@ ASK_EPOCHS = _preflight(_EPOCHS, "Whether another page may send this")
 ASK_BATCH = _preflight(_BATCH, "Whether another page may send this")
 
 
+_FINAL = ", ".join(f"`{problem}`" for problem in Problem if problem.final)
+
+_WHEN_TO_DROP = (
+    "The batch may be sent again with the same bytes until it is answered. A device drops it at a "
+    f"200 or 201 that names it, and at a final problem: {_FINAL}. It knows one by the media type "
+    f"`application/problem+json` and by the `type`, `{PREFIX}` and the word. At any other answer "
+    "it keeps the batch, whoever gave it: another problem, or the page of a proxy."
+)
+
+
 def _upload(method: Literal["PUT", "POST"], summary: str) -> Endpoint:
     """Return the endpoint of uploads, which :mod:`lapwing.service.upload_path` answers."""
     stored = json_of("Stored now: it is on disk.", StoredBatch)
@@ -86,9 +97,7 @@ def _upload(method: Literal["PUT", "POST"], summary: str) -> Endpoint:
         *UPLOAD_PROBLEMS,
         tag="devices",
         query=None,
-        description="The batch may be sent again with the same bytes until it is answered. A "
-        "device drops it at any 2xx, and at any 4xx except 408, 425 and 429. It keeps it at all "
-        "others.",
+        description=_WHEN_TO_DROP,
         security=[{}, {"invitation": []}],
         body={
             MEDIA_TYPE: {"type": "string", "format": "binary", "maxLength": LARGEST_BATCH},
@@ -130,7 +139,10 @@ POST_BATCH = _upload("POST", "The same, for pages that are being closed")
     *(Problem.UNKNOWN_SURVEY, Problem.MALFORMED_REQUEST),
     tag="devices",
     answers={
-        200: json_of("The document. Its bytes never change.", {"type": "object"}),
+        200: json_of(
+            "The document. Between epochs its text for people may change, and nothing else.",
+            {"type": "object"},
+        ),
         304: AnswerSchema("Not modified: the sender has the current document."),
     },
 )
@@ -154,9 +166,12 @@ async def show_survey(request: Request) -> Response:
 async def show_epochs(request: Request) -> Response:
     """Return when the survey is answered."""
     kept = published(request)
-    epochs = [epoch_document(epoch) for epoch in kept.epochs.values()]
+    epochs = [epoch_document(epoch, kept) for epoch in kept.epochs.values()]
     headers = {**CROSS_ORIGIN, "cache-control": "no-cache"}
-    return json_answer(EpochList(epochs=epochs), headers=headers)
+    document = EpochList(epochs=epochs)
+    if kept.invited_only:
+        document["invited"] = True
+    return json_answer(document, headers=headers)
 
 
 def published(request: Request) -> KeptSurvey:

@@ -17,6 +17,16 @@ Send = Callable[[Message], Awaitable[None]]
 
 _CLOSE = ((b"connection", b"close"),)
 
+UNREAD = "lapwing.unread"
+"""Key of a scope: whether the request goes on, asked when it is answered."""
+
+
+def closing(scope: Scope) -> tuple[tuple[bytes, bytes], ...]:
+    """Return the header line of an answer that comes before the end of its request."""
+    unread = scope.get(UNREAD)
+    return _CLOSE if unread is not None and unread() else ()
+
+
 SMALL_BODY = 2**15
 """Bytes up to which a body is read on, however much is on its way: a few who send large ones slowly
 must not keep devices out."""
@@ -119,7 +129,16 @@ class Receiving:
             When the client left.
         """
         limit = self._largest if largest is None else min(largest, self._largest)
-        stated = next((value for name, value in headers if name == b"content-length"), None)
+        stated = None
+        for name, value in headers:
+            if name == b"content-length":
+                stated = value
+            elif name == b"content-encoding" and value.strip().lower() != b"identity":
+                raise ProblemError(
+                    Problem.MEDIA_TYPE,
+                    "a body must be sent as it is, this one is encoded. Send it without "
+                    "content-encoding",
+                )
         if stated is not None and (not stated.isdigit() or int(stated) > limit):
             raise _too_large(limit, advice)
         first = Begun(receive())
@@ -138,7 +157,6 @@ class Receiving:
                 f"the body must arrive within {self._seconds:g} seconds, it did not. Send the same "
                 "bytes again",
                 retry_after=self._retry,
-                headers=_CLOSE,
             ) from None
 
     @contextmanager
@@ -164,7 +182,6 @@ class Receiving:
                         "too many large bodies are on their way at once. Send the same bytes "
                         "again later",
                         retry_after=self._retry,
-                        headers=_CLOSE,
                     )
                 message = await receive()
                 if message["type"] != "http.request":
@@ -195,5 +212,4 @@ def _too_large(limit: int, advice: str) -> ProblemError:
     return ProblemError(
         Problem.TOO_LARGE,
         f"a body here may have {limit} bytes. {advice}",
-        headers=_CLOSE,
     )

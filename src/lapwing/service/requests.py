@@ -21,7 +21,7 @@ from lapwing.protocol.messages.problems import Problem
 from lapwing.service.collector import Collector
 from lapwing.service.problem_answers import ProblemError, malformed
 from lapwing.service.receiving import ClientGoneError, Scope
-from lapwing.service.security import COOKIE, ROLE_PREFIX, Role, bearer
+from lapwing.service.security import COOKIE, READERS, ROLE_PREFIX, Role, bearer
 from lapwing.service.typed_bodies import Body, NoQuery, Query, read_body, read_query
 
 Handler = Callable[..., Awaitable[Response]]
@@ -219,6 +219,8 @@ def require_analyst(request: Request) -> Role:
     role = role_of(request, cookie=True)
     if role is None:
         raise _nobody()
+    if role not in READERS:
+        raise ProblemError(Problem.NOT_ALLOWED, "this needs a token of the role analyst or admin")
     return role
 
 

@@ -165,12 +165,14 @@ class Results:
         """
         looks: Looks = {}
         order, made = await self._made(kept, question, "json", looks)
+        warnings = list(made.warnings)
         head: dict[str, Any] = {
             "survey": order.key.survey,
             "name": kept.survey.name,
             "epoch": order.key.epoch,
             "segment": order.key.segment,
             "answers": kept.survey.answers,
+            "notice": dict(kept.notice_of(kept.epochs[order.key.epoch])),
         }
         head["look"] = self._told(kept, order.key, looks)
         if order.against is not None:
@@ -179,6 +181,12 @@ class Results:
                 "against_segment": order.against.segment,
                 "against_look": self._told(kept, order.against, looks),
             }
+            against = kept.notice_of(kept.epochs[order.against.epoch])
+            if against != head["notice"]:
+                warnings.append(
+                    f"epoch {order.against.epoch} asked people another text than epoch "
+                    f"{order.key.epoch}"
+                )
         if order.together:
             surveys = {other.stored.fingerprint: other for other, _ in question.together}
             head["together"] = [
@@ -189,7 +197,7 @@ class Results:
                 }
                 for each in order.together
             ]
-        return {**head, **made.content, "warnings": list(made.warnings)}
+        return {**head, **made.content, "warnings": warnings}
 
     def _told(self, kept: KeptSurvey, key: Key, looks: Looks) -> LookDocument:
         look = looks[key.survey, key.epoch]
@@ -260,8 +268,11 @@ class Results:
                 return order, made
             task = self._asked.get(order)
             if task is None:
-                surveys = [kept, *(other for other, _ in question.together)]
-                documents = {one.stored.fingerprint: one.stored.document for one in surveys}
+                surveys = {
+                    one.stored.fingerprint: one
+                    for one in (kept, *(other for other, _ in question.together))
+                }
+                documents = {key: surveys[key.survey].document_of(key.epoch) for key in order.keys}
                 task = asyncio.create_task(self._decoded(documents, order))
                 self._asked[order] = task
                 task.add_done_callback(partial(self._finished, order))
@@ -367,7 +378,7 @@ class Results:
             raise _too_few(least) if look.reports[segment] < least else _beside_few(least)
         return Key(fingerprint, epoch, segment, look.reports[segment], look.epoch)
 
-    async def _decoded(self, documents: Mapping[str, bytes], order: Order) -> DecodingAnswer:
+    async def _decoded(self, documents: Mapping[Key, bytes], order: Order) -> DecodingAnswer:
         started = time.perf_counter()
         loop = asyncio.get_running_loop()
         materials: dict[Key, Material] = {}
@@ -392,7 +403,7 @@ class Results:
                         tally = await self._read(key)
                         if tally is None:
                             raise _MovedError
-                        materials[key] = Material(documents[key.survey], tally)
+                        materials[key] = Material(documents[key], tally)
                 case RefusedOrder(reason):
                     raise ProblemError(Problem.CANNOT_BE_SAID, reason)
                 case Defect(kind, place):

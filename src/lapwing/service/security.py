@@ -12,7 +12,10 @@ from typing import Literal
 
 from lapwing.errors import ArgumentError
 
-Role = Literal["admin", "analyst"]
+Role = Literal["admin", "analyst", "monitor"]
+
+READERS: tuple[Role, ...] = ("admin", "analyst")
+"""The roles that read surveys and results. A monitor reads the counters alone."""
 
 ROLE_PREFIX = "lwa_"
 UPLOAD_PREFIX = "lwu_"

@@ -33,7 +33,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -43,10 +43,12 @@ from lapwing.service.app import make_application
 from lapwing.service.collector import Collector
 from lapwing.service.logs import server_lines_in, standard_log
 from lapwing.service.problem_answers import ProblemError
+from lapwing.service.receiving import UNREAD
 from lapwing.service.security import ROLE_PREFIX, hash_of, new_token
 from lapwing.service.settings import Secrets, Settings
 from lapwing.service.storage.opening import open_store
 from lapwing.service.storage.store import AccessToken
+from lapwing.service.upload_path import OPEN_TO_ALL
 
 HEADER_SECONDS = 20.0
 """From the first byte of a request to the end of its headers, and from connecting to that byte."""
@@ -70,6 +72,11 @@ so many in all: a piece of one byte takes as long to read as one of many."""
 LINGER_SECONDS = 1.0
 """From a refusal to the end of its connection, so that the client can read it."""
 
+UNREAD_SECONDS = 2.0
+UNREAD_BYTES = 2**16
+"""What is read of a body whose answer came before its end, so that the client can read the answer.
+Without these limits, a few who send one byte now and then would hold all connections."""
+
 
 _LONG_HEADERS = ProblemError(
     Problem.HEADERS_TOO_LARGE,
@@ -80,6 +87,15 @@ _SMALL_PIECES = ProblemError(
     Problem.MALFORMED_REQUEST,
     f"the pieces of a body must have {PIECE_BYTES} bytes on average. Send it at once",
 )
+
+
+class _Unread:
+    """The transport of an answer that came before the end of the body: its end waits a moment."""
+
+    def __init__(self, transport: asyncio.Transport, end: Callable[[], None]) -> None:
+        self.write = transport.write
+        self.is_closing = transport.is_closing
+        self.close = end
 
 
 class Connection(HttpToolsProtocol):
@@ -101,6 +117,8 @@ class Connection(HttpToolsProtocol):
         self._refused = False
         self._short_bytes = 0
         self._problem = _LONG_HEADERS
+        self._unread_timer: TimerHandle | None = None
+        self._unread_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, and wait for a first byte no longer than for a further request."""
@@ -111,6 +129,8 @@ class Connection(HttpToolsProtocol):
         """End, and stop both timers."""
         self._stop_timer()
         self._stop_write_timer()
+        if self._unread_timer is not None:
+            self._unread_timer.cancel()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
@@ -144,11 +164,37 @@ class Connection(HttpToolsProtocol):
         self._short_bytes = 0
         if len(self.url) > HEADER_BYTES or len(self.pipeline) >= WAITING_REQUESTS:
             self._stop_parsing()
+        cast(dict[str, Any], self.scope)[UNREAD] = self._unread_body
         super().on_headers_complete()
+
+    def _unread_body(self) -> bool:
+        """Return whether the request that is answered goes on. It is then read a little longer.
+
+        Only the latest request of a connection can go on.
+        """
+        cycle = self.cycle
+        if cycle is None or not cycle.more_body or self.pipeline:
+            return False
+        cycle.transport = cast(asyncio.Transport, _Unread(self.transport, self._linger))
+        return True
+
+    def _linger(self) -> None:
+        self._unread_timer = self.loop.call_later(UNREAD_SECONDS, self._close)
+
+    def on_message_complete(self) -> None:
+        """End a request, and its connection where the answer came before."""
+        if self._unread_timer is not None:
+            self._close()
+        HttpToolsProtocol.on_message_complete(self)
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of a body, while they are not too small."""
         self._progress = True
+        if self._unread_timer is not None:
+            self._unread_bytes += len(body)
+            if self._unread_bytes > UNREAD_BYTES:
+                self._close()
+            return
         self._short_bytes += PIECE_BYTES - len(body)
         if self._short_bytes > SHORT_BYTES:
             self._problem = _SMALL_PIECES
@@ -208,6 +254,7 @@ class Connection(HttpToolsProtocol):
         body = problem.body()
         lines = [
             *problem.headers(),
+            OPEN_TO_ALL,
             (b"content-length", str(len(body)).encode()),
             (b"connection", b"close"),
         ]
@@ -247,10 +294,19 @@ class Ready:
         Where it listens, such as "http://127.0.0.1:8080".
     admin_token : str, optional
         The one that was made because there was none. It is told this once.
+    database : str
+        Absolute path, or address without a password.
+    surveys : int
+        Number of surveys in it.
+    new : bool
+        Whether it never had a survey.
     """
 
     address: str
     admin_token: str | None
+    database: str
+    surveys: int
+    new: bool
 
 
 def serve(settings: Settings, secrets: Secrets, *, ready: Callable[[Ready], None]) -> None:
@@ -283,7 +339,9 @@ def serve(settings: Settings, secrets: Secrets, *, ready: Callable[[Ready], None
             made = _first_admin(collector)
             address = _address(listener)
             config = _configured(collector)
-            server = _Server(config, lambda: ready(Ready(address, made)))
+            catalog = collector.catalog
+            said = Ready(address, made, settings.database, len([*catalog]), catalog.new)
+            server = _Server(config, lambda: ready(said))
             server.run(sockets=[listener])
         finally:
             store.close()

@@ -26,8 +26,11 @@ PREFIX = "LAPWING_"
 OTHERS = frozenset({"LAPWING_DATA", "LAPWING_MUTATION", "LAPWING_REQUIRE_ALL"})
 """Variables of this prefix that are not the collector's: the repository's own tests read them."""
 
-SECRETS = ("admin_token", "analyst_token")
+SECRETS = ("admin_token", "analyst_token", "monitor_token")
 """What only the environment may hold. ``admin_token_file`` and its like name a file with it."""
+
+DATABASE = "~/.local/share/lapwing/collector.sqlite"
+"""The usual database: one for all folders, so that no collector begins anew in another one."""
 
 LARGEST_BODY = 2**24 + 2**12
 """Bytes of the largest packed batch, with its header."""
@@ -41,12 +44,12 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Parameters
     ----------
     database : str
-        The path of an SQLite file, or ``postgresql://...``.
+        The path of an SQLite file, or ``postgresql://...``. The folder of the default is made.
     host : str
         The address to listen at.
     port : int
         0 takes any free one, which is printed.
-    admin_token_file, analyst_token_file : str, optional
+    admin_token_file, analyst_token_file, monitor_token_file : str, optional
         A file that holds the token of the role, and nothing else.
     largest_body : int
         Bytes of the largest body that is read.
@@ -76,11 +79,12 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         a token.
     """
 
-    database: str = "collector.sqlite"
+    database: str = DATABASE
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65_535)] = 8080
     admin_token_file: str | None = None
     analyst_token_file: str | None = None
+    monitor_token_file: str | None = None
     largest_body: Annotated[int, Meta(ge=2**10, le=2**30)] = LARGEST_BODY
     body_seconds: Seconds = 30.0
     receiving_bytes: Annotated[int, Meta(ge=2**10)] = 2**26
@@ -100,12 +104,13 @@ class Secrets(Struct, frozen=True, kw_only=True):
 
     Parameters
     ----------
-    admin_token, analyst_token : str, optional
+    admin_token, analyst_token, monitor_token : str, optional
         None where none was given.
     """
 
     admin_token: str | None = None
     analyst_token: str | None = None
+    monitor_token: str | None = None
 
 
 def read_settings(
@@ -151,6 +156,9 @@ def read_settings(
         elif key in by_variable:
             origin = f"{PREFIX}{key.upper()}"
         raise ArgumentError(f"{origin} is not a legal setting: {reason}") from None
+    if "://" not in settings.database:
+        path = Path(settings.database).expanduser().absolute()
+        settings = msgspec.structs.replace(settings, database=str(path))
     return settings, _read_secrets(settings, secrets)
 
 

@@ -40,7 +40,7 @@ from lapwing.service.storage.store import (
     StoredSurvey,
     UploadRule,
 )
-from lapwing.service.typed_bodies import Body, EpochName, Moment
+from lapwing.service.typed_bodies import Body, EpochName, Fingerprint, Moment
 from lapwing.survey.survey import FORMAT, Survey
 
 ORDER: tuple[EpochState, ...] = ("planned", "open", "grace", "closed")
@@ -171,10 +171,11 @@ class EpochDocument(TypedDict):
     closes: Moment | None
     grace_until: Moment | None
     state: EpochState
+    text: Annotated[Fingerprint, Meta(description="Of the text that people are asked in it.")]
 
 
-def epoch_document(epoch: StoredEpoch) -> EpochDocument:
-    """Return what devices and analysts are told of an epoch."""
+def epoch_document(epoch: StoredEpoch, kept: KeptSurvey) -> EpochDocument:
+    """Return what devices and analysts are told of an epoch of a survey."""
     ends = None if epoch.closes is None else epoch.closes + epoch.grace_seconds
     return {
         "name": epoch.name,
@@ -182,6 +183,7 @@ def epoch_document(epoch: StoredEpoch) -> EpochDocument:
         "closes": to_text(epoch.closes),
         "grace_until": to_text(ends),
         "state": epoch.state,
+        "text": kept.text_of(epoch),
     }
 
 
@@ -260,8 +262,8 @@ class SurveyLife:
         """Keep a survey as a draft, or publish it with an epoch. Return whether it is new.
 
         The terms of a survey that exists do not change. Its text for people does, when the
-        document has one. The former text is kept once an epoch has opened. The fingerprint is
-        that of the address, which must be the survey's own.
+        document has one and no epoch can be answered. The former text is kept once an epoch has
+        opened. The fingerprint is that of the address, which must be the survey's own.
         """
         if isinstance(sent.epoch, NewEpoch):
             return await self._add(fingerprint, sent, sent.epoch)

@@ -107,7 +107,7 @@ def survey_rows(catalog: Catalog) -> list[SurveyRow]:
     return [
         {
             **_head(kept),
-            "epochs": [epoch_document(epoch) for epoch in kept.epochs.values()],
+            "epochs": [epoch_document(epoch, kept) for epoch in kept.epochs.values()],
         }
         for kept in catalog
     ]
@@ -189,7 +189,7 @@ def _epoch(epoch: StoredEpoch, kept: KeptSurvey, look: Look | None, *, now: floa
     enough = total >= minimum
     shown = look_document(look, kept, epoch.name, now=now) if look is not None and enough else None
     counts_and_times = {
-        **epoch_document(epoch),
+        **epoch_document(epoch, kept),
         **count_document(total, minimum=minimum, shown=enough),
         "look": shown,
         "received": None,

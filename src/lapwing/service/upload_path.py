@@ -24,7 +24,7 @@ from lapwing.service.catalog import Catalog, KeptSurvey
 from lapwing.service.counters import Counters
 from lapwing.service.logs import Log
 from lapwing.service.problem_answers import ProblemError, problem_of
-from lapwing.service.receiving import ClientGoneError, Receive, Receiving, Scope, Send
+from lapwing.service.receiving import ClientGoneError, Receive, Receiving, Scope, Send, closing
 from lapwing.service.security import UPLOAD_PREFIX, bearer, hash_of
 from lapwing.service.storage.sql_store import Store
 from lapwing.service.storage.store import STORED, Outcome, Refused, Upload
@@ -137,8 +137,11 @@ _TYPE_JSON = (b"content-type", b"application/json")
 _DETAILS = {
     Problem.CHANGED: "an id stands for one batch. Send a retry with the same bytes, and another "
     "batch under an id of its own",
-    Problem.UNKNOWN_SURVEY: "the survey was deleted. Drop the batch",
-    Problem.UNKNOWN_EPOCH: "the epoch was deleted. Drop the batch",
+    Problem.UNKNOWN_SURVEY: "the collector has no survey of this fingerprint. Keep the batch: the "
+    "survey may be added",
+    Problem.UNKNOWN_EPOCH: "the survey has no epoch of this name. Keep the batch: it may be added",
+    Problem.SURVEY_DELETED: "the survey was deleted. Drop the batch",
+    Problem.EPOCH_DELETED: "the epoch was deleted. Drop the batch",
     Problem.NOT_OPEN: "the epoch takes reports when it opens. Send the same bytes then",
     Problem.CLOSED: "the epoch takes no more reports. Drop the batch",
     Problem.UPLOAD_TOKEN_NEEDED: "the upload token is none of this survey's",
@@ -224,7 +227,7 @@ class UploadPath:
             started, reports, outcome = await self._taken(address, scope, receive)
         except ProblemError as problem:
             self._count(problem, address)
-            await send_problem(send, problem, OPEN_TO_ALL, _SHOWN_TO_PAGES)
+            await send_problem(send, problem, OPEN_TO_ALL, _SHOWN_TO_PAGES, *closing(scope))
             return
         except ClientGoneError:
             return
@@ -255,7 +258,7 @@ class UploadPath:
         try:
             kept = self._place(address)
         except ProblemError as problem:
-            if self._look is None or problem.problem is Problem.CLOSED:
+            if self._look is None or problem.problem.final:
                 raise
             await self._look.wait_for_look()
             kept = self._place(address)
@@ -317,15 +320,12 @@ class UploadPath:
     def _place(self, address: Address) -> KeptSurvey:
         """Return the survey of an upload. A ProblemError where its epoch takes no reports."""
         kept = self._catalog.get(address.survey)
-        if kept is None or kept.stored.state == "draft":
-            raise ProblemError(
-                Problem.UNKNOWN_SURVEY, "the collector has no survey of this fingerprint"
-            )
-        epoch = kept.epochs.get(address.epoch)
-        if epoch is None:
-            raise ProblemError(
-                Problem.UNKNOWN_EPOCH, "the survey has no epoch of this name. Check the name"
-            )
+        epoch = None if kept is None else kept.epochs.get(address.epoch)
+        if kept is None or epoch is None or kept.stored.state == "draft":
+            gone = self._catalog.deleted(address.survey, address.epoch)
+            unknown = kept is None or kept.stored.state == "draft"
+            never = Problem.UNKNOWN_SURVEY if unknown else Problem.UNKNOWN_EPOCH
+            raise ProblemError(gone or never, _DETAILS[gone or never])
         if epoch.state == "closed":
             raise ProblemError(Problem.CLOSED, _DETAILS[Problem.CLOSED])
         if epoch.state == "planned":

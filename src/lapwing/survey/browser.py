@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lapwing.documents import canonical
 from lapwing.survey.survey import Survey
 
 WITHOUT_JAVASCRIPT = (
@@ -37,6 +38,6 @@ def why_not_in_browser(survey: Survey) -> str | None:
     symbols = 0 if name in _HASHING else survey.randomizer.domain.size
     if max(symbols, grid if isinstance(grid, int) else 0) > _MOST_SYMBOLS:
         return f"the JavaScript module takes at most {_MOST_SYMBOLS:,} symbols"
-    if len(survey.to_json().encode()) > _LARGEST_SURVEY:
+    if len(canonical(survey.to_document())) > _LARGEST_SURVEY:  # as a collector serves it
         return f"the JavaScript module reads surveys of at most {_LARGEST_SURVEY:,} bytes"
     return None

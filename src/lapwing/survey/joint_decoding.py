@@ -72,13 +72,11 @@ def decode_together(
 
     Examples
     --------
-    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
-    >>> from lapwing.planning.simulation import simulate
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> line = Interval(0, 60, bins=16)
-    >>> surveys = [Survey("wait", SquareWave(line, epsilon)) for epsilon in (1, 2)]
-    >>> pairs = [(one, simulate(one.randomizer, [500] * 16, rng=1)) for one in surveys]
-    >>> both = decode_together(pairs)
+    >>> import lapwing as lw
+    >>> line = lw.Interval(0, 60, bins=16)
+    >>> surveys = [lw.Survey("wait", lw.SquareWave(line, epsilon)) for epsilon in (1, 2)]
+    >>> pairs = [(one, lw.simulate(one.randomizer, [500] * 16, rng=1)) for one in surveys]
+    >>> both = lw.decode_together(pairs)
     >>> both.reports, str(both.guarantee.epsilon)
     (16000, '2')
     """
@@ -108,7 +106,10 @@ def decode_together(
     found = chosen.decode(channel, counts)
     require_answer(found, channel.domain, type(chosen).__name__)
     surveys = [{"survey": one.fingerprint, "reports": held.total} for one, _, held in there]
-    made: Distribution = replace(found, provenance={**found.provenance, "together": surveys})
+    units = [one._measured() for one, _, _ in there]
+    unit = units[0] if all(each == units[0] for each in units) else {}
+    provenance = {**found.provenance, "together": surveys, **unit}
+    made: Distribution = replace(found, provenance=provenance)
     return made
 
 

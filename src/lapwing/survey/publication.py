@@ -271,12 +271,11 @@ def release(
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.interval import Interval
+    >>> import lapwing as lw
     >>> import numpy as np
-    >>> from lapwing.privacy.sampling.randomness import seeded
     >>> ages = np.random.default_rng(1).normal(40, 10, size=20_000)
-    >>> published = release(ages, Interval(0, 100, bins=128), neighbors="replace-one",
-    ...                     epsilon=1, delta=1e-6, rng=seeded(1))
+    >>> published = lw.release(ages, lw.Interval(0, 100, bins=128), neighbors="replace-one",
+    ...                     epsilon=1, delta=1e-6, rng=lw.seeded(1))
     >>> round(float(published.distribution.quantile(0.5)))
     40
     """

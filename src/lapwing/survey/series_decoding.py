@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -61,6 +61,8 @@ class ReadWeek:
     guarantee : Guarantee or None
     identity : object
         Equal for one tally given twice. None where nobody reported.
+    measured : dict
+        Unit of measurement, as the provenance of a result has it.
     """
 
     name: str
@@ -69,6 +71,7 @@ class ReadWeek:
     observed: Any
     guarantee: Guarantee | None
     identity: Any
+    measured: dict[str, str] = field(default_factory=dict)
 
 
 @one_thread
@@ -129,15 +132,14 @@ def decode_series(
 
     Examples
     --------
-    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
-    >>> from lapwing.planning.simulation import simulate
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> survey = Survey("wait", SquareWave(Interval(0, 60, bins=16), epsilon=1))
+    >>> import lapwing as lw
+    >>> import numpy as np
+    >>> survey = lw.Survey("wait", lw.SquareWave(lw.Interval(0, 60, bins=16), epsilon=1))
     >>> before, after = np.arange(16, 0, -1) * 300, np.arange(1, 17) * 300
     >>> weeks = [before, before, before, after, after]
-    >>> tallies = [simulate(survey.randomizer, week, rng=n) for n, week in enumerate(weeks)]
+    >>> tallies = [lw.simulate(survey.randomizer, week, rng=n) for n, week in enumerate(weeks)]
     >>> pairs = [(survey, tally) for tally in tallies]
-    >>> series = decode_series(pairs, names=["W1", "W2", "W3", "W4", "W5"])
+    >>> series = lw.decode_series(pairs, names=["W1", "W2", "W3", "W4", "W5"])
     >>> [(series[change.week].name, change.kind) for change in series.changes]
     [('W4', 'jump')]
     """
@@ -204,7 +206,8 @@ def read_week(week: WeekGiven, name: str) -> ReadWeek:
     check_given(channel, counts)
     numbers = tuple(block.tobytes() for block in counts.blocks)
     identity = (counts.fingerprint, tuple(counts.reports), numbers)
-    return ReadWeek(name, channel.domain, channel, counts, survey.guarantee, identity)
+    measured = survey._measured()
+    return ReadWeek(name, channel.domain, channel, counts, survey.guarantee, identity, measured)
 
 
 def channel_and_counts(survey: Survey, tally: Tally) -> tuple[Channel, CountTally]:
@@ -344,6 +347,7 @@ def _weeks(
                     guarantee=week.guarantee,
                     uncertainty=law,
                     provenance={"class": "series", "week": week.name}
+                    | week.measured
                     | steps_entry(week.channel, week.observed.total),
                 ),
             )

@@ -8,7 +8,7 @@ its thresholds give cannot be loaded.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
@@ -37,7 +37,7 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.domains.domain import MAXIMUM_BINS
 from lapwing.protocol.domains.domain_documents import build
-from lapwing.protocol.domains.label_text import compared_text
+from lapwing.protocol.domains.label_text import broken_rule, compared_text
 from lapwing.protocol.domains.row_counts import (
     RowCounts,
     are_many,
@@ -69,11 +69,14 @@ if TYPE_CHECKING:
 FORMAT = "lapwing-survey"
 VERSION = 1
 
-NOTICE = ("question", "purpose", "owner", "contact")
-"""What a survey says to the people it asks. It is no part of any fingerprint."""
+NOTICE = ("question", "purpose", "owner", "contact", "measured_in")
+"""What a survey says to the people it asks. It has a fingerprint of its own."""
 
 LONGEST_NOTICE = 1000
 """Characters of each of them."""
+
+LONGEST_UNIT = 20
+"""Characters of a unit of measurement."""
 
 MOST_SEGMENTS = 1000
 """Labels that a survey declares, at most."""
@@ -103,7 +106,7 @@ class Survey(Stored):
         :meth:`decode` uses by default.
     segments : sequence of str
         Public labels, one of which may stand alongside a report: at most 1000, each of 1 to 200
-        printable characters. People with none of them are counted as "other". A label is not
+        characters. People with none of them are counted as "other". A label is not
         protected. Use only public facts about a person, such as a country.
     segment_minimum : int
         Reports that a segment must have before a collector shows anything of it.
@@ -115,8 +118,11 @@ class Survey(Stored):
     question, purpose, owner, contact : str, optional
         What is asked in words, what the answers are for, who asks, and where to turn to: each of 1
         to 1000 printable characters on one line. Devices show and keep them. They are no part of
-        the fingerprint, so a survey whose words change is the same survey. A collector dates each
-        change once an epoch has opened.
+        :attr:`fingerprint`. Their own is :attr:`text_fingerprint`, which devices pin. A collector
+        takes another text only while no epoch can be answered.
+    measured_in : str, optional
+        Unit of measurement of numbers, such as "ms": 1 to 20 printable characters. It is shown next
+        to the values, and belongs to the text. Dates, times and labels have none.
 
     Notes
     -----
@@ -131,11 +137,9 @@ class Survey(Stored):
 
     Examples
     --------
-    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
-    >>> from lapwing.privacy.sampling.randomness import seeded
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> survey = Survey("income", SquareWave(Interval(0, 100, bins=16), epsilon=4))
-    >>> reports = survey.randomize([20.0] * 5000, rng=seeded(1))
+    >>> import lapwing as lw
+    >>> survey = lw.Survey("income", lw.SquareWave(lw.Interval(0, 100, bins=16), epsilon=4))
+    >>> reports = survey.randomize([20.0] * 5000, rng=lw.seeded(1))
     >>> round(float(survey.decode(survey.tally(reports)).quantile(0.5)), 1)
     21.9
     """
@@ -150,6 +154,7 @@ class Survey(Stored):
     purpose: str | None = field(default=None, repr=False)
     owner: str | None = field(default=None, repr=False)
     contact: str | None = field(default=None, repr=False)
+    measured_in: str | None = field(default=None, repr=False)
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -165,6 +170,7 @@ class Survey(Stored):
             purpose: str | None = None,
             owner: str | None = None,
             contact: str | None = None,
+            measured_in: str | None = None,
         ) -> None: ...
 
     _name: ClassVar = "a survey"
@@ -196,16 +202,22 @@ class Survey(Stored):
                 f"{self.randomizer.name} already memoizes a permanent round. Leave out remembered"
             )
         for name, text in self.notice.items():
-            legal = isinstance(text, str) and len(text) <= LONGEST_NOTICE and text.isprintable()
+            most = LONGEST_UNIT if name == "measured_in" else LONGEST_NOTICE
+            legal = isinstance(text, str) and len(text) <= most and text.isprintable()
             if not legal or not text.strip():
                 raise ArgumentError(
-                    f"{name} must be 1 to {LONGEST_NOTICE} printable characters on one line, "
-                    f"got {_fault_of(text)}"
+                    f"{name} must be 1 to {most} printable characters on one line, "
+                    f"got {_fault_of(text, most)}"
                 )
+        domain = self.randomizer.domain
+        if self.measured_in is not None and not (domain.ordered and domain.unit == "number"):
+            raise ArgumentError(
+                "measured_in is the unit of plain numbers. Leave it out for dates, times and labels"
+            )
 
     @property
     def notice(self) -> dict[str, str]:
-        """What the survey says to people: those of question, purpose, owner, contact it has."""
+        """The text for people: those of question, purpose, owner, contact, measured_in it has."""
         texts = ((name, getattr(self, name)) for name in NOTICE)
         return {name: text for name, text in texts if text is not None}
 
@@ -224,6 +236,15 @@ class Survey(Stored):
     def fingerprint(self) -> str:
         """SHA-256 of the canonical JSON of everything that was agreed."""
         return fingerprint(self._agreed())
+
+    @cached_property
+    def text_fingerprint(self) -> str:
+        """SHA-256 of the canonical JSON of the notice, of a survey without one as well.
+
+        It says what people are asked in words. So a device that pins both fingerprints answers no
+        other question.
+        """
+        return text_fingerprint(self.notice)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -342,11 +363,9 @@ class Survey(Stored):
 
         Examples
         --------
-        >>> from lapwing.randomizers.numerical.square_wave import SquareWave
-        >>> from lapwing.privacy.sampling.randomness import seeded
-        >>> from lapwing.protocol.domains.interval import Interval
-        >>> survey = Survey("wait", SquareWave(Interval(0, 1, bins=4), 1))
-        >>> reports = survey.randomize([0.5] * 10, rng=seeded(1))
+        >>> import lapwing as lw
+        >>> survey = lw.Survey("wait", lw.SquareWave(lw.Interval(0, 1, bins=4), 1))
+        >>> reports = survey.randomize([0.5] * 10, rng=lw.seeded(1))
         >>> groups = survey.tally(reports, by=["north"] * 7 + ["east"] * 3, minimum=5)
         >>> {name: tally.total for name, tally in groups.items()}
         {'north': 7, 'other': 3}
@@ -485,11 +504,16 @@ class Survey(Stored):
             channel, tally, **({"progress": progress} if scans else {})
         )
         require_answer(found, channel.domain, type(chosen).__name__)
+        found = replace(found, provenance=found.provenance | self._measured())
         if self.answers == "fresh" or found._kind == "heavy-hitters":
             return found
         # A difference must know that its two sides share randomness.
         kept = {"survey": self.fingerprint, "answers": self.answers}
         return replace(found, guarantee=self.guarantee, provenance={**found.provenance, **kept})
+
+    def _measured(self) -> dict[str, str]:
+        """Return what the provenance of a result says of the unit of measurement."""
+        return {} if self.measured_in is None else {"measured_in": self.measured_in}
 
     def check_poisoning(self, tally: Tally, *, seed: int = 0) -> PoisoningAlarm:
         """Return whether devices that follow the protocol can have sent a tally.
@@ -522,11 +546,9 @@ class Survey(Stored):
         Examples
         --------
         >>> import numpy as np
-        >>> from lapwing.planning.simulation import simulate
-        >>> from lapwing.randomizers.numerical.square_wave import SquareWave
-        >>> from lapwing.protocol.domains.interval import Interval
-        >>> survey = Survey("wait", SquareWave(Interval(0, 1, bins=64), epsilon=1))
-        >>> survey.check_poisoning(simulate(survey.randomizer, [500] * 64, rng=1)).sounds
+        >>> import lapwing as lw
+        >>> survey = lw.Survey("wait", lw.SquareWave(lw.Interval(0, 1, bins=64), epsilon=1))
+        >>> survey.check_poisoning(lw.simulate(survey.randomizer, [500] * 64, rng=1)).sounds
         False
         """
         from lapwing.planning.poisoning_alarm import check_poisoning
@@ -557,7 +579,7 @@ class Survey(Stored):
         -------
         Survey
             A document of its own, with a fingerprint of its own: tallies of the two are never
-            added up. Segments, question, purpose, owner and contact are those of this one.
+            added up. Segments and notice are those of this one.
 
         Raises
         ------
@@ -628,6 +650,7 @@ class Survey(Stored):
             **({"segments": shown} if labels else {}),
             **(kept if self.remembered else {}),
             "fingerprint": self.fingerprint,
+            "fingerprint of the text": self.text_fingerprint,
         }
 
     def _repr_html_(self) -> str:
@@ -704,6 +727,11 @@ class Survey(Stored):
         return survey
 
 
+def text_fingerprint(notice: Mapping[str, str]) -> str:
+    """Return the fingerprint of a notice. The key before it keeps it from being anything else's."""
+    return fingerprint({"notice": dict(notice)})
+
+
 def _recommended_randomizer(given: Any) -> Any:
     """Return the randomizer of a recommendation, and anything else as it is."""
     # Imported here: a device that loads a survey file needs no planning.
@@ -712,11 +740,11 @@ def _recommended_randomizer(given: Any) -> Any:
     return given.randomizer if isinstance(given, Recommendation) else given
 
 
-def _fault_of(text: Any) -> str:
+def _fault_of(text: Any, most: int) -> str:
     """Return what is wrong about a string, without the text."""
     if not isinstance(text, str):
         return describe_value(text)
-    if len(text) > LONGEST_NOTICE:
+    if len(text) > most:
         return f"{len(text)} characters"
     return "a line break or a control character" if text.strip() else "nothing to read"
 
@@ -727,12 +755,13 @@ def _checked_segments(segments: Any) -> tuple[str, ...]:
     if len(segments) > MOST_SEGMENTS:
         raise ArgumentError(f"there must be at most {MOST_SEGMENTS} segments, got {len(segments)}")
     for number, label in enumerate(segments, start=1):
-        text = isinstance(label, str) and 1 <= len(label) <= 200 and label.isprintable()
-        if not text or label == OTHER:
+        if not isinstance(label, str) or not 1 <= len(label) <= 200 or label == OTHER:
             raise ArgumentError(
-                "every segment must be a string of 1 to 200 printable characters, and not "
-                f"{OTHER!r}, which is for people in none of them. Number {number} is not"
+                f"every segment must be a string of 1 to 200 characters, and not {OTHER!r}, which "
+                f"is for people in none of them. Number {number} is not"
             )
+        if (rule := broken_rule(label)) is not None:
+            raise ArgumentError(f"every segment must {rule}, number {number} does not. Change it")
     if len(set(map(compared_text, segments))) != len(segments):
         raise ArgumentError("every segment must be named once, one is named twice")
     return tuple(segments)

@@ -187,15 +187,13 @@ class Watch(Stored):
 
     Examples
     --------
-    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
-    >>> from lapwing.planning.simulation import simulate
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> from lapwing.survey.survey import Survey
-    >>> survey = Survey("wait", SquareWave(Interval(0, 60, bins=16), epsilon=1))
-    >>> watch = Watch(alpha=0.05)
+    >>> import lapwing as lw
+    >>> import numpy as np
+    >>> survey = lw.Survey("wait", lw.SquareWave(lw.Interval(0, 60, bins=16), epsilon=1))
+    >>> watch = lw.Watch(alpha=0.05)
     >>> before, after = np.arange(16, 0, -1) * 300, np.arange(1, 17) * 300
     >>> for week, people in enumerate([before, before, before, after]):
-    ...     tally = simulate(survey.randomizer, people, rng=week)
+    ...     tally = lw.simulate(survey.randomizer, people, rng=week)
     ...     watch, noticed = watch.look((survey, tally), name=f"W{week + 1}")
     >>> noticed.change.week, noticed.change.detection_week
     ('W4', 'W4')
@@ -332,10 +330,9 @@ class Watch(Stored):
 
         Examples
         --------
-        >>> from lapwing.randomizers.numerical.square_wave import SquareWave
-        >>> from lapwing.protocol.domains.interval import Interval
-        >>> wave = SquareWave(Interval(0, 60, bins=32), epsilon=1)
-        >>> 1_000 < Watch(alpha=0.05).people_needed(wave, change=0.1) < 40_000
+        >>> import lapwing as lw
+        >>> wave = lw.SquareWave(lw.Interval(0, 60, bins=32), epsilon=1)
+        >>> 1_000 < lw.Watch(alpha=0.05).people_needed(wave, change=0.1) < 40_000
         True
         """
         for name, value, most, limit in (

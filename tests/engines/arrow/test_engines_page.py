@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ import lapwing as lw
 from lapwing.engines import arrow
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from tests.engines.page import PAGE, code_under, example
+from tests.page_environment import run
 
 
 def test_the_example_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,13 +25,12 @@ def test_the_example_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.Monkey
     for number in range(2):
         table = pa.table({"income": np.linspace(0, 400_000, 30), "age": np.arange(30)})
         parquet.write_table(table, f"values/{number}.parquet")
-    code = example("arrow")
-    *lines, last = code.strip().splitlines()
-    names: dict[str, Any] = {}
-    exec(compile("\n".join([*lines, f"summary = {last}"]), "engines.md", "exec"), names)
-    counted, summary = names["counted"], names["summary"]
-    assert counted.tally.total == 60 and counted.refused == 0 and len(counted.files) == 2
-    assert isinstance(summary, ExactCounts) and summary.people == 60 and "(0, 400_000" in last
+    *lines, last = example("arrow").strip().splitlines()
+    shown = "print(counted.tally.total, counted.refused, len(counted.files))"
+    code = "\n".join([*lines, shown, f"summary = {last}", "print(type(summary), summary.people)"])
+    ran = run(PAGE.read_text("utf-8"), "exec", text=code, folder=tmp_path)
+    assert ran.stderr == "" and ran.stdout == f"60 0 2\n{ExactCounts} 60\n"
+    assert "(0, 400_000" in last
 
 
 def test_groups_and_counted_reports_of_the_page(
@@ -51,13 +52,18 @@ def test_groups_and_counted_reports_of_the_page(
         folder.mkdir(parents=True)
         months = pa.table({"income": np.linspace(0, 1, 60), "month": ["1", "2"] * 30})
         parquet.write_table(months, folder / "people.parquet")
-    names: dict[str, Any] = {"lw": lw, "arrow": arrow, "survey": survey}
-    exec(compile(code_under("Many groups"), "engines.md", "exec"), names)
-    assert len(names["monday"]) == 3 and names["week"].total == 2 * whole.total
-    frame = names["monday"].to_pandas()
+    survey.save("survey.json")
+    first = (
+        "import lapwing as lw\nfrom lapwing.engines import arrow\n"
+        "survey = lw.Survey.load('survey.json')\n"
+    )
+    code = f"{first}{code_under('Many groups')}\nprint(len(monday), week.total)\n"
+    ran = run(PAGE.read_text("utf-8"), "exec", text=code, folder=tmp_path)
+    assert ran.stderr == "" and ran.stdout == f"3 {2 * whole.total}\n"
+    frame = lw.tallies.GroupTallies.load("monday.parquet").to_pandas()
     named = ["country", "day", "reports", "counts"]
     assert list(frame.columns) == named
-    section = Path(PAGE).read_text("utf-8").partition("The frame of `to_pandas()`")[2]
+    section = PAGE.read_text("utf-8").partition("The frame of `to_pandas()`")[2]
     for column in (*named, "segment", "block_reports", "records"):
         assert f"`{column}`" in section.partition("Tally each day")[0]
     pairs = arrow.tally("monthly", survey, by=["country", "month"]).groups
@@ -71,7 +77,8 @@ def test_groups_and_counted_reports_of_the_page(
         counts = rows.group_by("report").aggregate([([], "count_all")])
         return SimpleNamespace(to_arrow_table=lambda: counts.rename_columns(["report", "n"]))
 
-    names["duckdb"] = SimpleNamespace(sql=sql)
+    monkeypatch.setitem(sys.modules, "duckdb", SimpleNamespace(sql=sql))
+    names: dict[str, Any] = {"arrow": arrow, "survey": survey}
     *lines, last = code_under("Counted reports").strip().splitlines()
     exec(compile("\n".join([*lines, f"found = {last}"]), "engines.md", "exec"), names)
     assert names["found"] == whole

@@ -20,6 +20,7 @@ from lapwing import Categories, Interval, SquareWave, Survey
 from lapwing.documents import canonical
 from lapwing.engines import arrow
 from lapwing.errors import (
+    INSTALL,
     ArgumentError,
     DomainError,
     EngineError,
@@ -47,7 +48,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 
-pytest.importorskip("pyspark", reason="PySpark is not here: pip install 'lapwing[test]'")
+pytest.importorskip("pyspark", reason="PySpark is not here: pip install '.[test]'")
 
 from lapwing.engines import spark as engine  # noqa: E402
 from lapwing.engines.spark import spark_rows, spark_values  # noqa: E402
@@ -561,7 +562,7 @@ def test_executors_without_the_package(
         monkeypatch.setitem(context.environment, "PYTHONPATH", path)
         with pytest.raises(EngineError, match=words) as caught:
             engine.tally(df, survey)
-        assert "install 'lapwing[spark]" in str(caught.value) and "\n" not in str(caught.value)
+        assert INSTALL.format("spark") in str(caught.value) and "\n" not in str(caught.value)
         with pytest.raises(EngineError, match=words):
             engine.randomize(df.selectExpr("1.0 AS age"), survey, output=str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()

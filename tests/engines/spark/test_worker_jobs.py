@@ -18,7 +18,7 @@ from lapwing.engines.spark.worker_jobs import added
 from lapwing.errors import ArgumentError, ReportError
 from lapwing.protocol.messages.reports import Reports
 
-pytest.importorskip("pyspark", reason="PySpark is not here: pip install 'lapwing[test]'")
+pytest.importorskip("pyspark", reason="PySpark is not here: pip install '.[test]'")
 
 PEOPLE = 500
 SURVEY = Survey("age", SquareWave(Interval(0, 100, bins=16), epsilon=1))

@@ -43,7 +43,7 @@ def test_every_label_has_its_own_symbol(labels: list[str | int]) -> None:
 
 
 def test_texts_and_whole_numbers_are_different_labels() -> None:
-    domain = Categories(["1", 1, "a\0", "a"])
+    domain = Categories(["1", 1, "other", "a"], other="other")
     assert domain.index(["1", 1, 1.0, "a", "a\0"]).tolist() == [0, 1, 1, 3, 2]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,12 @@ import lapwing as lw
 from lapwing.cli.commands import answer_command
 from lapwing.client.device import segment_number
 from lapwing.engines.arrow import randomize, summarize
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.errors import ArgumentError, DomainError, LapwingError
 from lapwing.protocol import ExactCounts, Segmented
+from lapwing.protocol.domains import label_text
 from lapwing.protocol.domains.label_text import compared_text
+from lapwing.protocol.messages.unit_rows import unit_text
+from tests.vectors.label_vectors import ILLEGAL
 
 NFC, NFD = "caf\u00e9", "cafe\u0301"
 LATER = "e\u0301\U0001fae8"
@@ -121,6 +126,36 @@ def test_hashed_strings_are_words_however_they_are_typed() -> None:
     assert len(set(words.index([LATER, "\u00e9\U0001fae8", "E\u0301"]).tolist())) == 3
     with pytest.raises(DomainError, match="valid Unicode"):
         words.index(["\ud800\u0301"])
+
+
+def test_no_list_holds_a_label_that_cannot_be_compared_or_seen() -> None:
+    randomizer = lw.RandomizedResponse(lw.Categories(2), epsilon=1)
+    for case in ILLEGAL:
+        label, rule = case["label"], case["rule"]
+        with pytest.raises(DomainError, match=f"must {rule}, the one at position 1 does not"):
+            lw.Categories(["tea", label])
+        with pytest.raises(LapwingError, match=f"must {rule}|1 to 200 characters"):
+            lw.Survey("s", randomizer, segments=["tea", label])
+    for label in ("a" + 30 * "\u030a", 1000 * "\U0001f600", "\u05d0\u200f", "\u0645\u200c\u062e"):
+        assert lw.Categories([label]).index([label]).tolist() == [0]
+        assert lw.Survey("s", randomizer, segments=[label[:200]]).segments == (label[:200],)
+
+
+def test_marks_are_those_of_the_unicode_character_database() -> None:
+    marks, unassigned = label_text._rows_of_marks(), label_text._unassigned()
+    for point in range(sys.maxunicode + 1):
+        text = chr(point)
+        if not unassigned.match(text):
+            first = unicodedata.normalize("NFD", text)[0]
+            is_mark = unicodedata.combining(first) > 0
+            assert bool(marks.search(text)) == is_mark, hex(point)
+
+
+def test_a_unit_of_many_marks_is_compared_as_it_is() -> None:
+    for count, same in ((29, True), (30, False)):  # the ring itself is one of the marks
+        composed, typed = (start + count * "\u0f73" for start in ("\u00c5", "A\u030a"))
+        assert (unit_text(composed) == unit_text(typed)) == same
+        assert (compared_text(composed) == compared_text(typed)) == same
 
 
 def test_a_form_is_compared_once() -> None:

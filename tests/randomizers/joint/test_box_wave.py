@@ -21,6 +21,7 @@ from lapwing.randomizers.joint.axis_windows import (
     BinWindows,
     LabelSets,
     NotAsked,
+    _order_of_sets,
     axis_windows,
     bins_of,
 )
@@ -137,7 +138,9 @@ def test_two_pairs_share_as_many_outputs_as_by_hand(name: str) -> None:
         (BinWindows(lw.Interval(0, 1, bins=5, circular=True), 3), 5, 3),
         (BinWindows(APART.domains[0], 2), 6 + 3 * 2, 2),
         (BinWindows(APART.domains[1], 4), 4 + 1 * 4, 4),
+        (LabelSets(lw.Categories(5), 1), 5, 1),
         (LabelSets(lw.Categories(5), 2), comb(5, 2), comb(4, 1)),
+        (LabelSets(lw.Categories(5), 4), 5, 4),
     ],
     ids=lambda one: type(one).__name__ if hasattr(one, "near") else str(one),
 )
@@ -152,6 +155,12 @@ def test_every_order_of_outputs_is_a_permutation(windows: Any, outputs: int, nea
         assert sorted(order[:near].tolist()) == seen.tolist()
     assert windows.indicator.shape == (outputs, size)
     assert (windows.indicator.sum(axis=0) == near).all()
+
+
+def test_sets_of_one_label_have_the_order_of_the_table() -> None:
+    symbols, places = np.indices((7, 7))
+    found = LabelSets(lw.Categories(7), 1).locate(symbols, places)
+    assert (found == _order_of_sets(7, 1)).all()
 
 
 def test_a_simulator_that_draws_both_sides_apart_is_found() -> None:
@@ -209,7 +218,17 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
     "too many sets": (
         lw.Product(label=lw.Categories(40), y=lw.Integers(0, 3)),
         (8, 2),
-        "at most 5,000 sets of labels of axis label, got 76,904,685 sets of 8. Use smaller",
+        "at most 5,000 sets of labels of axis label.* Got 76,904,685 sets of 8 of 40 labels",
+    ),
+    "too large a table of sets": (
+        lw.Product(label=lw.Categories(1025), y=lw.Integers(0, 3)),
+        (1024, 2),
+        "must be at most 1,048,576. Got 1,025 sets of 1024 of 1,025 labels. Use smaller",
+    ),
+    "one label in each of too many sets": (
+        lw.Product(label=lw.Categories(5001), y=lw.Integers(0, 3)),
+        (1, 2),
+        "Got 5,001 sets of 1 of 5,001 labels",
     ),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
@@ -301,3 +302,37 @@ def test_two_axes_of_labels_and_other_domains_are_refused() -> None:
         MultiscaleBoxes(both, 1)
     with pytest.raises(DomainError, match="a mixture of boxes needs a Product"):
         MultiscaleBoxes(mistaken(lw.Integers(0, 3)), 1)
+
+
+MOST_MEMORY = 50 * 2**20
+"""Of a device, for a survey of pairs with as many components as there may be."""
+
+
+@pytest.mark.parametrize(
+    ("domain", "components"),
+    [
+        (
+            lw.Product(x=lw.Integers(0, 3), y=lw.Integers(0, 2**18 - 1)),
+            [(kind, (1, 1000 + n), 1) for n in range(127) for kind in ("box", "blocks")],
+        ),
+        (
+            lw.Product(x=lw.Categories(100), y=lw.Integers(0, 649)),
+            [("box", (2, 1 + n), 1) for n in range(255)],
+        ),
+        (
+            lw.Product(x=lw.Categories(1024), y=lw.Integers(0, 1023)),
+            [("box", (size, 1 + n), 1) for n in range(127) for size in (1, 1023)],
+        ),
+    ],
+    ids=["long axis", "sets of two", "most sets"],
+)
+def test_many_components_share_what_they_need(domain: lw.Product, components: Any) -> None:
+    tracemalloc.start()
+    try:
+        mixture = MultiscaleBoxes(domain, 1, components=components)
+        survey = lw.Survey.from_json(lw.Survey("pairs", mixture).to_json())
+        survey.randomize([(0, 0)] * 1000)  # with each component
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < MOST_MEMORY

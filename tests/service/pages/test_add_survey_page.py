@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,42 @@ def test_an_admin_adds_a_survey_and_then_an_epoch(tmp_path: Path) -> None:
             assert more.status_code == 303
             (kept,) = here.collector.catalog
             assert list(kept.epochs) == ["spring", "summer"] and kept.stored == stored
+
+    asyncio.run(run())
+
+
+def test_another_text_is_shown_beside_the_former_one_and_agreed_to(tmp_path: Path) -> None:
+    first = replace(SURVEY, question="Which <b>bird</b>?", owner="Club")
+    second = replace(SURVEY, question="Which beast?", contact="post@example.org")
+
+    async def run() -> None:
+        async with site(tmp_path) as here:
+
+            async def asked(survey: lw.Survey, **fields: str) -> httpx.Response:
+                return await send(here, survey.to_json().encode(), **fields)
+
+            assert (await asked(first)).status_code == 303
+            await here.done("POST", f"/v1/surveys/{SURVEY.fingerprint}/epochs/spring/close")
+            shown = await asked(second, epoch="summer")
+            check_page(shown)
+            assert shown.status_code == 200 and "Nothing was added yet" in shown.text
+            for cell in ("Which &lt;b&gt;bird&lt;/b&gt;?", "Which beast?", "Club", "(none)"):
+                assert f"<td>{cell}</td>" in shown.text
+            (kept,) = here.collector.catalog
+            assert kept.survey == first and list(kept.epochs) == ["spring"]
+            # Agreeing to one text is not agreeing to another.
+            other = {"epoch": "summer", "text": first.text_fingerprint}
+            assert (await asked(second, **other)).status_code == 200
+            agreed = {"document": second.to_json(), "text": second.text_fingerprint}
+            assert (await send(here, None, epoch="summer", **agreed)).status_code == 303
+            (kept,) = here.collector.catalog
+            assert kept.survey == second and list(kept.epochs) == ["spring", "summer"]
+            # While that epoch is open, nobody's yes changes the text.
+            back = await asked(first, epoch="autumn", text=first.text_fingerprint)
+            assert back.status_code == 409 and "must stay while an epoch" in back.text
+            # The same text, or none, needs no yes.
+            assert (await asked(second, epoch="autumn")).status_code == 303
+            assert (await asked(SURVEY, epoch="winter")).status_code == 303
 
     asyncio.run(run())
 
@@ -153,7 +190,7 @@ def _file(survey: lw.Survey) -> bytes:
 @pytest.mark.parametrize("script", [False, True])
 def test_a_browser_adds_a_survey_with_and_without_script(tmp_path: Path, script: bool) -> None:
     sync_api = pytest.importorskip(
-        "playwright.sync_api", reason="Playwright is not here: pip install 'lapwing[test]'"
+        "playwright.sync_api", reason="Playwright is not here: pip install '.[test]'"
     )
     from tests.clients_js.chromium_browser import running_chromium
 

@@ -23,7 +23,7 @@ from tests.service.one_collector import ADMIN, as_role, new_id, open_survey, ser
 pytestmark = pytest.mark.service
 
 sync_api = pytest.importorskip(
-    "playwright.sync_api", reason="Playwright is not here: pip install 'lapwing[test]'"
+    "playwright.sync_api", reason="Playwright is not here: pip install '.[test]'"
 )
 
 from tests.clients_js.chromium_browser import Running, running_chromium  # noqa: E402
@@ -548,7 +548,12 @@ def test_the_text_of_a_survey_is_shown_as_plain_text_and_kept(place: Place, widt
         assert page.locator("#version").count() == 0
         changed = replace(survey, question="How many wings?", purpose="Another")
         body = {"survey": changed.to_document(), "minimum": 1}
-        answer = httpx.put(path, json=body, headers=as_role(ADMIN), timeout=SECONDS)
+        as_admin: Any = {"headers": as_role(ADMIN), "timeout": SECONDS}
+        answer = httpx.put(path, json=body, **as_admin)
+        assert answer.status_code == 409 and "must stay" in answer.json()["detail"]
+        assert httpx.post(f"{path}/epochs/e/close", **as_admin).is_success
+        body["epoch"] = {"name": "f"}
+        answer = httpx.put(path, json=body, **as_admin)
         assert answer.status_code == 200, answer.text
         page.reload()
         page.wait_for_selector("[data-ready]")
@@ -556,11 +561,20 @@ def test_the_text_of_a_survey_is_shown_as_plain_text_and_kept(place: Place, widt
         assert "version 2. It was changed on 20" in page.inner_text("#version")
         page.click("#notice summary")
         assert survey.question in page.inner_text("#notice details")
-        assert page.evaluate("JSON.parse(document.getElementById('take-part').dataset.notice)") == (
-            changed.notice
+        assert page.evaluate("document.getElementById('take-part').dataset.text") == (
+            changed.text_fingerprint
         )
-        # This browser keeps what it showed when it answered.
+        # This browser keeps what it showed when it answered, and says that it is another text now.
         assert page.inner_text("#answered li").endswith(f"You were asked: {survey.question}")
+        assert "is another one than when you answered before" in page.inner_text("#status")
+        page.get_by_label("two").check()
+        page.click("#randomize")
+        page.wait_for_selector("#report:not([hidden])")
+        asked = page.locator("#answered li").all_inner_texts()
+        assert [each.rpartition("You were asked: ")[2] for each in asked] == [
+            survey.question,
+            changed.question,
+        ]
         assert page.locator("main img, main b, main script").count() == 0
 
 

@@ -91,14 +91,7 @@ def beats(row: Row, ours: str, others: Sequence[str], factor: float = 1.0) -> Ce
 
 def alike(row: Row, ours: str, theirs: str, within: float) -> Cell:
     """Return whether the errors of two methods are similar: the same but for some parts."""
-    return near_one(quotients(row, ours, theirs), within)
-
-
-def near_one(ratios: Sequence[float], within: float) -> Cell:
-    """Return whether a ratio is one but for some parts, of a word that states no number."""
-    return verdicts.loosely(
-        lambda beyond: verdicts.near(ratios, 1, tolerance=beyond), beyond=within
-    )
+    return verdicts.nearly(quotients(row, ours, theirs), 1, tolerance=within)
 
 
 def falls(first: Sequence[float], second: Sequence[float]) -> Cell:
@@ -194,7 +187,7 @@ def _smooth_by_epsilon(name: str, rows: Sequence[Row], curve: Sequence[Row]) -> 
         ),
         Claim(
             f"Between ε = 1 and {STUCK} KRR-IIW-G is stuck at the initial value.",
-            [verdicts.near(start, 1, tolerance=SAME) for start in starts],
+            [verdicts.nearly(start, 1, tolerance=SAME) for start in starts],
             f"Counted within {100 * SAME:.0f} % of the error of the answer 1/d everywhere.",
             where="figure 6",
             form=name,
@@ -298,9 +291,10 @@ def _by_size(columns: Mapping[str, Sequence[Row]]) -> list[Claim]:
         Claim(
             "The error of OUE remains essentially the same.",
             [
-                near_one(
+                verdicts.nearly(
                     (np.array(values(row, "OUE")) / np.mean(values(rows[-1], "OUE"))).tolist(),
-                    FLAT,
+                    1,
+                    tolerance=FLAT,
                 )
                 for rows in columns.values()
                 for row in rows[:-1]

@@ -22,7 +22,7 @@ from benchmarks.accuracy.papers.convolution.convolution_columns import (
     ratio,
     values,
 )
-from benchmarks.accuracy.papers.convolution.error_claims import SIMILAR, Row, near_one, plain
+from benchmarks.accuracy.papers.convolution.error_claims import SIMILAR, Row, plain
 from benchmarks.markdown import listed
 from benchmarks.verdicts import Cell, Claim
 
@@ -71,7 +71,9 @@ def _smooth_tops(name: str, row: Row) -> list[Claim]:
         Claim(
             "The performance of smoothing is still similar to that of DW.",
             [
-                near_one(quotients(row, f"{o}-smoothing", f"{o}-DW", f"top {top}"), SIMILAR)
+                verdicts.nearly(
+                    quotients(row, f"{o}-smoothing", f"{o}-DW", f"top {top}"), 1, tolerance=SIMILAR
+                )
                 for o in ORACLES
                 for top in TOPS
             ],
@@ -235,7 +237,7 @@ def _other_positives(rows: Mapping[str, Row]) -> list[Claim]:
         ),
         Claim(
             "On Kosarak KRR-DW and KRR-DW-AMRP output about ten fewer true positives.",
-            [verdicts.near(one, 10, tolerance=ABOUT_TEN) for one in fewer.values()],
+            [verdicts.nearly(one, 10, tolerance=ABOUT_TEN) for one in fewer.values()],
             f"Counted from {10 - ABOUT_TEN} to {10 + ABOUT_TEN} fewer: {shown}.",
             where="figure 9",
         ),

@@ -131,7 +131,7 @@ def method_claims(rows: Sequence[Any], ours: dict[str, str], where: str) -> list
             ),
             Claim(
                 "At ε = 0.1 PP is comparable to AQ.",
-                comparable(private, pp, aq),
+                comparable(private, pp, [aq]),
                 f"Comparable: at most {COMPARABLE:g} times its distance.",
                 where=where,
                 form=form,
@@ -148,7 +148,7 @@ def method_claims(rows: Sequence[Any], ours: dict[str, str], where: str) -> list
                     both(cells)
                     for cells in zip(
                         below(loose, aq, [pp]),
-                        comparable(loose, pp, aq),
+                        comparable(loose, pp, [aq]),
                         strict=True,
                     )
                 ],

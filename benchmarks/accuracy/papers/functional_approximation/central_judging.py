@@ -51,18 +51,21 @@ def worst(rows: Rows, theirs: str, others: Iterable[str]) -> list[Cell]:
     return found
 
 
-def comparable(rows: Rows, ours: str, other: str) -> list[Cell]:
-    """Return for every row and distance whether a method is at most `COMPARABLE` times another."""
+def comparable(
+    rows: Rows, ours: str, theirs: Iterable[str], *, factor: float = COMPARABLE
+) -> list[Cell]:
+    """Return for every row and distance whether a method is comparable to each of others."""
+    others = list(theirs)
     return [
-        loosely(
-            lambda beyond, row=row, key=key: less(  # type: ignore[misc]
-                values(row, ours, key), [values(row, other, key)], factor=1 + beyond
-            ),
-            beyond=COMPARABLE - 1,
-        )
+        within(values(row, ours, key), [values(row, one, key) for one in others], factor=factor)
         for row in rows
         for key in KEYS
     ]
+
+
+def within(ours: Sequence[float], theirs: Sequence[Sequence[float]], *, factor: float) -> Cell:
+    """Return whether a distance is less than others times a factor that we chose for a word."""
+    return loosely(lambda beyond: less(ours, theirs, factor=1 + beyond), beyond=factor - 1)
 
 
 def among_the_first(rows: Rows, ours: str, others: Iterable[str], *, first: int) -> list[Cell]:

@@ -23,6 +23,7 @@ from benchmarks.accuracy.papers.functional_approximation.central_judging import 
     first_falls_then_rises,
     laws_of,
     nearly_constant,
+    within,
 )
 from benchmarks.accuracy.papers.functional_approximation.central_methods import (
     METHODS,
@@ -42,7 +43,7 @@ from benchmarks.accuracy.papers.functional_approximation.central_sweeps import (
 )
 from benchmarks.markdown import figure, listed, table, uncertain
 from benchmarks.summaries import mean_and_error
-from benchmarks.verdicts import Cell, Claim, certain, less
+from benchmarks.verdicts import Cell, Claim, certain
 from lapwing.decoders.releases.prefix_estimate import prefix_estimate
 from lapwing.linear.function_families import fourier, legendre, orthonormal, splines
 from lapwing.linear.operators.sums import CurveAnswers
@@ -362,7 +363,7 @@ def _least_in(points: Sequence[dict[str, Any]]) -> Callable[[list[float]], bool]
 def _near_the_end(points: Sequence[dict[str, Any]], laws: Sequence[str]) -> list[Cell]:
     last = points[-1]["columns"]
     return [
-        less(found[PUBLISHED][key]["values"], [found[NONE][key]["values"]], factor=COMPARABLE)
+        within(found[PUBLISHED][key]["values"], [found[NONE][key]["values"]], factor=COMPARABLE)
         for found in (last[law] for law in laws)
         for key in KEYS
     ]

@@ -218,6 +218,8 @@ def answer(
     notes = {"caution": ALL_NOISE} if answered["all_noise"] else {}
     if (unit := unit_of(answered["guarantee"])) is not None:
         notes["rows counted"] = unit_text(unit)
+    if answered["measured_in"] is not None:
+        notes["measured in"] = answered["measured_in"]
     if notes:
         tables.append(facts(notes))
     written.write(rows)

@@ -17,9 +17,10 @@ from lapwing.cli.reading.collector_store import StoreOptions
 from lapwing.cli.reading.options import Force, OutputFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.client.collector_address import CollectorAddress
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, CollectorError, DomainError
 from lapwing.results.rounding import count_text
 from lapwing.survey.browser import why_not_in_browser
+from lapwing.survey.survey import NOTICE, Survey
 
 _CHUNK = 2**20
 
@@ -68,13 +69,13 @@ def add_survey(
     """A survey at a running collector, with an open epoch.
 
     Publishes the survey and opens the epoch: both, or neither. If the survey already exists at the
-    collector, it gets the new epoch. The token of an admin comes from LAPWING_ADMIN_TOKEN, from the
-    file that LAPWING_ADMIN_TOKEN_FILE names, or from a question on the terminal.
+    collector, it gets the new epoch. If its text for people would change, the old and the new text
+    are shown, and the change needs a yes. The token of an admin comes from LAPWING_ADMIN_TOKEN,
+    from the file that LAPWING_ADMIN_TOKEN_FILE names, or from a question on the terminal.
     """
-    collector, document = CollectorAddress(address), read_survey(survey)
-    collector.add_survey(
-        document, epoch=epoch, token=_admin_token(), closes=closes, minimum=minimum
-    )
+    collector, document, token = _collector(address), read_survey(survey), _admin_token()
+    _agree_to_text(collector, document, out)
+    collector.add_survey(document, epoch=epoch, token=token, closes=closes, minimum=minimum)
     fingerprint, reason = document.fingerprint, why_not_in_browser(document)
     shown = {
         "survey": fingerprint,
@@ -86,6 +87,22 @@ def add_survey(
     if reason:
         rows["take part"] = f"with an app only: {reason}"
     out.show({"command": "collector add-survey", **shown}, facts(rows))
+
+
+def _agree_to_text(collector: CollectorAddress, survey: Survey, out: Output) -> None:
+    """Show the text for people that the collector has and the new one, and ask."""
+    try:
+        former = collector.survey(survey.fingerprint).notice
+    except (CollectorError, DomainError):
+        return  # it shows nobody a text, or adding the survey says why it cannot be asked
+    if survey.notice in ({}, former):
+        return
+    names = [name for name in NOTICE if former.get(name) != survey.notice.get(name)]
+    rows = [[name, former.get(name, ""), survey.notice.get(name, "")] for name in names]
+    table = grid("the text for people changes", ["text", "until now", "from now on"], rows)
+    for column in table.columns:
+        column.justify = "left"
+    out.agree(table, "Replace the text?", "the text for people would change")
 
 
 def tokens(
@@ -104,7 +121,7 @@ def tokens(
     with `lapwing collector revoke ID`. The token of an admin comes from LAPWING_ADMIN_TOKEN, from
     the file that LAPWING_ADMIN_TOKEN_FILE names, or from a question on the terminal.
     """
-    rows = CollectorAddress(address).role_tokens(token=_admin_token())
+    rows = _collector(address).role_tokens(token=_admin_token())
     body = []
     for row in rows:
         origin = "the database" if row.revocable else "the settings"
@@ -137,9 +154,14 @@ def revoke(
     `POST /v1/tokens`. If all tokens of admins are lost, stop the collector, set LAPWING_ADMIN_TOKEN
     and start it again.
     """
-    collector = CollectorAddress(address)
+    collector = _collector(address)
     collector.revoke(id, token=_admin_token())
     out.show({"command": "collector revoke", "revoked": id}, facts({"revoked": id}))
+
+
+def _collector(address: str) -> CollectorAddress:
+    """Return the address, with the authorities that the standard variable names."""
+    return CollectorAddress(address, ca_file=os.environ.get("SSL_CERT_FILE") or None)
 
 
 def _admin_token() -> str:

@@ -23,8 +23,8 @@ from lapwing.cli.reading.like_options import (
 )
 from lapwing.cli.reading.options import Force, OutputFile, Settings, make_with_settings
 from lapwing.cli.reading.stored import read_survey
-from lapwing.documents import nearest
-from lapwing.errors import ArgumentError
+from lapwing.documents import nearest, read, require
+from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.arrays import Vector
 from lapwing.planning.chosen_bins import BINS_FOR_ATOMS, recommended_bins
 from lapwing.planning.recommendation import recommend
@@ -35,7 +35,7 @@ from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.group_tallies import MINIMUM
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
-from lapwing.survey.survey import Survey
+from lapwing.survey.survey import NOTICE, Survey
 
 RECOMMENDED = "recommended"
 
@@ -127,6 +127,24 @@ class AnswerOptions:
         "shows no changes.",
         default=False,
     )
+    notice: Path | None = option(
+        "What people are told: a JSON object with some of question, purpose, owner, contact and "
+        "measured_in (the unit of numbers, such as ms).",
+        "FILE",
+    )
+
+    def read_notice(self) -> dict[str, Any]:
+        """Return the texts in the file of the notice. FormatError when it holds anything else."""
+        if self.notice is None:
+            return {}
+        document = read(self.notice)
+        require(document, set(), name=f"the notice in {self.notice.name}", optional=NOTICE)
+        if not document or None in document.values():
+            raise FormatError(
+                f"{self.notice.name} must hold a string for one or more of {', '.join(NOTICE)}. "
+                "Leave out the others"
+            )
+        return document
 
     def build_survey(self, randomizer: Randomizer) -> Survey:
         """Return the survey that the options mean."""
@@ -138,6 +156,7 @@ class AnswerOptions:
             segments=self.segment or (),
             segment_minimum=MINIMUM if self.segment_minimum is None else self.segment_minimum,
             remembered=self.remembered,
+            **self.read_notice(),
         )
 
 
@@ -182,7 +201,8 @@ def new(
     person who answers in both spends epsilon twice.
     """
     axes = axis_files(kind.axis or ())
-    files = [asked.domain, asked.categories_file, known.like, *axes.values(), *(kind.after or ())]
+    files = [asked.domain, asked.categories_file, known.like, answers.notice]
+    files += [*axes.values(), *(kind.after or ())]
     check_output(output, inputs=[path for path in files if path is not None], force=force)
     if kind.after is not None:
         given = (answers, chosen, asked, known, kind)

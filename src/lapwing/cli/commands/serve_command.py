@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,11 +51,11 @@ def serve(
 
     def ready(said: Ready) -> None:
         if out.as_json:
-            write_json(
-                {"command": "serve", "address": said.address, "admin_token": said.admin_token}
-            )
+            write_json({"command": "serve", **asdict(said)})
             return
         write_stdout(f"{said.address}\n")
+        held = "new, no surveys" if said.new else f"{said.surveys} surveys"
+        write_stdout(f"database: {said.database} ({held})\n")
         if said.admin_token is not None:
             write_stdout(f"admin token, shown this once: {said.admin_token}\n")
 

@@ -22,7 +22,7 @@ class StoreOptions:
 
     database: str | None = option(
         "The path of an SQLite file, or postgresql://... without a password. "
-        "[default: collector.sqlite]",
+        "[default: ~/.local/share/lapwing/collector.sqlite]",
         "WHERE",
     )
 

@@ -16,7 +16,7 @@ from typing import Any, NoReturn, TypeVar
 
 import lapwing.errors
 from lapwing.engines.spark.spark_rows import SparkRows, file_name, quoted
-from lapwing.errors import EngineError, LapwingError
+from lapwing.errors import INSTALL, EngineError, LapwingError
 
 Batches = Iterator[Any]
 
@@ -153,8 +153,9 @@ def _raise(error: Exception, rows: SparkRows, columns: list[str]) -> NoReturn:
 
 def _unfit(what: str) -> EngineError:
     return EngineError(
-        f"the executors {what}: install 'lapwing[spark]=={VERSION}' where they run, or name a "
-        "Python that has it (PYSPARK_PYTHON). Nothing was counted or written"
+        f"the executors {what}: install lapwing {VERSION} where they run "
+        f"({INSTALL.format('spark')} in its checkout), or name a Python that has it "
+        "(PYSPARK_PYTHON). Nothing was counted or written"
     )
 
 

@@ -16,7 +16,12 @@ from lapwing.linear.arrays import Values, declared_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.domain import LARGEST_INTEGER, MAXIMUM_BINS, check_choice, check_list
-from lapwing.protocol.domains.label_text import compared_label, compared_text, label_text
+from lapwing.protocol.domains.label_text import (
+    broken_rule,
+    compared_label,
+    compared_text,
+    label_text,
+)
 from lapwing.protocol.domains.units import check_some, one_dimensional
 from lapwing.protocol.domains.unordered import Unordered
 
@@ -34,7 +39,8 @@ class Categories(Unordered):
         ``0..number-1`` without a list. Strings are compared in one Unicode form: "é" is the same
         label as one character and as two. A value that is not a label counts as the label with its
         string, if there is one. So "1" is 1, a date is "2026-01-02", and a truth value is "true" or
-        "false".
+        "false". A string has at most 1,000 characters and at most 30 combining marks in a row. It
+        holds no control character, line break or bidirectional override.
     missing : {"refuse", "category"}
         Treatment of None and NaN. "category" counts them in a missing category, the last one.
         Default: "refuse".
@@ -111,8 +117,13 @@ class Categories(Unordered):
             )
         if any(isinstance(label, int) and abs(label) > LARGEST_INTEGER for label in labels):
             raise DomainError("a label that is a number must be within +-(2^53 - 1)")
-        if any(isinstance(label, str) and not _is_unicode(label) for label in labels):
-            raise DomainError("every string label must be valid Unicode, one has a lone surrogate")
+        for place, label in enumerate(labels):
+            rule = broken_rule(label) if isinstance(label, str) else None
+            if rule is not None:
+                raise DomainError(
+                    f"every string label must {rule}, the one at position {place} does not. "
+                    "Change it"
+                )
         if not labels:
             raise DomainError("there must be at least one label")
         forms = [compared_label(label) for label in labels]
@@ -247,11 +258,3 @@ def _in_words(label: Any) -> str:
     if label is None:
         return 'Leave it out, and count missing values with missing="category"'
     return "Write it as a string"
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

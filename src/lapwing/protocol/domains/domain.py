@@ -213,12 +213,21 @@ class Domain(ABC):
         return html_of({"domain": domain_text(self)})
 
 
+def bin_range(axis: Domain) -> range:
+    """Return the symbols that are neither outside the range nor missing: they follow each other."""
+    first = 0 if axis.below_index is None else 1
+    return range(first, first + axis.inside_size - (axis.missing_index is not None))
+
+
 def bins_of(axis: Domain) -> NDArray[np.int64]:
     """Return the symbols that are neither outside the range nor missing: int64, increasing."""
-    apart = list(axis.outside_indices)
-    if axis.missing_index is not None:
-        apart.append(axis.missing_index)
-    return np.delete(np.arange(axis.size, dtype=np.int64), apart)
+    bins = bin_range(axis)
+    return np.arange(bins.start, bins.stop, dtype=np.int64)
+
+
+def place_apart(symbols: NDArray[np.int64], bins: range) -> NDArray[np.int64]:
+    """Return the place of each symbol that is no bin among such symbols, those below first."""
+    return symbols - np.where(symbols < bins.start, 0, len(bins))
 
 
 def require_domain(given: Any) -> None:

@@ -42,7 +42,8 @@ class HashedStrings(Unordered):
     The category is the number made by the first `bits` bits of the SHA-256 of the string's UTF-8
     bytes, the most significant bit first. The string is in Unicode's NFC form where Unicode 14
     assigns all its code points. So a word is one word however it was typed. Another string is taken
-    as it is. No case is folded, and nothing is trimmed.
+    as it is. So is one of more than 1,000 characters, or with more than 30 combining marks in a
+    row. No case is folded, and nothing is trimmed.
 
     **Privacy.** The domain is public and does not depend on the data.
 

@@ -235,7 +235,8 @@ class Interval(Domain):
         if self.bins is None:
             return
         # The second: below the smallest normal number, positions cannot be computed.
-        if np.any(np.diff(self.bin_edges) <= 0) or not math.isfinite(self.bins / (high - low)):
+        edges = self.bin_edges
+        if np.any(edges[1:] <= edges[:-1]) or not math.isfinite(self.bins / (high - low)):
             raise DomainError(f"{self.bins} bins are too narrow for float64 here. Use fewer")
 
     def _count_or_clip(self, *, overflow: bool) -> None:
@@ -331,7 +332,13 @@ class Interval(Domain):
     @cached_property
     def size(self) -> int:
         """Number of bins: below, pieces of bins, atoms, above, and the missing one."""
-        return self.left.size + (self.missing == "bin")
+        return self._present + (self.missing == "bin")
+
+    @property
+    def _present(self) -> int:
+        """Number of bins but the missing one. Without atoms none of their ends is worked out."""
+        self._require_bins()
+        return self.left.size if self.atoms else self.bins + 2 * (self.outside == "overflow")
 
     @property
     def below_index(self) -> int | None:
@@ -341,7 +348,7 @@ class Interval(Domain):
     @property
     def above_index(self) -> int | None:
         """Number of the bin of values above the interval, or None where they have none."""
-        return self.left.size - 1 if self.outside == "overflow" else None
+        return self._present - 1 if self.outside == "overflow" else None
 
     @property
     def missing_index(self) -> int | None:

@@ -53,6 +53,32 @@ m 1 7 1 2 1 5 1 a 2 2 2 3 2 1 6 1 5 7 2 7 3 5 3v 2k 1 5 u 20 8 a 4m 1i 2 12 y 1x
 """Code points that Unicode 14 assigns to no character: ranges in turns of how many are assigned and
 how many are not, in base 36. Clients in other languages have the same table."""
 
+_MARKS = """
+lc 27 1 w 7n 5 7d 19 1 1 1 2 1 2 1 1 20 b 1c l g 1 2t 7 2 6 2 2 1 4 z 1 u r 4g 9 9 1 o 4 1 9
+1 3 1 5 17 3 1o 8 16 o 1 t 1o 1 g 1 3 4 2v 1 g 1 1c 1 1p 1 g 1 32 1 g 1 32 1 g 1 3j 1 32 1 g
+1 7 2 2t 1 g 1 31 2 g 1 3g 1 31 3 d 4 30 3 d 4 24 2 r 1 1 1 1 1 1j 5 4 4 2 5 1 2 1q 1 34 1 1
+2 2a 1 jz 3 qc 2 u 1 4d 1 a 1 5n 1 3z 3 63 2 1z 1 k 8 2 1 1c e 1 g 2t 1 f 1 12 9 1i 2 1m 1 b
+2 1v 1 48 3 1 d 1 7 4 1 6 1 3 2 5i 1s k0 d 4 1 3 c 2da 3 3x 1 2o w fe 6 2x 2 n9w 1 4 a w 2 28
+2 7o 1 11 1 47 1 r i 1l 3 11 1 2n 1 c 1 6n 1 1 3 2 2 5 2 1 1 1g 1 6u 1 fn4 1 ld g r1 1 6a 1
+45 5 1aq 1 1 1 14 3 4 1 4l 2 fx 4 ar 2 49 b 1d 4 5c 1 15 1 e 1 1l 2 1x 3 1c 2 1q 1 24 1 9 1
+2y 2 4y 2 28 2 g 1 o 7 3 5 5p 1 3 1 n 1 2r 2 6z 2 3i 1 3a 2 37 1 7h 2 76 2 4 1 4c 1 2b 1 i 1
+29 1 bp 1 76 1 1 2 29 1 fa0 5 1n 7 xl 2 f58 1 43q 5 3 6 8 8 2 7 u 4 44 3 2pn 7 1 h 2 7 1 2 1
+5 79 7 af 1 1p 4 15s 7 31 7
+"""
+"""Combining marks of Unicode 14: ranges in turns of how many code points are not marks and how many
+are. A mark has a combining class above 0, or decomposes into such marks. Unicode never changes
+that. Clients in other languages have the same table."""
+
+MOST_MARKS = 30
+"""Combining marks in a row that a string may have to be normalized (UAX #15, stream-safe text).
+Longer rows take time that grows with the square of their length."""
+
+LONGEST_LABEL = 1000
+"""Characters that a string may have to be normalized."""
+
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""Control characters, line breaks, and what turns the direction of the text that follows."""
+
 
 def compared_text(text: str) -> str:
     r"""Return the form in which a string is compared with others: NFC, or the text itself.
@@ -60,16 +86,41 @@ def compared_text(text: str) -> str:
     The normal form of a string never changes once all its code points are assigned (Unicode's
     policy of stability). So a string of code points that Unicode 14 assigns has one form. It is the
     same in every version of Python and in every engine of JavaScript from then on. A text with
-    another code point is compared as it is.
+    another code point is compared as it is. So is one of more than 1,000 characters, or with more
+    than 30 combining marks in a row: to normalize it could take long.
 
     Examples
     --------
     >>> compared_text("cafe\u0301") == compared_text("caf\u00e9") == "caf\u00e9"
     True
     """
-    if text.isascii() or unicodedata.is_normalized("NFC", text):
+    # Whether it is normalized is known in linear time: marks in another order are none.
+    if text.isascii() or unicodedata.is_normalized("NFC", text) or len(text) > LONGEST_LABEL:
         return text
-    return text if _unassigned().search(text) else unicodedata.normalize("NFC", text)
+    if _has_row_of_marks(text) or _unassigned().search(text):
+        return text
+    return unicodedata.normalize("NFC", text)
+
+
+def broken_rule(label: str) -> str | None:
+    r"""Return what a declared label must do that this string does not, None for a legal one.
+
+    Examples
+    --------
+    >>> broken_rule("tea"), broken_rule("tea\n")
+    (None, 'hold no control character, line break or bidirectional override')
+    """
+    if len(label) > LONGEST_LABEL:
+        return f"have at most {LONGEST_LABEL:,} characters"
+    if label.isascii() and label.isprintable():
+        return None
+    if any("\ud800" <= character <= "\udfff" for character in label):
+        return "be valid Unicode, without a lone surrogate"
+    if _UNSEEN.search(label):
+        return "hold no control character, line break or bidirectional override"
+    if _has_row_of_marks(label):
+        return f"have at most {MOST_MARKS} combining marks in a row"
+    return None
 
 
 def place_of(text: str, listed: Sequence[str]) -> int | None:
@@ -134,12 +185,30 @@ def compared_label(label: str | int) -> str | int:
     return compared_text(label) if isinstance(label, str) else label
 
 
+def _has_row_of_marks(text: str) -> bool:
+    if len(text) <= MOST_MARKS:
+        return False
+    # Whole rows in linear time. A search for 31 marks would begin again at each mark.
+    return any(len(row) > MOST_MARKS for row in _rows_of_marks().findall(text))
+
+
 @memoized(most=1)
 def _unassigned() -> re.Pattern[str]:
-    counts = [int(count, 36) for count in _UNASSIGNED.split()]
-    ranges, first = [], 0
-    for assigned, gap in zip(counts[::2], counts[1::2], strict=True):
-        first += assigned
-        ranges.append(f"\\U{first:08x}-\\U{first + gap - 1:08x}")
-        first += gap
-    return re.compile(f"[{''.join(ranges)}]")
+    return re.compile(_characters(_UNASSIGNED))
+
+
+@memoized(most=1)
+def _rows_of_marks() -> re.Pattern[str]:
+    return re.compile(f"{_characters(_MARKS)}+")
+
+
+def _characters(table: str) -> str:
+    counts = [int(count, 36) for count in table.split()]
+    plane, beyond, first = "", "", 0
+    for before, size in zip(counts[::2], counts[1::2], strict=True):
+        first += before
+        span = f"\\U{first:08x}-\\U{first + size - 1:08x}"
+        plane, beyond = (plane + span, beyond) if first < 2**16 else (plane, beyond + span)
+        first += size
+    # Apart, because a set within 16 bits is a bitmap, and any other one a list to go through.
+    return f"(?:[{plane}]|(?=[\U00010000-\U0010ffff])[{beyond}])"

@@ -252,7 +252,7 @@ def check_seconds(value: Any, *, domain: Any) -> None:
     Parameters
     ----------
     value : Any
-        Value of one person. Of a pair of domains, a pair.
+        Value of one person.
     domain : Domain
         The survey's domain.
 
@@ -262,10 +262,6 @@ def check_seconds(value: Any, *, domain: Any) -> None:
         When the value is a plain number beyond 10^11 and the domain, whose unit is "datetime",
         does not reach so far. As seconds it is a year after 5138, or before -1199.
     """
-    parts = getattr(domain, "domains", None)
-    if parts is not None and isinstance(value, list | tuple | np.ndarray):
-        for part, one in zip(parts, value, strict=False):
-            check_seconds(one, domain=part)
     plain = isinstance(value, Decimal) or _is_plain(type(value))
     if getattr(domain, "unit", "number") != "datetime" or not plain:
         return

@@ -152,14 +152,14 @@ class Batch:
         return body + _CHECKSUM.pack(zlib.crc32(body))
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, segments: Sequence[str] = ()) -> Batch:
+    def from_bytes(cls, data: bytes, *, segments: Sequence[str] | None = ()) -> Batch:
         """Return the batch in its packed form.
 
         Parameters
         ----------
         data : bytes
-        segments : sequence of str
-            Segments of the survey. A number beyond them counts as none.
+        segments : sequence of str or None
+            Segments of the survey. A number beyond them counts as none. None: any number is kept.
 
         Raises
         ------
@@ -179,9 +179,8 @@ class Batch:
         records = data[_HEADER.size : -_CHECKSUM.size]
         if zlib.crc32(data[: -_CHECKSUM.size]) != _CHECKSUM.unpack_from(data, len(data) - 4)[0]:
             raise BatchError("the batch is damaged: its checksum does not match. Send it again")
-        return cls(
-            survey.hex(), segment if segment <= len(segments) else NO_SEGMENT, records, reports
-        )
+        known = segments is None or segment <= len(segments)
+        return cls(survey.hex(), segment if known else NO_SEGMENT, records, reports)
 
     def to_json(self, *, segments: Sequence[str] = ()) -> bytes:
         """Return the JSON form as bytes, ready to be sent as they are (UTF-8).

@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix
-from lapwing.linear.memoized import cached_property
-from lapwing.protocol.domains.domain import Domain, bins_of
+from lapwing.linear.memoized import cached_property, memoized
+from lapwing.protocol.domains.domain import Domain, bin_range, bins_of, place_apart
 from lapwing.randomizers.window_counts import spread_in_circular_windows, spread_in_windows
 
 MOST_SETS = 5000
 """Sets of labels that a report may name."""
+
+MOST_PLACES = 2**20
+"""Labels times sets of several labels: a device has a table of so many numbers of 8 bytes."""
 
 LARGEST_SET = 4
 """Most labels in a set by default: larger ones gain nothing and are many."""
@@ -114,9 +117,9 @@ class BinWindows(AxisWindows):
     near: int
 
     @cached_property
-    def _bins(self) -> NDArray[np.int64]:
+    def _bins(self) -> range:
         """The symbols that are bins: all but those outside and the missing one."""
-        return bins_of(self.domain)
+        return bin_range(self.domain)
 
     @property
     def _symbols(self) -> int:  # type: ignore[override]
@@ -125,25 +128,23 @@ class BinWindows(AxisWindows):
     @cached_property
     def _grid(self) -> int:
         """Outputs of the windows."""
-        return self._bins.size if self.domain.circular else self._bins.size + self.near - 1
+        return len(self._bins) + (0 if self.domain.circular else self.near - 1)
 
     @cached_property
     def outputs(self) -> int:  # type: ignore[override]
         """Outputs of the windows, and those of the symbols that stand apart."""
-        return self._grid + self.near * (self.domain.size - self._bins.size)
+        return self._grid + self.near * (self.domain.size - len(self._bins))
 
-    @cached_property
-    def _start(self) -> NDArray[np.int64]:
-        """First output that sees each symbol: int64 [symbols]."""
-        start = np.empty(self.domain.size, dtype=np.int64)
-        start[self._bins] = np.arange(self._bins.size)
-        apart = np.setdiff1d(np.arange(self.domain.size), self._bins)
-        start[apart] = self._grid + self.near * np.arange(apart.size)
-        return start
+    def _start(self, symbols: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the first output that sees each symbol."""
+        bins = self._bins
+        inside = (bins.start <= symbols) & (symbols < bins.stop)
+        apart = self._grid + self.near * place_apart(symbols, bins)
+        return np.where(inside, symbols - bins.start, apart)
 
     def locate(self, symbols: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the outputs at these places, counted from the window's start and around."""
-        start = self._start[symbols]
+        start = self._start(symbols)
         if not self.domain.circular or self._grid == self.outputs:
             found = start + places  # less than twice the outputs
             return found - np.where(found < self.outputs, 0, self.outputs)
@@ -154,12 +155,12 @@ class BinWindows(AxisWindows):
 
     def spread(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         """Return counts of outputs, drawn for all people at once."""
-        inside = people[self._bins]
+        inside = people[self._bins.start : self._bins.stop]
         if self.domain.circular:
             grid = spread_in_circular_windows(inside, width=self.near, rng=rng)
         else:
             grid = spread_in_windows(inside, width=self.near, points=self._grid, rng=rng)
-        apart = np.delete(people, self._bins)
+        apart = np.delete(people, bins_of(self.domain))
         chances = np.full(self.near, 1 / self.near)
         own = [rng.multinomial(number, chances) for number in apart]
         return np.concatenate([grid, *own]).astype(np.int64)
@@ -193,25 +194,38 @@ class LabelSets(AxisWindows):
         """Sets that hold a given label."""
         return comb(self.domain.size - 1, self.members - 1)
 
-    @cached_property
-    def _order(self) -> NDArray[np.int64]:
-        """For each label the sets that hold it, then the others: int64 [labels, sets]."""
-        sets = np.array(list(combinations(range(self.domain.size), self.members)))
-        holds = (sets[:, :, None] == np.arange(self.domain.size)).any(axis=1)
-        return np.argsort(~holds.T, axis=1, kind="stable").astype(np.int64)
-
     def locate(self, symbols: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the sets at these places of each label's order."""
-        return self._order[symbols, places]
+        if self.members == 1:  # the set of the label, then the others
+            return np.where(places == 0, symbols, places - (places <= symbols))
+        return _order_of_sets(self.domain.size, self.members)[symbols, places]
 
     def spread(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         """Return counts of sets: for each label a multinomial draw of those that hold it."""
+        if self.members == 1:
+            return people.astype(np.int64)
         counts = np.zeros(self.outputs, dtype=np.int64)
+        order = _order_of_sets(self.domain.size, self.members)
         chances = np.full(self.near, 1 / self.near)
         for label, number in enumerate(people):
             if number:
-                counts[self._order[label, : self.near]] += rng.multinomial(number, chances)
+                counts[order[label, : self.near]] += rng.multinomial(number, chances)
         return counts
+
+
+@memoized(most=16)
+def _order_of_sets(labels: int, members: int) -> NDArray[np.int64]:
+    """For each label the sets that hold it, then the others: int64 [labels, sets]."""
+    sets = np.array(list(combinations(range(labels), members)))
+    holds = np.zeros((labels, len(sets)), dtype=bool)
+    holds[sets.T, np.arange(len(sets))] = True
+    return np.argsort(~holds, axis=1, kind="stable").astype(np.int64)
+
+
+def too_many_sets(labels: int, members: int) -> bool:
+    """Return whether a report may not name the sets of so many labels."""
+    sets = comb(labels, members)
+    return sets > MOST_SETS or (members > 1 and labels * sets > MOST_PLACES)
 
 
 def axis_windows(domain: Domain, width: int | None, *, name: str) -> AxisWindows:
@@ -235,7 +249,7 @@ def axis_windows(domain: Domain, width: int | None, *, name: str) -> AxisWindows
     if width is None:
         return NotAsked(domain)
     whole = isinstance(width, int | np.integer) and not isinstance(width, bool)
-    bins = bins_of(domain).size
+    bins = len(bin_range(domain))
     most = bins if domain.ordered else domain.size - 1
     if not whole or not 1 <= width <= most:
         what = "bins of a window" if domain.ordered else "labels of a set"
@@ -245,9 +259,11 @@ def axis_windows(domain: Domain, width: int | None, *, name: str) -> AxisWindows
         )
     if domain.ordered:
         return BinWindows(domain, int(width))
-    if comb(domain.size, int(width)) > MOST_SETS:
+    if too_many_sets(domain.size, int(width)):
         raise ArgumentError(
-            f"there must be at most {MOST_SETS:,} sets of labels of axis {name}, got "
-            f"{comb(domain.size, int(width)):,} sets of {width}. Use smaller sets"
+            f"there must be at most {MOST_SETS:,} sets of labels of axis {name}. Sets of several "
+            f"labels, times all labels, must be at most {MOST_PLACES:,}. Got "
+            f"{comb(domain.size, int(width)):,} sets of {width} of {domain.size:,} labels. Use "
+            "smaller sets"
         )
     return LabelSets(domain, int(width))

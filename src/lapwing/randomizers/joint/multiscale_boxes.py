@@ -21,7 +21,7 @@ from lapwing.linear.operators.separable import ProductBlocks
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole, exact_epsilon
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.domain import Domain, bins_of
+from lapwing.protocol.domains.domain import Domain, bin_range, bins_of, place_apart
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer
@@ -31,7 +31,7 @@ from lapwing.randomizers.categorical.affine_subset_selection import (
 )
 from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
 from lapwing.randomizers.categorical.subset_selection import SubsetSelection, optimal_size
-from lapwing.randomizers.joint.axis_windows import LARGEST_SET, MOST_SETS
+from lapwing.randomizers.joint.axis_windows import LARGEST_SET, too_many_sets
 from lapwing.randomizers.joint.box_wave import BoxWave, require_product
 from lapwing.randomizers.joint.hybrid_grid_sizes import block_sizes
 from lapwing.randomizers.mixture import COIN, Component, Mixture, whole_shares
@@ -179,7 +179,7 @@ def _size(axis: Domain, size: float) -> int:
         bins = bins_of(axis).size
         return min(max(round(size * bins / 64), 1), bins)
     members = min(max(round(size * axis.size / 64), 1), LARGEST_SET, axis.size - 1)
-    while math.comb(axis.size, members) > MOST_SETS:
+    while too_many_sets(axis.size, members):
         members -= 1
     return members
 
@@ -329,8 +329,11 @@ class MultiscaleBoxes(Mixture[CountTally]):
     def _randomizer(self, kind: str, sizes: Sizes) -> Randomizer:
         if kind == "box":
             return BoxWave(self.domain, self.epsilon, widths=sizes)
-        first, second = self._blocks(sizes)
-        cells = (int(first.max()) + 1) * (int(second.max()) + 1)
+        first, second = (
+            _number_of_blocks(axis, size)
+            for axis, size in zip(self.domain.domains, sizes, strict=True)
+        )
+        cells = first * second
         if cells < 2:
             raise ArgumentError("blocks must divide the cells into at least two. Use smaller ones")
         if optimal_size(cells, self.epsilon) == 1:
@@ -346,22 +349,17 @@ class MultiscaleBoxes(Mixture[CountTally]):
         )
         return first, second
 
-    @cached_property
-    def _block_of_cell(self) -> tuple[NDArray[np.int64] | None, ...]:
-        """For each group the block of every cell. None of boxes, which take the cells."""
-        found: list[NDArray[np.int64] | None] = []
-        for kind, sizes, _ in self.components or ():
-            if kind == "box":
-                found.append(None)
-                continue
-            first, second = self._blocks(sizes)
-            found.append((first[:, None] * (int(second.max()) + 1) + second).ravel())
-        return tuple(found)
-
     def _cells(self, group: int, symbols: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the block of each cell in a group, or the cell itself."""
-        blocks = self._block_of_cell[group]
-        return symbols if blocks is None else blocks[symbols]
+        kind, sizes, _ = (self.components or ())[group]
+        if kind == "box":
+            return symbols
+        places = np.divmod(symbols, self.domain.shape[1])
+        rows, columns = (
+            _blocks_at(axis, size, at)
+            for axis, size, at in zip(self.domain.domains, sizes, places, strict=True)
+        )
+        return rows * _number_of_blocks(self.domain.domains[1], sizes[1]) + columns
 
     @cached_property
     def channel(self) -> Channel:
@@ -388,14 +386,21 @@ def blocks_of(axis: Domain, size: int | None) -> NDArray[np.int64]:
         Neighboring bins in a block. The last block may have fewer. A symbol that is no bin is a
         block of its own. None: all symbols are one block.
     """
+    return _blocks_at(axis, size, np.arange(axis.size, dtype=np.int64))
+
+
+def _blocks_at(axis: Domain, size: int | None, symbols: NDArray[np.int64]) -> NDArray[np.int64]:
     if size is None:
-        return np.zeros(axis.size, dtype=np.int64)
-    bins = bins_of(axis)
-    blocks = np.empty(axis.size, dtype=np.int64)
-    blocks[bins] = np.arange(bins.size) // size
-    apart = np.setdiff1d(np.arange(axis.size), bins)
-    blocks[apart] = blocks[bins].max() + 1 + np.arange(apart.size)
-    return blocks
+        return np.zeros_like(symbols)
+    bins = bin_range(axis)
+    inside = (bins.start <= symbols) & (symbols < bins.stop)
+    apart = -(-len(bins) // size) + place_apart(symbols, bins)
+    return np.where(inside, (symbols - bins.start) // size, apart)
+
+
+def _number_of_blocks(axis: Domain, size: int | None) -> int:
+    bins = len(bin_range(axis))
+    return 1 if size is None else -(-bins // size) + axis.size - bins
 
 
 def _component(row: Any) -> Part:

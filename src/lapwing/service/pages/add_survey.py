@@ -10,16 +10,18 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from lapwing.documents import parse
-from lapwing.errors import FormatError
+from lapwing.errors import FormatError, LapwingError
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.pages.page_answers import HEADERS, page
-from lapwing.service.pages.sign_in import sent_form, to_sign_in
+from lapwing.service.pages.plain_words import TEXTS
+from lapwing.service.pages.sign_in import analyst_here, sent_form, to_sign_in
 from lapwing.service.problem_answers import ProblemError, malformed
 from lapwing.service.requests import check_query, collector_of
 from lapwing.service.security import COOKIE, form_proof, is_form_proof
 from lapwing.service.survey_life import USUAL_MINIMUM, NewSurvey
 from lapwing.service.typed_bodies import read_body
+from lapwing.survey.survey import Survey
 
 FIELDS = ("epoch", "closes", "minimum", "upload", "retention_days")
 """What the form asks in addition to the survey. All but the epoch may be empty."""
@@ -28,7 +30,7 @@ FIELDS = ("epoch", "closes", "minimum", "upload", "retention_days")
 async def show(request: Request) -> Response:
     """Return the form, of a new survey or of another epoch."""
     check_query(request, ("survey",))
-    if collector_of(request).roles.role_of(request.cookies.get(COOKIE)) is None:
+    if not analyst_here(request):
         return to_sign_in(request)
     token = admin_token(request)
     return _form(token, _kept(request, request.query_params.get("survey", "")), {})
@@ -41,10 +43,13 @@ async def add(request: Request) -> Response:
     fields = {key: value.decode("utf-8", "replace").strip() for key, value in sent.items()}
     kept = _kept(request, fields.get("survey", ""))
     try:
-        document = _document(sent.get("file", b"")) if kept is None else kept.survey.to_document()
+        file = sent.get("document") or sent.get("file", b"")
+        document = _document(file) if kept is None else kept.survey.to_document()
         fingerprint = document.get("fingerprint")
         if not isinstance(fingerprint, str):
             raise malformed("the file is not a survey. Choose a file that `lapwing new` wrote")
+        if changes := _changes(request, document, fields.get("text")):
+            return _form(token, kept, fields, **changes)
         body = {"survey": document, **_terms(fields, new=kept is None), "epoch": _epoch(fields)}
         await collector_of(request).life.create(fingerprint, read_body(body, NewSurvey))
     except ProblemError as problem:
@@ -90,11 +95,32 @@ def _kept(request: Request, fingerprint: str) -> KeptSurvey | None:
     return collector_of(request).life.survey(fingerprint) if fingerprint else None
 
 
+def _changes(request: Request, document: dict[str, Any], agreed: str | None) -> dict[str, Any]:
+    """Return how a document changes the text of a survey that exists, unless that is agreed to."""
+    there = collector_of(request).catalog.get(document["fingerprint"])
+    try:
+        survey = Survey.from_document(document)
+    except LapwingError:
+        return {}  # adding it says why
+    if there is None or survey.notice in ({}, there.survey.notice):
+        return {}
+    if agreed == survey.text_fingerprint:
+        return {}
+    former = there.survey.notice
+    rows = [(label, former.get(key, ""), survey.notice.get(key, "")) for key, label in TEXTS]
+    return {
+        "changes": [row for row in rows if row[1] != row[2]],
+        "document": survey.to_json(),
+        "text": survey.text_fingerprint,
+    }
+
+
 def _form(
     token: str,
     kept: KeptSurvey | None,
     fields: dict[str, str],
     problem: ProblemError | None = None,
+    **changes: Any,
 ) -> Response:
     return page(
         "add_survey.html",
@@ -103,6 +129,7 @@ def _form(
         kept=kept,
         values={"minimum": str(USUAL_MINIMUM), **{key: fields.get(key, "") for key in fields}},
         wrong=None if problem is None else problem.detail,
+        **changes,
         signed_in=True,
     )
 

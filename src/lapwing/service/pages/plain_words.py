@@ -10,7 +10,6 @@ from typing import Any
 from lapwing.errors import ArgumentError, DomainError, PrivacyError
 from lapwing.planning.expected_error import error_meaning, error_text
 from lapwing.planning.recommendation import recommend
-from lapwing.protocol.domains.domain import Domain
 from lapwing.results.rounding import (
     count_text,
     estimate_text,
@@ -34,6 +33,15 @@ _KINDS = {
     "datetime": "a date and time",
     "time-of-day": "a time of day",
 }
+
+TEXTS = (
+    ("question", "Question"),
+    ("purpose", "What it is for"),
+    ("owner", "Who asks"),
+    ("contact", "Contact"),
+    ("measured_in", "Measured in"),
+)
+"""The texts of a notice, each with what a page calls it."""
 
 STATES = {
     "draft": "being prepared: nobody can answer yet",
@@ -78,21 +86,24 @@ def look_in_words(look: Mapping[str, Any]) -> str:
     )
 
 
-def asked_in_words(domain: Domain) -> str:
+def asked_in_words(survey: Survey) -> str:
     """Return what people are asked for.
 
     Examples
     --------
     >>> from lapwing.protocol.domains.interval import Interval
-    >>> asked_in_words(Interval(0, 100, bins=256))
-    'a number from 0 to 100, in 256 bins'
+    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
+    >>> wave = SquareWave(Interval(0, 100, bins=256), epsilon=1)
+    >>> asked_in_words(Survey("wait", wave, measured_in="ms"))
+    'a number from 0 to 100 ms, in 256 bins'
     """
-    told = domain.to_document()
+    domain = survey.randomizer.domain
+    told, unit = domain.to_document(), f" {survey.measured_in}" if survey.measured_in else ""
     missing = "; people without an answer are counted" if domain.missing_index is not None else ""
     match told["class"]:
         case "integers":
             low, high = count_text(told["low"]), count_text(told["high"])
-            return f"a whole number from {low} to {high}{missing}"
+            return f"a whole number from {low} to {high}{unit}{missing}"
         case "hashed-strings":
             return (
                 f"any text, as {told['bits']} bits of its hash; the analyst can find only "
@@ -106,7 +117,7 @@ def asked_in_words(domain: Domain) -> str:
             atoms = [write(atom) for atom in told["atoms"][:MOST_NAMED]]
             alone = f" and single values for {', '.join(atoms)}" if atoms else ""
             return (
-                f"{_KINDS[domain.unit]} from {low} to {high}, in "
+                f"{_KINDS[domain.unit]} from {low} to {high}{unit}, in "
                 f"{count_text(told['bins'])} bins{alone}{missing}"
             )
         case _:

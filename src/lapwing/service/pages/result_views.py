@@ -68,6 +68,7 @@ def result_view(document: Document) -> dict[str, Any]:
         "reports": count_text(document["reports"]),
         "intervals": None if band is None else band_text(band, document["level"]),
         "warnings": document["warnings"],
+        "measured_in": document["measured_in"],
         "missing": number_text(missing, percent, name="share")
         if missing and missing["share"]
         else None,
@@ -113,7 +114,7 @@ def _numbers(document: Document) -> dict[str, Any]:
     return {
         "chart": embedded(
             {
-                "name": document["name"],
+                "name": _values_name(document),
                 "unit": unit,
                 "log": domain.get("scale") == "log",
                 "columns": {key: columns[key] for key in columns if not key.endswith("_text")},
@@ -247,6 +248,12 @@ def _bars(rows: list[Document], height: str, write: NumberWriter) -> list[dict[s
     return bars
 
 
+def _values_name(document: Document) -> str:
+    """Return what the axis of values is called: the survey, and the unit of measurement."""
+    measured = document["notice"].get("measured_in")
+    return str(document["name"]) if measured is None else f"{document['name']}, {measured}"
+
+
 def difference_view(document: Document) -> dict[str, Any]:
     """Return what the page of a comparison shows.
 
@@ -283,7 +290,7 @@ def difference_view(document: Document) -> dict[str, Any]:
         **view,
         "chart": embedded(
             {
-                "name": document["name"],
+                "name": _values_name(document),
                 "unit": unit,
                 "log": False,
                 "columns": {key: columns[key] for key in keys if key in columns},

@@ -12,7 +12,7 @@ from lapwing.service.pages.page_answers import HEADERS, page
 from lapwing.service.problem_answers import ProblemError, malformed
 from lapwing.service.receiving import ClientGoneError
 from lapwing.service.requests import collector_of, role_of
-from lapwing.service.security import COOKIE, form_proof
+from lapwing.service.security import COOKIE, READERS, form_proof
 
 KEPT_SECONDS = 12 * 3600
 """How long a browser keeps the cookie."""
@@ -47,7 +47,7 @@ def safe_address(text: str) -> str:
 
 def analyst_here(request: Request) -> bool:
     """Return whether whoever asks may read results."""
-    return role_of(request, cookie=True) is not None
+    return role_of(request, cookie=True) in READERS
 
 
 def admin_here(request: Request) -> bool:
@@ -74,7 +74,7 @@ async def sign_in(request: Request) -> Response:
     """Take a token. Keep it as a cookie, or say that it is unknown."""
     fields = await _fields(request)
     token, to = fields.get("token", "").strip(), _next(fields.get("to", "/"))
-    if collector_of(request).roles.role_of(token) is None:
+    if collector_of(request).roles.role_of(token) not in READERS:
         return _sign_in_page(to, wrong=True)
     answer = RedirectResponse(to, status_code=303, headers=HEADERS)
     _keep(request, answer, token, seconds=KEPT_SECONDS)

@@ -18,6 +18,7 @@ from lapwing.service.catalog import KeptSurvey
 from lapwing.service.collector import Collector
 from lapwing.service.pages.page_answers import page
 from lapwing.service.pages.plain_words import (
+    TEXTS,
     asked_in_words,
     guarantee_in_words,
     learned_at_most,
@@ -124,7 +125,8 @@ async def show_overview(request: Request) -> Response:
     rows = [
         {
             **row,
-            "asks": asked_in_words(asked[row["survey"]].survey.randomizer.domain),
+            "asks": asked_in_words(asked[row["survey"]].survey),
+            "question": asked[row["survey"]].survey.question,
             "promise": guarantee_in_words(asked[row["survey"]].survey)[1],
             "app_only": why_not_in_browser(asked[row["survey"]].survey),
         }
@@ -151,6 +153,7 @@ async def show_survey(request: Request) -> Response:
         "survey.html",
         **_about(kept, state),
         wish=wish,
+        texts=_texts(kept, wish),
         levels=LEVELS,
         proof=admin_proof(request),
         admin=admin_here(request),
@@ -348,6 +351,13 @@ def _comparable(
     ]
 
 
+def _texts(kept: KeptSurvey, wish: Wish | None) -> list[tuple[str, str]]:
+    """Return what people are asked in the epoch that is shown, as names and texts."""
+    epoch = None if wish is None else kept.epochs.get(wish.epoch)
+    notice = kept.survey.notice if epoch is None else kept.notice_of(epoch)
+    return [(label, notice[key]) for key, label in TEXTS if key in notice]
+
+
 def _about(kept: KeptSurvey, state: Mapping[str, Any]) -> dict[str, Any]:
     survey = kept.survey
     epsilon = survey.guarantee.epsilon
@@ -355,7 +365,7 @@ def _about(kept: KeptSurvey, state: Mapping[str, Any]) -> dict[str, Any]:
         "state": state,
         "fingerprint": kept.stored.fingerprint,
         "name": survey.name,
-        "asks": asked_in_words(survey.randomizer.domain),
+        "asks": asked_in_words(survey),
         "quick_alarm": survey.randomizer.domain.size <= QUICK_ALARM,
         "guarantee": guarantee_in_words(survey),
         "learned": learned_at_most(epsilon),

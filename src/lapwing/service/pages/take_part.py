@@ -12,7 +12,12 @@ from lapwing.protocol.domains.units import to_text
 from lapwing.protocol.messages.problems import Problem
 from lapwing.results.rounding import exact_text
 from lapwing.service.pages.page_answers import page
-from lapwing.service.pages.plain_words import asked_in_words, guarantee_in_words, learned_at_most
+from lapwing.service.pages.plain_words import (
+    TEXTS,
+    asked_in_words,
+    guarantee_in_words,
+    learned_at_most,
+)
 from lapwing.service.problem_answers import ProblemError
 from lapwing.service.requests import check_query, collector_of
 from lapwing.service.survey_life import to_text as moment_to_text
@@ -38,7 +43,9 @@ async def show(request: Request) -> Response:
         notice=survey.notice,
         former=[{"until": moment_to_text(each.until), "text": each.text} for each in kept.notices],
         fingerprint=kept.stored.fingerprint,
-        asks=asked_in_words(survey.randomizer.domain),
+        text=survey.text_fingerprint,
+        texts=TEXTS,
+        asks=asked_in_words(survey),
         guarantee=guarantee_in_words(survey),
         learned=learned_at_most(survey.guarantee.epsilon),
         epsilon=exact_text(survey.guarantee.epsilon),

@@ -8,17 +8,17 @@ from starlette.responses import RedirectResponse, Response
 from lapwing.service.admin_routes import NewToken, make_role_token, token_rows
 from lapwing.service.pages.add_survey import admin_token, sent_fields
 from lapwing.service.pages.page_answers import HEADERS, page
-from lapwing.service.pages.sign_in import to_sign_in
+from lapwing.service.pages.sign_in import analyst_here, to_sign_in
 from lapwing.service.problem_answers import ProblemError
 from lapwing.service.requests import check_query, collector_of
-from lapwing.service.security import COOKIE, form_proof, hash_of, short_name
+from lapwing.service.security import form_proof, hash_of, short_name
 from lapwing.service.typed_bodies import read_body
 
 
 async def show(request: Request) -> Response:
     """Return the list of tokens, with a form that makes one and a button that revokes each."""
     check_query(request, ())
-    if collector_of(request).roles.role_of(request.cookies.get(COOKIE)) is None:
+    if not analyst_here(request):
         return to_sign_in(request)
     return await _page(request, admin_token(request))
 

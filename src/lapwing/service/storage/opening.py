@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lapwing.errors import ArgumentError
+from lapwing.service.settings import DATABASE
 from lapwing.service.storage.driver import FOLDER
 from lapwing.service.storage.sql_store import Store
 from lapwing.service.storage.sqlite_driver import SqliteDriver
@@ -80,7 +81,10 @@ def open_store(address: str, *, reading: bool = False) -> Store:
     """
     scheme, mark, rest = address.partition("://")
     if not mark:
-        return SqliteStore(Path(address), reading=reading)
+        path, usual = Path(address), Path(DATABASE).expanduser()
+        if path == usual and not reading:
+            usual.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return SqliteStore(path, reading=reading)
     if scheme == "sqlite" and rest[1:]:
         return SqliteStore(Path(rest[1:]), reading=reading)
     if scheme in ("postgresql", "postgres"):

@@ -53,17 +53,20 @@ from lapwing.service.storage.store import (
 from lapwing.service.storage.survey_rows import (
     EPOCH_COLUMNS,
     SURVEY_COLUMNS,
+    THE_SURVEY,
     change_notice,
     check_epoch,
     check_forward,
     check_survey,
     delete_epoch,
+    deleted_names,
     drop_batches,
     end_names,
     ended_names,
     former_notices,
     insert_epoch,
     insert_survey,
+    text_version,
 )
 
 MOST_BYTES = 256 * 2**10
@@ -186,12 +189,13 @@ class Store:
     def set_notice(self, survey: StoredSurvey, *, now: int) -> bool:
         """Let a survey say to people what this document says. Return whether it said otherwise.
 
-        Of a survey with an epoch that has opened, what it said before is kept.
+        Of a survey with an epoch that has opened, what it said before is kept. ArgumentError while
+        an epoch can be answered.
         """
         _check_new(survey)
         with self._driver.writing() as transaction:
-            key, _ = self._survey(transaction, survey.fingerprint, self._driver.alone)
-            return change_notice(transaction, key, survey.document, now=now)
+            key, state = self._survey(transaction, survey.fingerprint, self._driver.alone)
+            return change_notice(transaction, key, state, survey.document, now=now)
 
     def notices(self, survey: str) -> list[FormerNotice]:
         """Return what a survey said to people before its text was changed, the oldest first."""
@@ -208,7 +212,8 @@ class Store:
         FormatError
             As :meth:`add_survey`.
         ArgumentError
-            When the survey is retired, or the name of the epoch is not legal or taken.
+            When the survey is retired, or the name of the epoch is not legal or taken. When the
+            text is another one, and an epoch of the former text can still be answered.
         """
         _check_new(survey)
         check_epoch(epoch)
@@ -222,7 +227,7 @@ class Store:
                 raise ArgumentError(
                     "the survey already has an epoch of this name. Choose another name"
                 )
-            change_notice(transaction, key, survey.document, now=now)
+            change_notice(transaction, key, state, survey.document, now=now)
             self._insert_epoch(transaction, survey.fingerprint, key, epoch)
 
     def _insert_epoch(
@@ -233,7 +238,8 @@ class Store:
                 "an epoch of this name was deleted. A second epoch of this name would count the "
                 "reports sent to the first again. Choose another name"
             )
-        insert_epoch(transaction, key, epoch)
+        version = text_version(transaction, key)
+        insert_epoch(transaction, key, replace(epoch, text_version=version))
 
     def set_survey_state(self, survey: str, state: SurveyState) -> None:
         """Publish or retire a survey. ArgumentError when it would go back."""
@@ -250,7 +256,7 @@ class Store:
         with self._driver.writing() as transaction:
             key, _ = self._survey(transaction, survey, self._driver.alone)
             epochs = transaction.rows("SELECT key, name FROM epochs WHERE survey = ?1", key)
-            end_names(transaction, survey, [name for _, name in epochs])
+            end_names(transaction, survey, [THE_SURVEY, *(name for _, name in epochs)])
             for epoch, _ in epochs:
                 delete_epoch(transaction, epoch)
             for table in ("refused", "upload_tokens", "notices"):
@@ -259,6 +265,14 @@ class Store:
         self._dropping = True
         with self._ready_lock:
             self._ready.pop(survey, None)
+
+    def deleted(self) -> dict[str, set[str]]:
+        """Return the names of deleted epochs by survey. The empty one is that of a deleted survey.
+
+        They stay, so that devices learn that nobody will take their reports.
+        """
+        with self._driver.reading() as transaction:
+            return deleted_names(transaction)
 
     def epochs(self, survey: str) -> list[StoredEpoch]:
         """Return the epochs of a survey, in the order in which they came."""
@@ -317,6 +331,11 @@ class Store:
             place = self._place(transaction, survey, epoch, self._driver.alone)
             check_forward(place.epoch_state, state, get_args(EpochState), "an epoch")
             transaction.run("UPDATE epochs SET state = ?1 WHERE key = ?2", state, place.epoch)
+            if place.epoch_state == "planned":  # a draft's text may have changed meanwhile
+                version = text_version(transaction, place.survey)
+                transaction.run(
+                    "UPDATE epochs SET text_version = ?1 WHERE key = ?2", version, place.epoch
+                )
             if state == "closed" != place.epoch_state:
                 transaction.run("INSERT INTO dropped (epoch) VALUES (?1)", place.epoch)
                 drop_batches(transaction, place.epoch)
@@ -722,7 +741,13 @@ class Store:
         if rows:
             return Place(*rows[0])
         known = transaction.rows("SELECT key FROM surveys WHERE fingerprint = ?1", survey)
-        return Problem.UNKNOWN_EPOCH if known else Problem.UNKNOWN_SURVEY
+        deleted = transaction.rows(
+            "SELECT epoch FROM ended WHERE fingerprint = ?1 AND epoch = ?2",
+            *(survey, epoch if known else THE_SURVEY),
+        )
+        if known:
+            return Problem.EPOCH_DELETED if deleted else Problem.UNKNOWN_EPOCH
+        return Problem.SURVEY_DELETED if deleted else Problem.UNKNOWN_SURVEY
 
     def _token(self, transaction: Transaction, survey: int, digest: bytes) -> bool | None:
         rows = transaction.rows(_TOKEN, survey, digest)

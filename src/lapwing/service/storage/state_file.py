@@ -39,6 +39,7 @@ from lapwing.service.storage.survey_rows import (
     insert_epoch,
     insert_notice,
     insert_survey,
+    text_version,
 )
 from lapwing.survey.survey import NOTICE
 
@@ -51,6 +52,8 @@ _LONGEST = 64 * 2**20
 """Bytes of a line: a row of counts or of a log, in base64, is far shorter."""
 
 _EPOCH_KEYS = EPOCH_COLUMNS.split(", ")
+_TEXT = "text_version"
+"""The key of an epoch that is absent of the first text."""
 _KINDS = ("epoch", "look", "rows", "batches", "refused", "upload_tokens", "ended", "notices")
 
 _REASON = re.compile(r"[a-z][a-z-]{0,99}")
@@ -88,7 +91,8 @@ def _documents(
         f"SELECT key, {EPOCH_COLUMNS} FROM epochs WHERE survey = ?1 ORDER BY key", key
     )
     for epoch, *values in epochs:
-        yield {"epoch": dict(zip(_EPOCH_KEYS, values, strict=True))}
+        said = dict(zip(_EPOCH_KEYS, values, strict=True))
+        yield {"epoch": {key: value for key, value in said.items() if key != _TEXT or value}}
         look = kept_look(transaction, epoch, counting)
         if look is not None:
             parts = kept_parts(transaction, epoch, counting)
@@ -247,6 +251,7 @@ class _Import:
         self._epoch: _Filling | None = None
         self._refused: set[tuple[str, str]] = set()
         self._token = b""
+        self._text = 0
         self._once: set[str] = set()
 
     def take(self, line: dict[str, Any]) -> None:
@@ -264,15 +269,21 @@ class _Import:
         """Raise FormatError unless all lines together are a state that a collector can have."""
         for epoch in self._epochs.values():
             self._check_filled(epoch)
+        if self._text > text_version(self._transaction, self._key):
+            raise FormatError(
+                "the file of a survey's state lacks a text that people were asked. Export the "
+                "survey again"
+            )
 
     def _take_epoch(self, said: Any) -> None:
-        require(said, set(_EPOCH_KEYS), name="an epoch")
+        require(said, {*_EPOCH_KEYS} - {_TEXT}, name="an epoch", optional=[_TEXT])
         made = StoredEpoch(**said)
         check_epoch(made)
         if made.name in self._epochs:
             raise FormatError("an epoch of this name came before")
         key = insert_epoch(self._transaction, self._key, made)
         self._epoch = self._epochs[made.name] = _Filling(key, made.name, made.state)
+        self._text = max(self._text, made.text_version)
 
     def _filled(self) -> _Filling:
         if self._epoch is None:

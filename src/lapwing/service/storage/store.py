@@ -12,7 +12,7 @@ from lapwing.protocol.messages.problems import Problem
 SurveyState = Literal["draft", "published", "retired"]
 EpochState = Literal["planned", "open", "grace", "closed"]
 UploadRule = Literal["open", "tokens"]
-Role = Literal["analyst", "admin"]
+Role = Literal["admin", "analyst", "monitor"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,8 @@ class StoredEpoch:
         Seconds since 1970 (UTC). None: by hand.
     grace_seconds : int
         How long after it closes what devices still hold is taken.
+    text_version : int
+        How many texts the survey had before the one that people are asked in it.
     """
 
     name: str
@@ -72,6 +74,7 @@ class StoredEpoch:
     opens: int | None = None
     closes: int | None = None
     grace_seconds: int = 0
+    text_version: int = 0
 
 
 class Upload(NamedTuple):

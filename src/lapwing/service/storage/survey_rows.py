@@ -24,7 +24,7 @@ LATEST = 2**53 - 1
 _DROPPED_ROWS = 20_000
 """Rows of a closed epoch's list of batches that one transaction drops, at most."""
 
-EPOCH_COLUMNS = "name, state, opens, closes, grace_seconds"
+EPOCH_COLUMNS = "name, state, opens, closes, grace_seconds, text_version"
 SURVEY_COLUMNS = "fingerprint, document, state, minimum, upload, retention_days"
 
 
@@ -48,6 +48,7 @@ def check_epoch(epoch: StoredEpoch) -> None:
     if epoch.opens is not None and epoch.closes is not None and epoch.closes <= epoch.opens:
         raise ArgumentError("an epoch must open before it closes")
     check_whole("grace_seconds", epoch.grace_seconds, low=0, high=10**9, error=ArgumentError)
+    check_whole("text_version", epoch.text_version, low=0, high=LATEST, error=ArgumentError)
 
 
 def check_forward(now: str, then: str, states: Sequence[str], what: str) -> None:
@@ -73,11 +74,14 @@ def insert_survey(transaction: Transaction, survey: StoredSurvey) -> int | None:
     return int(rows[0][0]) if rows else None
 
 
-def change_notice(transaction: Transaction, key: int, document: bytes, *, now: int) -> bool:
+def change_notice(
+    transaction: Transaction, key: int, state: str, document: bytes, *, now: int
+) -> bool:
     """Let a survey say what another document of it says. Return whether that is a change.
 
     A document without a string changes nothing. Once an epoch has opened, people have seen the
-    former text: it is kept, with the time until which it was shown.
+    former text: it is kept, with the time until which it was shown. ArgumentError where devices see
+    the survey (by its `state`) and an epoch has not closed: its reports would answer two questions.
     """
     ((fingerprint, stored),) = transaction.rows(
         "SELECT fingerprint, document FROM surveys WHERE key = ?1", key
@@ -86,6 +90,13 @@ def change_notice(transaction: Transaction, key: int, document: bytes, *, now: i
     former = json.loads(bytes(stored)).get("notice", {})
     if text is None or text == former:
         return False
+    if state != "draft" and transaction.rows(
+        "SELECT key FROM epochs WHERE survey = ?1 AND state <> 'closed' LIMIT 1", key
+    ):
+        raise ArgumentError(
+            "the text of a survey must stay while an epoch of it can be answered. Close its "
+            "epochs, or delete those that are planned, and give the next epoch the new text"
+        )
     opened = transaction.rows(
         "SELECT key FROM epochs WHERE survey = ?1 AND state <> 'planned' LIMIT 1", key
     )
@@ -93,6 +104,11 @@ def change_notice(transaction: Transaction, key: int, document: bytes, *, now: i
         insert_notice(transaction, key, FormerNotice(now, former))
     transaction.run("UPDATE surveys SET document = ?1 WHERE key = ?2", document, key)
     return True
+
+
+def text_version(transaction: Transaction, key: int) -> int:
+    """Return how many texts a survey had before that of today."""
+    return len(former_notices(transaction, key))
 
 
 def insert_notice(transaction: Transaction, key: int, notice: FormerNotice) -> None:
@@ -117,7 +133,7 @@ def former_notices(transaction: Transaction, key: int) -> list[FormerNotice]:
 def insert_epoch(transaction: Transaction, survey: int, epoch: StoredEpoch) -> int:
     """Add an epoch. Return its key."""
     rows = transaction.rows(
-        f"INSERT INTO epochs (survey, {EPOCH_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+        f"INSERT INTO epochs (survey, {EPOCH_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
         " RETURNING key",
         survey,
         epoch.name,
@@ -125,6 +141,7 @@ def insert_epoch(transaction: Transaction, survey: int, epoch: StoredEpoch) -> i
         epoch.opens,
         epoch.closes,
         epoch.grace_seconds,
+        epoch.text_version,
     )
     return int(rows[0][0])
 
@@ -138,12 +155,25 @@ def end_names(transaction: Transaction, fingerprint: str, epochs: Iterable[str])
     )
 
 
+THE_SURVEY = ""
+"""In the list of deleted epochs: the survey itself."""
+
+
 def ended_names(transaction: Transaction, fingerprint: str) -> list[str]:
     """Return the names of epochs of a survey that were deleted."""
     rows = transaction.rows(
-        "SELECT epoch FROM ended WHERE fingerprint = ?1 ORDER BY epoch", fingerprint
+        "SELECT epoch FROM ended WHERE fingerprint = ?1 AND epoch <> ?2 ORDER BY epoch",
+        *(fingerprint, THE_SURVEY),
     )
     return [name for (name,) in rows]
+
+
+def deleted_names(transaction: Transaction) -> dict[str, set[str]]:
+    """Return the names of deleted epochs by survey. The empty one is that of a deleted survey."""
+    found: dict[str, set[str]] = {}
+    for fingerprint, epoch in transaction.rows("SELECT fingerprint, epoch FROM ended"):
+        found.setdefault(fingerprint, set()).add(epoch)
+    return found
 
 
 def delete_epoch(transaction: Transaction, key: int) -> None:

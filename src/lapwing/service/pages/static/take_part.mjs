@@ -3,6 +3,7 @@
 
 import { Batch, Device } from "/static/client/lapwing.mjs";
 import { amount } from "/static/client/lapwing/exact.mjs";
+import { textFingerprint } from "/static/client/lapwing/survey.mjs";
 
 const find = (id) => document.getElementById(id);
 
@@ -303,7 +304,14 @@ async function showEpoch() {
   find("report").hidden = true;
   find("limits").hidden = false;
   find("randomize").disabled = false;
-  say("Your browser has checked the privacy guarantee. You can answer.");
+  const now = survey.textFingerprint;
+  const another = answers.some((each) => each.survey === fingerprint && textFingerprint(each.notice) !== now);
+  say(
+    another
+      ? "Your browser has checked the privacy guarantee. The text of this survey is another one than when you answered before. Read it, then answer."
+      : "Your browser has checked the privacy guarantee. You can answer.",
+    another,
+  );
 }
 
 async function randomize(event) {
@@ -385,14 +393,11 @@ async function withdraw() {
 async function begin() {
   // To read what is asked needs no limit; what is allowed is checked when an answer is made.
   device = new Device({ epsilonCap: 24, budget: WHOLE });
-  survey = await device.fetch(collector, fingerprint);
-  const page = JSON.parse(place.dataset.notice);
-  const names = [...new Set([...Object.keys(page), ...Object.keys(survey.notice)])];
-  if (names.some((name) => page[name] !== survey.notice[name])) {
-    // What is kept with the answer must be what this page shows.
-    say("The text of this survey has just changed. Load the page again to read it.", true);
-    return;
-  }
+  // What is kept with the answer must be what this page shows. Who answers it has read it.
+  survey = await device.fetch(collector, fingerprint, { text: place.dataset.text }).catch((error) => {
+    if (error?.name !== "MismatchError") throw error;
+    throw new Error("the text of this survey has just changed; load the page again to read it");
+  });
   epochs = (await device.epochs(collector, survey)).filter(({ state }) => state === "open" || state === "grace");
   if (epochs.length === 0) {
     say("The survey is not open now. Come back later.");

@@ -7,3 +7,7 @@ CREATE TABLE notices (
     text TEXT NOT NULL,
     PRIMARY KEY (survey, version)
 ) WITHOUT ROWID;
+
+-- How many texts the survey had before the one that an epoch asks: the text of today when these are
+-- all in the table above.
+ALTER TABLE epochs ADD COLUMN text_version INTEGER NOT NULL DEFAULT 0;

@@ -1,0 +1,171 @@
+"""The commands that pages show run with the extras that their page names, on made-up files."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv, parquet
+
+from lapwing.cli import main
+from tests.page_environment import run
+
+ROOT = Path(__file__).parents[2]
+GUIDES = ROOT / "docs" / "guides"
+
+COLORS = "lapwing new --domain-only --categories red,blue -o colors-domain.json"
+RELEASE = (
+    "lapwing release {} -c {} --domain {} --epsilon 1 --delta 1e-6 --neighbors replace-one -o {}"
+)
+TALLY = "lapwing simulate {} visits.parquet -c minutes --seed {} -o {}"
+SURVEY = "lapwing new -o {} --name x --epsilon 2 --low 0 --high 60 --bins 32 {}"
+
+BEFORE: dict[str, dict[str, list[str]]] = {
+    "start/choose.md": {"verify": [SURVEY.format("survey.json", "")]},
+    "guides/central/release-a-column.md": {},
+    "guides/central/bounds.md": {},
+    "guides/central/rounds.md": {},
+    "guides/central/labels-and-groups.md": {},
+    "guides/central/ledger.md": {},
+    "guides/central/sites.md": {
+        "merge": [
+            "lapwing count data.parquet -c salary --domain salaries.json -o site2.lws",
+            "lapwing release site2.lws --epsilon 1 --delta 1e-6 --neighbors replace-one "
+            "-o site2.json",
+        ]
+    },
+    "guides/central/synthetic-rows.md": {},
+    "guides/results/read-a-result.md": {
+        "answer result.json --above": [
+            "lapwing new --domain-only --low 0 --high 60 -o minutes.json",
+            RELEASE.format("visits.parquet", "minutes", "minutes.json", "result.json"),
+        ],
+        "answer colors.json": [
+            COLORS,
+            RELEASE.format("visits.parquet", "color", "colors-domain.json", "colors.json"),
+        ],
+        "answer table.json": [
+            "lapwing new --domain-only --low 0 --high 60 --segment north --segment south "
+            "-o by.json",
+            RELEASE.format("visits.parquet", "minutes", "by.json", "table.json") + " --by region",
+        ],
+    },
+    "guides/local/segments-and-periods.md": {
+        "randomize": [
+            "lapwing new -o survey.json --name x --epsilon 2 --low 0 --high 500000 "
+            "--segment north --segment south"
+        ]
+    },
+    "guides/local/ask-every-week.md": {
+        "tally": [
+            "lapwing randomize survey.json visits.parquet -c minutes -o reports-of-the-week.lwr"
+        ],
+        "series": [TALLY.format("survey.json", 2, "weeks/2026-W02.json")],
+    },
+    "guides/local/two-rounds.md": {
+        "decode first.json first.tally.json -o": [
+            SURVEY.format("first.json", ""),
+            TALLY.format("first.json", 1, "first.tally.json"),
+        ],
+        "decode first.json first.tally.json second": [
+            TALLY.format("second.json", 2, "second.tally.json"),
+        ],
+        "recommend": [
+            RELEASE.format("visits.parquet", "minutes", "wait-domain.json", "published.json")
+        ],
+    },
+    "guides/local/plan-a-survey.md": {},
+    "guides/local/two-attributes.md": {},
+    "guides/local/detect-changes.md": {
+        "series": [
+            SURVEY.format("survey.json", "--randomizer multiscale-wave"),
+            *(TALLY.format("survey.json", n, f"weeks/2026-W0{n}.json") for n in (1, 2)),
+        ]
+    },
+}
+"""By page: what is run before the first command that begins so, because the page has it from
+elsewhere."""
+
+ELSEWHERE = {
+    "guides/command-line.md": "tests/test_readme.py",
+    "guides/operate/collector.md": "tests/service/test_collector_pages.py",
+    "guides/operate/keep-and-delete.md": "tests/cli/test_collector_commands.py",
+    "guides/local/python-devices.md": "tests/client/test_device_page.py",
+    "start/install.md": "tests/test_install_lines.py",
+}
+"""Where the commands of other pages run."""
+
+
+def commands(page: str) -> list[str]:
+    """Return the commands of a page, without the lines of other programs."""
+    blocks = re.findall(r"^```sh\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    return [line for line in lines if line.startswith("lapwing ")]
+
+
+def write_tables(folder: Path) -> None:
+    """Write the tables that the pages speak of."""
+    rng = np.random.default_rng(3)
+    size = 3000
+    salary = rng.lognormal(10.5, 0.6, size).round().clip(0, 400_000)
+    for name in ("data", "site"):
+        parquet.write_table(pa.table({"salary": salary}), folder / f"{name}.parquet")
+    for name in ("january", "february"):
+        csv.write_csv(pa.table({"salary": salary}), folder / f"{name}.csv")
+    region = rng.choice(["north", "south"], size)
+    parquet.write_table(
+        pa.table(
+            {
+                "browser": rng.choice(["firefox", "chrome", "safari", "lynx"], size),
+                "color": rng.choice(["red", "blue"], size),
+                "region": region,
+                "minutes": rng.gamma(3, 5, size).clip(0, 60),
+                "visitor": rng.integers(0, 1000, size),
+            }
+        ),
+        folder / "visits.parquet",
+    )
+    parquet.write_table(pa.table({"income": salary, "region": region}), folder / "values.parquet")
+    csv.write_csv(
+        pa.table({"delay": rng.gamma(2, 8, size).clip(0, 60), "hour": rng.uniform(0, 24, size)}),
+        folder / "flights.csv",
+    )
+    (folder / "weeks").mkdir()
+
+
+@pytest.mark.parametrize("name", BEFORE)
+def test_the_commands_of_a_page_run(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What comes from elsewhere is made in this process, which has every extra."""
+    monkeypatch.chdir(tmp_path)
+    write_tables(tmp_path)
+    page = (ROOT / "docs" / name).read_text("utf-8")
+    parts: list[list[str]] = [[]]
+    waiting = dict(BEFORE[name])
+    for line in commands(page):
+        for start in [start for start in waiting if line.startswith(f"lapwing {start}")]:
+            parts += [waiting.pop(start), []]
+        parts[-1].append(line)
+    assert not waiting, "no command begins so"
+    for place, lines in enumerate(parts):
+        if place % 2:
+            assert [main(shlex.split(line)[1:]) for line in lines] == [0] * len(lines)
+            continue
+        ran = run(page, "commands", text="".join(f"{line}\n" for line in lines), folder=tmp_path)
+        assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr[-2000:]
+        assert ran.stdout.count("$ lapwing ") == len(lines)
+
+
+def test_every_page_with_commands_is_run() -> None:
+    found = {
+        path.relative_to(ROOT / "docs").as_posix()
+        for path in (ROOT / "docs").rglob("*.md")
+        if "reference/cli" not in path.as_posix() and commands(path.read_text("utf-8"))
+    }
+    assert found == {*BEFORE, *ELSEWHERE}
+    assert all((ROOT / place).exists() for place in ELSEWHERE.values())

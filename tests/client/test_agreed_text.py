@@ -1,0 +1,147 @@
+"""A device answers the text that the person agreed to, and no other under the same fingerprint."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+import lapwing as lw
+from lapwing.client import Device
+from lapwing.errors import ArgumentError, CollectorError, MismatchError
+
+TEA = lw.Survey(
+    "s",
+    lw.RandomizedResponse(lw.Categories(["no", "yes"]), 1),
+    question="Do you like tea?",
+    owner="Tea club",
+)
+OTHER = replace(TEA, question="Did you ever steal?", owner="Somebody else")
+CAFE = replace(TEA, question="Do you like the caf\u00e9?")
+
+
+def opened(folder: Path) -> Device:
+    return Device.open(folder, epsilon_cap=2, budget=10)
+
+
+@contextmanager
+def serving(*surveys: lw.Survey) -> Iterator[tuple[str, list[lw.Survey]]]:
+    """Serve the first of a list of surveys, by a real server; nothing when the list is empty."""
+    shown = [*surveys]
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200 if shown else 404)
+            body = shown[0].to_json().encode() if shown else b"{}"
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", shown
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.mark.parametrize(
+    "swapped",
+    [
+        OTHER,
+        replace(TEA, owner=None),
+        replace(TEA, question=None, owner=None),
+        replace(TEA, question="Do you like tea\u037e"),  # the Greek question mark
+    ],
+)
+def test_a_second_question_in_an_answered_epoch_is_an_error(
+    tmp_path: Path, swapped: lw.Survey
+) -> None:
+    device = opened(tmp_path)
+    first = device.answer(TEA, "yes", epoch="e1")
+    with pytest.raises(MismatchError, match=r"epoch e1 .* answered under another text"):
+        device.answer(swapped, "no", epoch="e1")
+    with pytest.raises(MismatchError, match="epoch e1"):  # whatever is agreed to later
+        device.answer(swapped, "no", epoch="e1", text=swapped.text_fingerprint)
+    again = opened(tmp_path).answer(TEA, "no", epoch="e1")
+    assert (again.batch, again.charged) == (first.batch, None)
+    assert device.ledger.spent.epsilon == 1
+
+
+def test_another_text_in_a_later_epoch_needs_agreement(tmp_path: Path) -> None:
+    device = opened(tmp_path)
+    device.answer(TEA, "yes", epoch="e1")
+    with pytest.raises(MismatchError, match=rf"pass text='{OTHER.text_fingerprint}'"):
+        device.answer(OTHER, "no", epoch="e2")
+    with pytest.raises(MismatchError, match=f"text {TEA.text_fingerprint[:12]} was agreed to"):
+        device.answer(OTHER, "no", epoch="e2", text=TEA.text_fingerprint)
+    with pytest.raises(ArgumentError, match="64 hex digits"):
+        device.answer(OTHER, "no", epoch="e2", text="yes")
+    assert device.ledger.spent.epsilon == 1 and len(device.batches()) == 1
+    device.answer(OTHER, "no", epoch="e2", text=OTHER.text_fingerprint)
+    # From now on that is the text, and the former one needs agreement.
+    device.answer(OTHER, "no", epoch="e3")
+    with pytest.raises(MismatchError):
+        device.answer(TEA, "no", epoch="e4")
+    assert [batch.notice for batch in device.batches()] == [TEA.notice, OTHER.notice, OTHER.notice]
+    assert device.answer(TEA, "no", epoch="e1").charged is None
+
+
+def test_a_silent_survey_is_a_text_like_any_other(tmp_path: Path) -> None:
+    device, silent = opened(tmp_path), replace(TEA, question=None, owner=None)
+    device.answer(silent, "yes", epoch="e1")
+    assert device.answer(silent, "no", epoch="e1").charged is None
+    for epoch in ("e1", "e2"):
+        with pytest.raises(MismatchError):
+            device.answer(TEA, "yes", epoch=epoch)
+
+
+def test_a_pinned_text_is_fetched_and_no_other(tmp_path: Path) -> None:
+    with serving(TEA) as (url, shown):
+        device = opened(tmp_path)
+        with pytest.raises(MismatchError, match=f"text {OTHER.text_fingerprint[:12]}"):
+            device.fetch(url, TEA.fingerprint, text=OTHER.text_fingerprint)
+        assert device.fetch(url, TEA.fingerprint, text=TEA.text_fingerprint) == TEA
+        shown[:] = [OTHER]
+        for text in (None, TEA.text_fingerprint):
+            with pytest.raises(MismatchError):
+                device.fetch(url, TEA.fingerprint, text=text)
+        # Nothing was replaced, and the copy stands in where the collector gives none.
+        shown.clear()
+        assert device.fetch(url, TEA.fingerprint) == TEA
+        with pytest.raises(MismatchError):
+            device.fetch(url, TEA.fingerprint, text=OTHER.text_fingerprint)
+        shown[:] = [OTHER]
+        assert device.fetch(url, TEA.fingerprint, text=OTHER.text_fingerprint) == OTHER
+        assert device.fetch(url, TEA.fingerprint) == OTHER
+        device.answer(OTHER, "yes", epoch="e2")
+        shown.clear()
+        assert device.fetch(url, TEA.fingerprint) == OTHER
+        with pytest.raises(CollectorError):
+            opened_elsewhere(tmp_path).fetch(url, TEA.fingerprint)
+
+
+def opened_elsewhere(folder: Path) -> Device:
+    (folder / "elsewhere").mkdir()
+    return opened(folder / "elsewhere")
+
+
+def test_text_that_only_looks_the_same_is_another_text(tmp_path: Path) -> None:
+    decomposed = replace(CAFE, question="Do you like the cafe\u0301?")
+    assert decomposed.text_fingerprint != CAFE.text_fingerprint
+    device = opened(tmp_path)
+    device.answer(CAFE, "yes", epoch="e1")
+    for epoch in ("e1", "e2"):
+        with pytest.raises(MismatchError):
+            device.answer(decomposed, "yes", epoch=epoch)

@@ -1,0 +1,98 @@
+"""The page of the guide for browsers, as copied, answers the survey of the collector's guide."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lapwing as lw
+from lapwing.service.storage.opening import open_store
+from tests.clients_js.programs import CLIENT, ROOT
+from tests.service.one_collector import ADMIN, served
+
+pytestmark = pytest.mark.service
+
+sync_api = pytest.importorskip(
+    "playwright.sync_api", reason="Playwright is not here: pip install '.[test]'"
+)
+
+from tests.clients_js.chromium_browser import running_chromium  # noqa: E402
+
+GUIDES = ROOT / "docs" / "guides"
+BROWSER = (GUIDES / "local" / "javascript-devices.md").read_text("utf-8")
+COLLECTOR = (GUIDES / "operate" / "collector.md").read_text("utf-8")
+ADDRESS = "http://127.0.0.1:8080"
+
+
+def block(page: str, language: str, word: str) -> str:
+    """Return the only block of a page in a language that holds a word."""
+    found = re.findall(rf"^```{language}\n(.*?)^```$", page, re.M | re.S)
+    (wanted,) = (text for text in found if word in text)
+    return str(wanted)
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    """What `python3 -m http.server` runs, without its log."""
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing."""
+
+
+@contextmanager
+def pages(folder: Path) -> Iterator[str]:
+    """Serve a folder; yield its address."""
+    handler = partial(_Quiet, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_the_page_of_the_guide_reports_to_the_collector_of_the_guide(tmp_path: Path) -> None:
+    html = block(BROWSER, "html", "<script")
+    add = block(COLLECTOR, "python", "add_survey")
+    folder = tmp_path / "js"
+    shutil.copytree(CLIENT, folder)
+    with (
+        served(tmp_path) as collector,
+        pages(folder) as address,
+        sync_api.sync_playwright() as playwright,
+        running_chromium(playwright, tmp_path / "profile") as running,
+    ):
+        names: dict[str, Any] = {}
+        code = add.replace(ADDRESS, collector.address).replace("lwa_...", ADMIN)
+        exec(compile(code, "collector.md", "exec"), names)
+        survey = names["survey"]
+        assert isinstance(survey, lw.Survey) and survey.fingerprint in html
+        (folder / "answer.html").write_text(html.replace(ADDRESS, collector.address))
+        wrong: list[str] = []
+        page = running.browser.contexts[0].new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        for value in ("42500", "99"):
+            page.goto(f"{address}/answer.html")
+            page.fill("input", value)
+            page.click("button")
+            page.wait_for_function(
+                "document.querySelector('[role=status]').textContent", timeout=60_000
+            )
+            assert page.inner_text("[role=status]") == "Your report: stored"
+        assert wrong == []
+        assert collector.stop() == 0
+    store = open_store(str(tmp_path / "collector.sqlite"))
+    try:
+        assert store.tally(survey.fingerprint, "2026-w48").total == 1
+    finally:
+        store.close()

@@ -1,0 +1,63 @@
+"""What people were asked in an epoch stands beside its results, whatever the next one asks."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import lapwing as lw
+from lapwing.protocol.messages.batch import Batch
+from lapwing.service.security import COOKIE
+from tests.service.one_collector import ADMIN, site
+
+WAIT = lw.SquareWave(lw.Interval(0, 100, bins=16), 2)
+FIRST = lw.Survey("wait", WAIT, question="How long, in ms?", owner="Lab", measured_in="ms")
+SECOND = replace(FIRST, question="How long, in s <b>?", owner=None, measured_in="s")
+PATH = f"/v1/surveys/{FIRST.fingerprint}"
+
+
+def reports(values: list[float]) -> Batch:
+    return Batch.of(FIRST.randomize(values, rng=lw.seeded(1)), survey=FIRST.fingerprint)
+
+
+def test_each_epoch_says_what_it_asked(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            for survey, epoch in ((FIRST, "one"), (SECOND, "two")):
+                body = {"survey": survey.to_document(), "minimum": 1, "epoch": {"name": epoch}}
+                await here.done("PUT", PATH, json=body)
+                sent = await here.send(reports([40.0] * 200), epoch=epoch)
+                assert sent.status_code == 201
+                await here.done("POST", f"{PATH}/epochs/{epoch}/close")
+
+            async def result(epoch: str, more: str = "") -> dict[str, Any]:
+                answer = await here.done("GET", f"{PATH}/results/{epoch}{more}")
+                found: dict[str, Any] = answer.json()
+                return found
+
+            for survey, epoch in ((FIRST, "one"), (SECOND, "two")):
+                found = await result(epoch)
+                assert found["notice"] == survey.notice and found["warnings"] == []
+                assert found["measured_in"] == survey.measured_in
+                drawn = (await here.done("GET", f"{PATH}/results/{epoch}.svg")).text
+                assert f"value, {survey.measured_in}" in drawn
+            warned = (await result("two", "?against=one"))["warnings"]
+            assert warned == ["epoch one asked people another text than epoch two"]
+            headers = {"cookie": f"{COOKIE}={ADMIN}"}
+
+            async def shown(query: str) -> str:
+                path = f"/surveys/{FIRST.fingerprint}?wait=1{query}"
+                return (await here.ask("GET", path, token=None, headers=headers)).text
+
+            one, two = await shown("&epoch=one"), await shown("&epoch=two&against=epoch:one")
+            assert "How long, in ms?" in one and "<dd>Lab</dd>" in one and "Value, ms" in one
+            assert "How long, in s &lt;b&gt;?" in two and "<dd>Lab</dd>" not in two
+            assert "Epoch one asked people another text than epoch two." in two
+            overview = (await here.ask("GET", "/", token=None, headers=headers)).text
+            assert "How long, in s &lt;b&gt;?" in overview and "from 0 to 100 s" in overview
+            public = (await here.ask("GET", f"/take-part/{FIRST.fingerprint}", token=None)).text
+            assert "Your answer in s, from 0 to 100" in public and SECOND.text_fingerprint in public
+
+    asyncio.run(run())
