@@ -1,11 +1,12 @@
 // Many devices, each with a memory of its own: {collector, text, epochs, answers: [[value, segment]],
-// tokens} on standard input; what became of each on standard output.
+// tokens, keepDays} on standard input; what became of each on standard output.
 
 import { readFileSync } from "node:fs";
 
 import { Device, MemoryStorage } from "../../clients/js/lapwing.mjs";
 
-const { collector, text, epochs, answers, tokens = [] } = JSON.parse(readFileSync(0, "utf8"));
+const task = JSON.parse(readFileSync(0, "utf8"));
+const { collector, text, epochs, answers, tokens = [], keepDays = 3650 } = task;
 
 let shift = 0;
 const now = Date.now;
@@ -19,7 +20,7 @@ const pause = (milliseconds) => {
 
 async function play([value, segment], number) {
   const storage = new MemoryStorage();
-  const device = new Device({ epsilonCap: 24, budget: 1000, keepDays: 1, storage, pause });
+  const device = new Device({ epsilonCap: 24, budget: 1000, keepDays, storage, pause });
   const survey = device.readSurvey(text);
   for (const epoch of epochs) {
     await device.answer(survey, value, { epoch, segment, uploadToken: tokens[number] });

@@ -130,11 +130,12 @@ def test_only_invited_devices_are_counted_where_tokens_are_asked_for(
         f"{path}/upload-tokens", json={"count": 3}, headers=as_role(ADMIN), timeout=60
     )
     (tokens,) = (value for value in answer.json().values() if isinstance(value, list))
-    used = _crowd(collector.address, survey, ["a"] * 5, tokens=tokens)
+    # Without a list of the epochs they pay, and wait for their last day.
+    used = _crowd(collector.address, survey, ["a"] * 5, tokens=tokens, keepDays=1)
     assert sorted(made["states"][0] for made in used) == [
         *["stored"] * 3, *["upload-token-needed"] * 2
     ]  # fmt: skip
-    (again,) = _crowd(collector.address, survey, ["a"], tokens=tokens[:1])
+    (again,) = _crowd(collector.address, survey, ["a"], tokens=tokens[:1], keepDays=1)
     assert again["states"] == ["upload-token-used"]
     assert collector.stop() == 0
     assert _tally(tmp_path, survey).total == 3

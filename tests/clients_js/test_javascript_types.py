@@ -81,6 +81,7 @@ def test_a_device_takes_the_arguments_of_the_python_device_in_their_order() -> N
     public = {name for name in vars(Device) if not name.startswith("_")} - {
         "file",
         "epsilon_cap",
+        "keep_days",
         "on_change",
     }
     ours = set(re.findall(r"^  (?:async )?([a-z]\w*)\(", source, re.MULTILINE))
