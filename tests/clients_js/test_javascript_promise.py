@@ -387,7 +387,7 @@ def test_what_javascript_took_for_something_else_is_refused(place: str) -> None:
 def test_a_device_takes_surveys_of_a_million_symbols_and_no_more() -> None:
     """Before it has built anything: 2^24 bins cost 6 s and 1.5 GB, here too."""
 
-    def enlarged(randomizer: Any, **domain: int) -> str:
+    def enlarged(randomizer: Any, **domain: Any) -> str:
         document = json.loads(survey_text(randomizer))
         document["randomizer"]["domain"].update(domain)
         return sealed(document)
@@ -401,9 +401,8 @@ def test_a_device_takes_surveys_of_a_million_symbols_and_no_more() -> None:
         enlarged(lw.RandomizedResponse(lw.Categories(4), 1), labels=2**24),
     ]
     label = "x" * 200_000
-    large.append(
-        survey_text(lw.RandomizedResponse(lw.Categories([label + c for c in "abcdef"]), 1))
-    )
+    words = lw.RandomizedResponse(lw.Categories([*"abcdef"]), 1)
+    large.append(enlarged(words, labels=[label + c for c in "abcdef"]))
     legal = [
         survey_text(lw.SquareWave(lw.Interval(0, 1, bins=2**20 - 2), 1)),
         survey_text(lw.RandomizedResponse(lw.Categories(2**20), 1)),

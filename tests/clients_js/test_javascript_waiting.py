@@ -272,6 +272,20 @@ def test_an_epoch_that_the_collector_does_not_list_is_refused_unpaid(collector: 
     assert again["state"] == "waiting"
 
 
+def test_an_epoch_that_ended_or_asks_another_text_is_refused_unpaid(collector: Scripted) -> None:
+    rows: list[dict[str, Any]] = [{"name": name, "state": name} for name in ("closed", "grace")]
+    rows += [{"name": "text", "state": "open", "text": "0" * 64}]
+    rows += [{"name": "none", "state": "planned", "text": None}]
+    body = json.dumps({"epochs": rows}).encode()
+    collector.pages[f"/v1/surveys/{COLOR}/epochs"] = ("application/json", body)
+    steps = [["listed", "color", row["name"], "red"] for row in rows]
+    closed, grace, text, none, ledger = play(collector, *steps, ["ledger"])
+    for refused in (closed, grace):
+        assert refused["error"] == "ArgumentError" and "takes no new" in refused["message"]
+    assert text["error"] == "MismatchError" and "another text" in text["message"]
+    assert none["state"] == "waiting" and len(ledger["answers"]) == 1
+
+
 BAD_TOKENS = ["", "abc", TOKEN[:-1], TOKEN + "A", " " + TOKEN, TOKEN.replace("lwu_", "lwa_"), 5]
 
 

@@ -23,6 +23,7 @@ import {
   fingerprintOf,
   isDue,
   isOf,
+  requireOpen,
   storageError,
   waitsFor,
 } from "./records.mjs";
@@ -50,7 +51,7 @@ export class Device {
   #delay;
   #lasting;
   #pause;
-  /** By fingerprint: the names of the epochs that were listed, and whether devices are invited. */
+  /** By fingerprint: the epochs that were listed, when, and whether devices are invited. */
   #listed = new Map();
 
   /**
@@ -136,8 +137,7 @@ export class Device {
   async epochs(collector, survey, { signal } = {}) {
     const { fingerprint } = survey;
     const listed = await this.#collector.epochs(collectorAddress(collector), fingerprint, signal);
-    const names = new Set(listed.epochs.map(({ name }) => name));
-    this.#listed.set(fingerprint, { names, invited: listed.invited });
+    this.#listed.set(fingerprint, { ...listed, at: Date.now() });
     return listed.epochs;
   }
 
@@ -203,16 +203,12 @@ export class Device {
     return shown(record);
   }
 
-  /** Refuse what the collector would, as far as it told this device; nothing was spent yet. */
-  #requireListed({ fingerprint }, epoch, token) {
-    const { names, invited } = this.#listed.get(fingerprint) ?? {};
-    if (names && !names.has(epoch)) {
-      throw new ArgumentError(
-        `the collector listed no epoch "${epoch}" of this survey; list the epochs again with ` +
-          "device.epochs, nothing was spent",
-      );
-    }
-    if (invited) requireToken(token);
+  /** Refuse what the collector would, as far as it told this device in the last day. */
+  #requireListed(survey, epoch, token) {
+    const listed = this.#listed.get(survey.fingerprint);
+    if (listed === undefined || Math.abs(Date.now() - listed.at) > DAY) return;
+    requireOpen(listed.epochs, survey, epoch);
+    if (listed.invited) requireToken(token);
   }
 
   /** Refuse what would exceed the budget, with all that was ever charged here. */

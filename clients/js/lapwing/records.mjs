@@ -1,6 +1,6 @@
 // What a device keeps of an answer: when it is sent, and how it ends.
 
-import { LapwingError } from "./errors.mjs";
+import { ArgumentError, LapwingError, MismatchError } from "./errors.mjs";
 
 export const SECOND = 1000;
 export const DAY = 86_400 * SECOND;
@@ -54,4 +54,23 @@ export const waitsFor = ({ state, collector }, address) =>
 export function isDue({ due }) {
   const now = Date.now();
   return due <= now || due > now + LATEST;
+}
+
+/** Refuse an epoch that a collector listed as ended or with another text, or did not list. */
+export function requireOpen(epochs, survey, epoch) {
+  const again = "list the epochs again with device.epochs, nothing was spent";
+  const own = survey.textFingerprint;
+  const { state, text = own } = epochs.find(({ name }) => name === epoch) ?? {};
+  if (state === undefined) {
+    throw new ArgumentError(`the collector listed no epoch "${epoch}" of this survey; ${again}`);
+  }
+  if (state === "grace" || state === "closed") {
+    throw new ArgumentError(`epoch ${epoch} of this survey takes no new answers; ${again}`);
+  }
+  if (text !== null && text !== own) {
+    throw new MismatchError(
+      `epoch ${epoch} asks another text than the one at hand; fetch the survey and show the ` +
+        "person its text, nothing was spent",
+    );
+  }
 }
