@@ -44,12 +44,14 @@ from lapwing.decoders.empirical_bayes.spectral_prior import (
     widened_posteriors,
 )
 from lapwing.decoders.empirical_bayes.wave_basis import Basis, ScaledBasis
+from lapwing.decoders.releases.fine_band import FINE, FineLikelihood, fine_band
 from lapwing.decoders.releases.prefix_estimate import noise_tails, prefix_estimate, spikes_of
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.function_families import legendre
+from lapwing.linear.operators.operator import as_operator
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
@@ -512,7 +514,7 @@ class SpectralPursuit:
         if self.band:
             tails = noise_tails(release)
             tails *= spikes_of(prefix_estimate(channel, release).root) if tails else 0.0
-            uncertainty = _with_tails(_uncertainty(channel, learned, basis, cells), tails)
+            uncertainty = _with_tails(_uncertainty(channel, release, learned, basis, cells), tails)
         provenance = decoder_document(self) | {
             key: pursued.provenance[key] for key in ("jumps", KEY) if key in pursued.provenance
         }
@@ -549,7 +551,7 @@ def _with_tails(uncertainty: Uncertainty, tails: float) -> Uncertainty:
 
 
 def _uncertainty(
-    channel: Channel, learned: WholeAnswer, basis: ScaledBasis, cells: Cells
+    channel: Channel, release: Release, learned: WholeAnswer, basis: ScaledBasis, cells: Cells
 ) -> Uncertainty:
     """Return the error distribution of the posterior, carried from the cells to their symbols."""
     waves, local = always_allowed(learned.mass, basis)
@@ -558,6 +560,15 @@ def _uncertainty(
     if cells.cell.size == basis.size:
         return widened_band(learned.evidence, learned.prior, floor)
     pilot, people = learned.evidence.pilot, learned.evidence.reports
+    if cells.cell.size <= FINE:
+        likelihood = FineLikelihood.of(
+            as_operator(channel.blocks[0].operator),
+            release.blocks[0],
+            people=people,
+            variance=noise_of(channel.blocks[0]),
+            hidden=release.people is None,
+        )
+        return fine_band(likelihood, learned, cells, waves, single)
     inner = inner_information(channel, cells, people)
     laws = {}
     for one in widened_posteriors(learned.evidence, learned.prior, floor):
