@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.false_alarms import COVERAGE_WINDOW, LEAST_TABLES, SORTED_TABLES
 
 from lapwing.decoders.empirical_bayes.coarse_model import Cells
 from lapwing.decoders.empirical_bayes.gaussian_model import NormalPrior
@@ -18,6 +17,7 @@ from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.results.uncertainty import Uncertainty
+from tests.false_alarms import COVERAGE_WINDOW, LEAST_TABLES, SORTED_TABLES
 
 RNG = np.random.default_rng(3)
 SIZE, NUMBER, PEOPLE = 30, 8, 500

@@ -177,17 +177,13 @@ class FinePosterior:
         told = dtrmm(1.0, inverse, (root * likelihood.score)[:, None], lower=1)[:, 0]
         columns = np.column_stack([through.T, told, *sums])
         columns = root[:, None] * dtrmm(1.0, inverse, columns, lower=1, trans_a=1)
-        carried, shown, with_totals = (
-            columns[:, :number],
-            columns[:, number],
-            columns.T[number + 1 :],
-        )
+        carried, shown = columns[:, :number], columns[:, number]
         information = -through @ through.T
         information[np.diag_indices_from(information)] += cells.total(spread**2)
         deviations = [
             Deviations(weight, variance, ends, weight * with_total)
             for weight, variance, ends, with_total in zip(
-                weights, variances, at_ends, with_totals, strict=True
+                weights, variances, at_ends, columns.T[number + 1 :], strict=True
             )
         ]
         return cls(carried, shown, own * inner, information, through @ told, deviations)
