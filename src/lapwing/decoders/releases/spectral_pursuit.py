@@ -565,7 +565,7 @@ def _uncertainty(
     if cells.cell.size <= FINE:
         likelihood = FineLikelihood.of(
             as_operator(channel.blocks[0].operator),
-            release.blocks[0],
+            release.blocks[0].astype(np.float64),
             people=people,
             variance=noise_of(channel.blocks[0]),
             hidden=release.people is None,
