@@ -60,7 +60,7 @@ def test_the_posterior_of_the_bins_is_exact() -> None:
     left = np.linalg.inv(np.diag(1 / inner) + given.information)
     spread = CELLS.spread()
     np.testing.assert_allclose(found.carried, spread - left @ given.information @ spread, atol=1e-9)
-    np.testing.assert_allclose(found.shown, left @ given.score, atol=1e-9)
+    np.testing.assert_allclose(found.offset, left @ given.score, atol=1e-9)
     np.testing.assert_allclose(found.variance, left.diagonal())
     told = given.information - given.information @ left @ given.information
     np.testing.assert_allclose(found.information, spread.T @ told @ spread, rtol=1e-6)

@@ -79,7 +79,7 @@ class FineLikelihood:
 
 @dataclass(frozen=True, eq=False)
 class Deviations:
-    """What is left of ``weight * v`` given the answers and the masses of the cells, in sums.
+    """Posterior of the sums of ``weight * v``, given the masses of the cells.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ class FinePosterior:
     Parameters
     ----------
     carried : numpy.ndarray
-        v moves against Q c so that x is ``carried @ c + shown``: float64 [symbols, cells].
-    shown : numpy.ndarray
+        v moves against Q c so that x is ``carried @ c + offset``: float64 [symbols, cells].
+    offset : numpy.ndarray
         float64 [symbols].
     variance : numpy.ndarray
         Of each entry of v given c, float64 [symbols].
@@ -119,7 +119,7 @@ class FinePosterior:
     """
 
     carried: Matrix
-    shown: Vector
+    offset: Vector
     variance: Vector
     information: Matrix
     score: Vector
@@ -177,7 +177,7 @@ class FinePosterior:
         told = dtrmm(1.0, inverse, (root * likelihood.score)[:, None], lower=1)[:, 0]
         columns = np.column_stack([through.T, told, *sums])
         columns = root[:, None] * dtrmm(1.0, inverse, columns, lower=1, trans_a=1)
-        carried, shown = columns[:, :number], columns[:, number]
+        carried, offset = columns[:, :number], columns[:, number]
         information = -through @ through.T
         information[np.diag_indices_from(information)] += cells.total(spread**2)
         deviations = [
@@ -186,7 +186,7 @@ class FinePosterior:
                 weights, variances, at_ends, columns.T[number + 1 :], strict=True
             )
         ]
-        return cls(carried, shown, own * inner, information, through @ told, deviations)
+        return cls(carried, offset, own * inner, information, through @ told, deviations)
 
 
 def fine_band(
@@ -270,7 +270,7 @@ def _spread_law(
     """
     weight = left.weight[:, None]
     carried = (1 - weight) * cells.spread() + weight * posterior.carried
-    found = carried @ center + left.weight * posterior.shown
+    found = carried @ center + left.weight * posterior.offset
     total = found.sum()
     share = found / total
     columns = carried @ factor
