@@ -396,6 +396,12 @@ TINY: dict[str, dict[str, Any]] = {
     },
     "accuracy/curators_bands": {"repeats": 2, "people": 300, "bins": 16, "epsilons": [1]},
     "accuracy/release_coverage": {"repeats": 2, "people": 300, "bins": [16]},
+    "accuracy/default_release_bands": {
+        "columns": ["two atoms"],
+        "bins": [0, 383],
+        "repeats": {"0": 1, "383": 1},
+        "ranges": 2,
+    },
     "accuracy/central_projection": {
         "repeats": 2,
         "functions": [4, 6],

@@ -125,13 +125,13 @@ class Spread:
 
 @dataclass(frozen=True, eq=False)
 class SpreadLaw:
-    """Center and covariance of cells, and how they are spread over the symbols.
+    """Center, covariance of cells, and how the errors of cells are spread over the symbols.
 
     Parameters
     ----------
     spread : Spread
     center : numpy.ndarray
-        float64 [cells].
+        float64 [cells], to be spread as well, or [symbols].
     factor : numpy.ndarray
         float64 [cells, rank]: the covariance is ``factor factor'``.
     """

@@ -149,7 +149,9 @@ class Uncertainty:
         cls, law: SpreadLaw, remainder: Vector, plug_in: Vector, reports: int, method: str
     ) -> Uncertainty:
         """Return the error distribution of symbols from that of their cells."""
-        center = law.spread.over_symbols(law.center)
+        center = law.center
+        if center.size == law.spread.start.size:
+            center = law.spread.over_symbols(center)
         factor = law.spread.over_symbols(law.factor)
         noise = Covariance(np.zeros(center.size), factor, np.ones(factor.shape[1]))
         return cls(center, noise, remainder, plug_in, reports, method, of_cells=law)
@@ -530,7 +532,9 @@ class Uncertainty:
         arrays["factor"] = decoded(document["factor"], kind=factor_kind(rank))
         rows = symbols if spread is None else spread.start.size
         sizes = dict.fromkeys(keys, symbols)
-        sizes |= {"center": rows, "signs": rank, "factor": rank * rows}
+        sizes |= {"signs": rank, "factor": rank * rows}
+        if spread is not None and arrays["center"].size == rows:
+            sizes["center"] = rows  # spread over the symbols as the factor is
         reports = document["reports"]
         tails = document.get("tails", 0.0)
         whole = type(reports) is int and reports >= 1

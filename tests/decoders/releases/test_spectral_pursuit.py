@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.stats import lognorm
 
 from lapwing.decoders.releases.spectral_pursuit import (
     ReleasedMasses,
@@ -39,6 +40,13 @@ def summary(*, bins=64, kind="smooth", people=PEOPLE, missing=0, number=7):
     return ExactCounts(
         Interval(0, 1, bins=bins, missing="bin", outside="clip"), np.append(counts, missing)
     )
+
+
+def lognormal_summary(*, bins, people):
+    column = np.diff(lognorm(1, scale=np.exp(2)).cdf(np.linspace(0, 100, bins + 1)))
+    drawn = np.random.default_rng(0).multinomial(people, column / column.sum())
+    domain = Interval(0, 100, bins=bins, missing="bin")
+    return ExactCounts(domain, np.concatenate([[0], drawn, [0, 0]]))
 
 
 def released(promise, mechanism=None, **given):
@@ -83,6 +91,24 @@ def test_releases_that_are_nearly_exact_are_decoded(target) -> None:
         answer = SpectralPursuit(target=target, band=False).decode(made.channel, made)
     away = np.cumsum(answer.mass) - np.cumsum(held.counts) / held.people
     assert np.abs(away).max() < 1e-5
+
+
+def test_the_people_are_found_where_there_is_hardly_any_noise() -> None:
+    """Conjugate gradients stopped after 500 steps, and the curve was off by 30 people."""
+    held = lognormal_summary(bins=1000, people=10**7)
+    promise = Promise("replace-one", epsilon=16, delta="1e-6")
+    made = PrefixSums(smooth=40).release(held, promise, rng=seeded(1))
+    found = SpectralPursuit(band=False).decode(made.channel, made)
+    away = np.cumsum(found.mass) - np.cumsum(held.counts) / held.people
+    assert np.abs(away).max() < 10 / held.people
+
+
+def test_the_population_is_a_distribution_where_steps_end_outside() -> None:
+    """What a step put outside was taken from an empty bin, and the masses did not sum to one."""
+    held = lognormal_summary(bins=4096, people=100_000)
+    made = PrefixSums().release(held, PROMISES["public"], rng=seeded(1))
+    found = SpectralPursuit(band=False, target="population").decode(made.channel, made)
+    assert found.mass.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("bins", [64, 1000])

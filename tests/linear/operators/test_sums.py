@@ -1,11 +1,18 @@
-"""Running sums are NumPy's, bit for bit."""
+"""Running sums are NumPy's, bit for bit, and Gram matrices are products."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from lapwing.linear.operators.sums import running_sums
+from lapwing.linear.operators.operator import dense
+from lapwing.linear.operators.sums import (
+    UNIT,
+    BlendedSums,
+    CellSums,
+    SquareRootSums,
+    running_sums,
+)
 
 
 @pytest.mark.parametrize("shape", [(1, 40), (7,), (50, 3), (50, 16), (33, 100)])
@@ -15,3 +22,11 @@ def test_they_are_the_sums_of_numpy_and_leave_their_argument(shape: tuple[int, .
     for given in (rows, np.asfortranarray(rows), rows[::-1]):
         assert np.array_equal(running_sums(given), np.cumsum(given, axis=0))
     assert np.array_equal(rows, before)
+
+
+@pytest.mark.parametrize("size", [1, 2, 37])
+def test_gram_matrices_are_products_with_the_transpose(size: int) -> None:
+    rows = np.random.default_rng(2).normal(size=(3, size)) * UNIT
+    for operator in (SquareRootSums(size), BlendedSums(rows), CellSums([0], size)):
+        matrix = dense(operator)
+        np.testing.assert_allclose(operator.gram(), matrix.T @ matrix, rtol=1e-9)

@@ -123,6 +123,15 @@ class Operator(LinearOperator):  # type: ignore[misc]  # SciPy has no stubs
                 bands[lag, start : start + width] = (first[:, :width] * other).sum(axis=0)
         return bands
 
+    def gram(self) -> Matrix:
+        """Return ``A' A``: float64 [columns, columns].
+
+        O(rows * columns^2) here. :class:`SquareRootSums` answers in O(columns^2).
+        """
+        matrix = dense(self)
+        product: Matrix = matrix.T @ matrix
+        return product
+
     def near_diagonal(self, lags: int) -> Matrix:
         """Return the entries (i, i + lag) of a square matrix: float64 [lags, size].
 
@@ -292,6 +301,14 @@ class Stacked(Operator):
         product = np.zeros((self.shape[1], r.shape[1]))
         for operator, start in zip(self.operators, self._starts, strict=False):
             product += operator.rmatmat(r[start : start + operator.shape[0]])
+        return product
+
+    def gram(self) -> Matrix:
+        """Return ``A' A``, the sum of those of the operators: float64 [columns, columns]."""
+        first, *others = self.operators
+        product = first.gram()
+        for operator in others:
+            product += operator.gram()
         return product
 
 

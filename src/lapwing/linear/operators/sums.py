@@ -130,6 +130,18 @@ class SquareRootSums(Operator):
     def _rmatmat(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._matmat(y[::-1])[::-1]
 
+    def gram(self) -> Matrix:
+        """Return ``A' A``: float64 [size, size].
+
+        Two columns one place further to the left have one more product in their sum. So an entry
+        is that to its right and below, plus a product. O(size^2).
+        """
+        backwards = coefficients(self.size)[::-1].astype(np.float64)
+        product = np.outer(backwards, backwards)
+        for row, above in pairwise(product[::-1]):
+            above[:-1] += row[1:]
+        return product
+
     def inverse(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return x with ``A x = y``: float64 [size] or [size, columns].
 
