@@ -51,12 +51,17 @@ def test_after_its_last_day_a_report_has_one_more_try(
     (one, _) = device.batches()
     expected = datetime.now(UTC).date() + timedelta(days=60)
     assert abs(datetime.fromisoformat(one.last_day).date() - expected) <= timedelta(days=1)
-    collector.replies.extend([Reply(404, body=b"not here")] * 4)
+    collector.replies.extend([Reply(404, "unknown-epoch")] * 2)
     assert device.send(collector.url, patience=after(59.9)).waiting == 2
-    # The first that is tried fails, and is given up. The other waits for the next call.
+    # The network says nothing of a report, and neither does a proxy, whatever the clock says.
+    assert device.send("http://127.0.0.1:1", patience=after(61)).waiting == 2
+    collector.replies.append(Reply(404, body=b"not here"))
+    assert device.send(collector.url, patience=after(5000)).waiting == 2
+    collector.replies.extend([Reply(404, "unknown-epoch")] * 2)
     made = device.send(collector.url, patience=after(60.1))
     assert (made.expired, made.refused, made.waiting) == (2, 0, 0)
-    assert states(device) == ["expired", "expired"] and made.problems == ("404",)
+    assert states(device) == ["expired", "expired"]
+    assert made.problems == ("404 (unknown-epoch)",)
     assert not any(body_left(batch, device) for batch in device.batches())
     # It stays paid and answered.
     assert device.answer(AGE, 1, epoch="1").state == "expired"
@@ -73,7 +78,7 @@ def test_a_clock_that_is_wrong_loses_nothing_where_the_collector_answers(
 def test_days_are_chosen(tmp_path: Path, collector: SmallCollector) -> None:
     device = Device.open(tmp_path, epsilon_cap=1, budget=2, keep_days=2)
     device.answer(AGE, 4, epoch="1")
-    collector.replies.append(Reply(503))
+    collector.replies.append(Reply(503, "not-ready"))
     assert device.send(collector.url, patience=after(2.1)).expired == 1
     for days in (0, 3651, 1.5, True, "60"):
         with pytest.raises(ArgumentError, match="keep_days"):

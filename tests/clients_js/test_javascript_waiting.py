@@ -111,20 +111,26 @@ def test_a_report_that_waits_says_why(collector: Scripted) -> None:
 DAY = 86_400_000
 
 
-def test_a_report_waits_for_its_last_day_and_no_longer(collector: Scripted) -> None:
-    collector.answers = [(404, {}, b"<h1>No</h1>")] * 2
-    (answer, _, _, before, sent, _, after, again, none, repeat) = play(
+def test_a_report_waits_for_its_last_day_and_ends_when_a_collector_speaks(
+    collector: Scripted,
+) -> None:
+    """Neither a clock nor a proxy nor a silent network ends it."""
+    collector.answers = [(404, {}, b"<h1>No</h1>"), LOST, problem("unknown-epoch", 404)]
+    (answer, _, kept, proxied, _, silent, _, (over,), repeat, none, ledger) = play(
         collector,
-        ["answer", "color", "a", "red"], ["send"], ["clock", 60 * DAY - 1], ["ledger"], ["send"],
-        ["clock", 1], ["ledger"], ["answer", "color", "a", "blue"], ["send"], ["ledger"],
+        ["answer", "color", "a", "red"], ["clock", 61 * DAY], ["ledger"], ["send"],
+        ["clock", DAY], ["send"], ["clock", DAY], ["send"],
+        ["answer", "color", "a", "blue"], ["send"], ["ledger"],
     )  # fmt: skip
-    (waiting,), (over,) = before["answers"], after["answers"]
-    assert waiting["state"] == sent[0]["state"] == "waiting" and waiting["body"] == answer["body"]
-    assert waiting["expires"] == answer["expires"] == over["expires"]
-    assert over["state"] == "expired" and over["body"] is None and over["problem"] == "status 404"
-    assert after["spent"] == "1" and none == [] and len(collector.uploads) == 2
-    assert again["state"] == "expired" and again["batch"] == answer["batch"]
-    assert repeat["answers"] == [over]
+    (waiting,) = kept["answers"]
+    for each in (waiting, *proxied, *silent):
+        assert each["state"] == "waiting" and each["body"] == answer["body"]
+        assert each["expires"] == answer["expires"]
+    assert over["state"] == "expired" and over["body"] is None
+    assert over["problem"] == "unknown-epoch"
+    assert ledger["spent"] == "1" and none == [] and len(collector.uploads) == 3
+    assert repeat["state"] == "expired" and repeat["batch"] == answer["batch"]
+    assert ledger["answers"] == [over]
 
 
 def test_a_last_day_is_a_choice_and_counted_from_now_where_none_is_kept(
@@ -140,10 +146,11 @@ def test_a_last_day_is_a_choice_and_counted_from_now_where_none_is_kept(
     for record in records:
         record.pop("expires", None)
     file.write_text(json.dumps(records))
-    _, kept, _, over = with_days(
-        ["clock", 100 * DAY], ["ledger"], ["clock", 7 * DAY], ["ledger"], days=7
+    collector.answers = [problem("unknown-epoch", 404)]
+    _, kept, _, (over,) = with_days(
+        ["clock", 100 * DAY], ["ledger"], ["clock", 7 * DAY], ["send"], days=7
     )
-    assert kept["answers"][0]["state"] == "waiting" and over["answers"][0]["state"] == "expired"
+    assert kept["answers"][0]["state"] == "waiting" and over["state"] == "expired"
     assert kept["answers"][0]["expires"] >= made["expires"] + 100 * DAY
     text = file.read_text()
     assert made["body"] not in text and '"body":null' in text
@@ -151,12 +158,13 @@ def test_a_last_day_is_a_choice_and_counted_from_now_where_none_is_kept(
 
 def test_a_clock_that_is_set_back_puts_no_last_day_off(collector: Scripted) -> None:
     years = 3650 * DAY
-    *_, kept, _, over = play(
+    collector.answers = [problem("unknown-epoch", 404)]
+    *_, kept, _, (over,) = play(
         collector,
         ["clock", years], ["answer", "color", "a", "red"], ["clock", -years], ["ledger"],
-        ["clock", 60 * DAY], ["ledger"],
+        ["clock", 60 * DAY], ["send"],
     )  # fmt: skip
-    assert kept["answers"][0]["state"] == "waiting" and over["answers"][0]["state"] == "expired"
+    assert kept["answers"][0]["state"] == "waiting" and over["state"] == "expired"
 
 
 def test_a_crowd_that_was_turned_away_comes_back_spread_out(collector: Scripted) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import zlib
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,9 @@ from tests.service.one_collector import (
     problem,
     site,
 )
+
+MALFORMED = bytes(60) + zlib.crc32(bytes(60)).to_bytes(4, "little")
+"""A body that arrived as it was sent, and is no batch."""
 
 SURVEY = labels_survey(segments=["north"], segment_minimum=3)
 PATH = f"/v1/surveys/{SURVEY.fingerprint}"
@@ -376,7 +380,7 @@ def test_what_was_refused_is_counted_by_reason(tmp_path: Path) -> None:
             await here.publish(SURVEY)
             await here.send(batch_of(SURVEY, 1, 250))
             for _ in range(2):
-                await here.send(b"nonsense", survey=SURVEY.fingerprint)
+                await here.send(MALFORMED, survey=SURVEY.fingerprint)
             await here.send(batch_of(SURVEY, 1), epoch="unheard-of")
             await here.send(b"x", survey="0" * 64, epoch="a-raw-value")
             state = (await here.done("GET", f"{PATH}/state")).json()
@@ -436,7 +440,7 @@ def test_a_restart_finds_everything_again(tmp_path: Path) -> None:
         async with site(tmp_path) as here:
             await here.publish(SURVEY)
             assert (await here.send(batch_of(SURVEY, 3), id="12" * 16)).status_code == 201
-            await here.send(b"x", survey=SURVEY.fingerprint)
+            await here.send(MALFORMED, survey=SURVEY.fingerprint)
         async with site(tmp_path) as here:
             assert (await here.send(batch_of(SURVEY, 3), id="12" * 16)).status_code == 200
             assert here.counts(SURVEY)[3] == 1

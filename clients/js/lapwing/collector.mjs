@@ -111,7 +111,8 @@ export class Collector {
       return { kind: "refused", problem };
     }
     const everywhere = word ? EVERYWHERE.includes(word) : !OF_ONE_BATCH.includes(status);
-    return { kind: "later", problem, wait: millisecondsIn(answer.retryAfter), everywhere };
+    const wait = millisecondsIn(answer.retryAfter);
+    return { kind: "later", problem, wait, everywhere, own: word !== undefined };
   }
 
   /** Ask, and read all of the answer before the time is over. */

@@ -20,19 +20,12 @@ export function ended(record, state, problem) {
   return { ...record, state, problem, body: null, token: null };
 }
 
-/**
- * Return what changes by the time alone: records that waited too long have ended. A last day is
- * counted from now where none is kept, or where the clock was set back.
- */
+/** Return records with a last day from now, where they have none or the clock was set back. */
 export function agedIn(records, lasting) {
-  const now = Date.now();
-  const waiting = [...records.values()].filter(({ state }) => state === "waiting");
-  const over = waiting.filter(({ expires }) => expires <= now);
-  const late = waiting.filter(({ expires }) => !(expires <= now + lasting));
-  return [
-    ...over.map((record) => ended(record, "expired", record.problem)),
-    ...late.map((record) => ({ ...record, expires: now + lasting })),
-  ];
+  const last = Date.now() + lasting;
+  return [...records.values()]
+    .filter(({ state, expires }) => state === "waiting" && !(expires <= last))
+    .map((record) => ({ ...record, expires: last }));
 }
 
 /** Return the error of a storage that failed, whichever it is. */

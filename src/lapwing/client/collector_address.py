@@ -155,6 +155,8 @@ class Delivery:
         Whether the collector takes only smaller batches. Default: False.
     unsure : bool
         Whether a collector may have stored the batch nevertheless. Default: False.
+    own : bool
+        Whether a collector said so, and not the way to it. Default: False.
     """
 
     kind: Kind
@@ -163,6 +165,7 @@ class Delivery:
     everywhere: bool = False
     divide: bool = False
     unsure: bool = False
+    own: bool = False
 
 
 @dataclass(frozen=True)
@@ -559,6 +562,7 @@ class Connection:
             everywhere=everywhere,
             divide=problem is Problem.TOO_LARGE,
             unsure=problem is None or status >= 500,
+            own=problem is not None,
         )
 
     def ask_admin(

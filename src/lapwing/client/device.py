@@ -182,8 +182,8 @@ class Device:
         on_change : {"keep", "refuse"}
             Rule for a changed value in a survey with memoized reports. Default: "keep".
         keep_days : int
-            Days that an answer made from now on waits at most, in 1..3650. Default: 60. After them
-            one more attempt is made, and an answer that no collector takes then is given up.
+            Days that an answer made from now on waits at most, in 1..3650. Default: 60. An answer
+            that a collector does not take after them is given up.
 
         Returns
         -------

@@ -93,7 +93,9 @@ class LimitedStream(httpcore.NetworkStream):
     def get_extra_info(self, info: str) -> Any:
         """Return what the pool asks for: whether a waiting socket was closed, and TLS."""
         if info == "is_readable":
-            return bool(select.select([self._socket], [], [], 0)[0])
+            waiting = select.poll()  # select takes no descriptor above 1023
+            waiting.register(self._socket, select.POLLIN)
+            return bool(waiting.poll(0))
         if info == "ssl_object":
             return self._socket if isinstance(self._socket, ssl.SSLSocket) else None
         return None

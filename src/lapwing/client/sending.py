@@ -101,7 +101,7 @@ class _Call:
             self.refused += 1
             return []
         pause, now = said.retry_after or 0.0, self.patience.clock()
-        if parcel.last < now:
+        if parcel.last < now and said.own:  # a silent network, or a wrong clock, ends nothing
             self.outbox.settle(parcel.id, "expired", said.reason)
             self.expired += 1
             return []
@@ -125,8 +125,8 @@ def send(
     collector (:attr:`lapwing.protocol.messages.problems.Problem.final`). Any other answer leaves it
     as it is, for a later round or a later call. That holds for other problems, for pages of a proxy
     whatever their status, and for failures of the network. Two halves take the place of a batch
-    that is too large for the collector. A batch whose last day has passed is given up when it is
-    not stored now.
+    that is too large for the collector. A batch whose last day has passed is given up when a
+    collector answers that it does not take it now.
 
     Parameters
     ----------

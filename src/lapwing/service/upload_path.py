@@ -137,6 +137,7 @@ _TYPE_JSON = (b"content-type", b"application/json")
 _DETAILS = {
     Problem.CHANGED: "an id stands for one batch. Send a retry with the same bytes, and another "
     "batch under an id of its own",
+    Problem.DAMAGED: "the checksum of the batch is wrong. Keep the batch, and send it again",
     Problem.UNKNOWN_SURVEY: "the collector has no survey of this fingerprint. Keep the batch: the "
     "survey may be added",
     Problem.UNKNOWN_EPOCH: "the survey has no epoch of this name. Keep the batch: it may be added",
@@ -396,6 +397,8 @@ def _read(body: bytes, kept: KeptSurvey, *, packed: bool, survey: str) -> Batch:
         read = Batch.from_bytes if packed else Batch.from_json
         batch = read(body, segments=kept.survey.segments)
     except BatchError as error:
+        if packed and not Batch.intact(body):  # a proxy may cut a body off
+            raise ProblemError(Problem.DAMAGED, _DETAILS[Problem.DAMAGED]) from None
         more = {"reports": _positions(error.refused)} if error.refused else {}
         raise ProblemError(Problem.MALFORMED, str(error), more=more) from None
     if batch.survey != survey:

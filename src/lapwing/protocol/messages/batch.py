@@ -151,6 +151,12 @@ class Batch:
         body = self._header() + self.records
         return body + _CHECKSUM.pack(zlib.crc32(body))
 
+    @staticmethod
+    def intact(data: bytes) -> bool:
+        """Return whether bytes have arrived as a client packed them: their checksum is right."""
+        body, checksum = data[: -_CHECKSUM.size], data[-_CHECKSUM.size :]
+        return len(body) >= _HEADER.size and checksum == _CHECKSUM.pack(zlib.crc32(body))
+
     @classmethod
     def from_bytes(cls, data: bytes, *, segments: Sequence[str] | None = ()) -> Batch:
         """Return the batch in its packed form.

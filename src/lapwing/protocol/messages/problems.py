@@ -31,6 +31,7 @@ class Problem(StrEnum):
         return member
 
     MALFORMED = "malformed-batch", 400, "This is no batch of reports"
+    DAMAGED = "damaged-batch", 400, "The batch was damaged on its way. Send the same bytes again"
     UNKNOWN_SURVEY = "unknown-survey", 404, "The collector has no such survey"
     UNKNOWN_EPOCH = "unknown-epoch", 404, "The survey has no such epoch"
     CHANGED = (
