@@ -165,17 +165,18 @@ def test_the_413_of_a_proxy_divides_nothing(tmp_path: Path, collector: SmallColl
     assert gateway.send(collector.url, patience=Patience(1)).stored == 1
 
 
-@pytest.mark.parametrize("lost", [Reply(0, stored=True), Reply(502, stored=True)])
-def test_what_may_be_stored_is_never_divided(
-    tmp_path: Path, collector: SmallCollector, lost: Reply
+@pytest.mark.parametrize("foreign", [Reply(0), Reply(502), Reply(404)])
+def test_a_batch_that_met_somebody_else_first_is_divided_too(
+    tmp_path: Path, collector: SmallCollector, foreign: Reply
 ) -> None:
+    """A collector says "too large" of batches that it does not have, so nothing counts twice."""
     gateway = Gateway.open(tmp_path / "gateway.lapwing")
     gateway.put(COLORS, colors(4), epoch="1", pile="a")
-    collector.replies.extend([lost, Reply(413, "too-large"), Reply(413, "too-large")])
-    for _ in range(3):
-        assert gateway.send(collector.url, patience=Patience(1)).waiting == 1
-    assert gateway.send(collector.url, patience=Patience(1)).stored == 1
-    assert len(collector.stored) == 1
+    collector.replies.extend([foreign, Reply(413, "too-large")])
+    for waiting in (1, 2):
+        assert gateway.send(collector.url, patience=Patience(1)).waiting == waiting
+    assert gateway.send(collector.url, patience=Patience(1)).stored == 2
+    assert len(collector.stored) == 2
 
 
 def test_a_gateway_sends_a_refused_group_again(tmp_path: Path, collector: SmallCollector) -> None:

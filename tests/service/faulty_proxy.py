@@ -28,7 +28,7 @@ class FaultyProxy:
     async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection of a client: one request."""
         with suppress(asyncio.IncompleteReadError, ConnectionError):
-            request = await _whole(reader)
+            request = await whole_message(reader)
             fate = self._rng.random()
             if fate < 0.2:  # forgotten by its client, it arrives much later
                 self.late += 1
@@ -61,7 +61,7 @@ class FaultyProxy:
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
         try:
             writer.write(request)
-            return await _whole(reader)
+            return await whole_message(reader)
         finally:
             writer.close()
             await writer.wait_closed()
@@ -71,7 +71,7 @@ class FaultyProxy:
         return await asyncio.gather(*self._late)
 
 
-async def _whole(reader: asyncio.StreamReader) -> bytes:
+async def whole_message(reader: asyncio.StreamReader) -> bytes:
     """Return a request or an answer: its head, and as much of a body as that says."""
     head = await reader.readuntil(b"\r\n\r\n")
     length = 0

@@ -29,6 +29,7 @@ from tests.service.one_collector import (
     problem,
     site,
 )
+from tests.service.test_survey_life import MALFORMED
 from tests.service.uploading import SEGMENTED, upload
 
 MINIMUM = 20
@@ -146,7 +147,7 @@ def test_all_that_is_read_is_of_one_look(settings: Settings, tmp_path: Path) -> 
             of_admins = [(await here.done("GET", f"{path}/state")).json()]
             for segment in (0, 1, 2):
                 await send(here, PARTS, 3, 1, segment=segment)
-            await here.send(b"nonsense", survey=PARTS.fingerprint)
+            await here.send(MALFORMED, survey=PARTS.fingerprint)
             assert await read(here, path, ANALYST) == before
             of_admins.append((await here.done("GET", f"{path}/state")).json())
             for name, numbers in (("reports", [60, 60]), ("received", [60, 63])):

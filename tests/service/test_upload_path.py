@@ -307,6 +307,32 @@ def test_a_large_batch_is_read_beside_small_ones(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+def test_too_large_is_said_only_of_a_batch_that_is_not_stored(tmp_path: Path) -> None:
+    """A sender then divides it, and its halves have other ids."""
+    large, id = batch_of(SURVEY, *[1] * 2000), new_id()
+    changed = batch_of(SURVEY, *[2] * 2000)
+
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY, epochs=("e", "other"))
+            assert (await here.send(large, id=id)).status_code == 201
+        async with site(tmp_path, settings=Settings(largest_body=1024)) as here:
+            again = await here.send(large, id=id)
+            assert (again.status_code, again.json()["batch"]) == (200, id)
+            answer = await here.send(changed, id=id)
+            assert (answer.status_code, problem(answer)) == (409, "batch-changed")
+            for new in ({}, {"id": id, "epoch": "other"}):
+                answer = await here.send(large, **new)
+                assert (answer.status_code, problem(answer)) == (413, "too-large")
+            endless = {"content-length": "1" * 30, "content-type": MEDIA_TYPE}
+            path = f"/v1/surveys/{SURVEY.fingerprint}/epochs/e/batches/{id}"
+            answer = await here.ask("PUT", path, content=b"1", headers=endless, token=None)
+            assert (answer.status_code, problem(answer)) == (413, "too-large")
+            assert here.counts(SURVEY) == [0, 2000, 0, 0, 0, 0, 0, 0]
+
+    asyncio.run(run())
+
+
 def test_a_large_body_is_not_read(tmp_path: Path) -> None:
     async def run() -> None:
         async with site(tmp_path, settings=Settings(largest_body=1024)) as here:

@@ -153,8 +153,6 @@ class Delivery:
         Whether another batch would get the same answer now. Default: False.
     divide : bool
         Whether the collector takes only smaller batches. Default: False.
-    unsure : bool
-        Whether a collector may have stored the batch nevertheless. Default: False.
     own : bool
         Whether a collector said so, and not the way to it. Default: False.
     """
@@ -164,7 +162,6 @@ class Delivery:
     retry_after: float | None = None
     everywhere: bool = False
     divide: bool = False
-    unsure: bool = False
     own: bool = False
 
 
@@ -538,17 +535,17 @@ class Connection:
         path = f"/v1/surveys/{parcel.survey}/epochs/{parcel.epoch}/batches/{parcel.id}"
         answer = self._ask("PUT", path, body=parcel.body, headers=headers, seconds=seconds)
         if isinstance(answer, str):
-            return Delivery("later", answer, everywhere=True, unsure=True)
+            return Delivery("later", answer, everywhere=True)
         content = answer.content
         foreign = f"{self._url} does not answer as a collector"
         if content is None:
-            return Delivery("later", foreign, everywhere=True, unsure=True)
+            return Delivery("later", foreign, everywhere=True)
         status, pause = answer.status, _pause(answer.headers.get("retry-after"))
         if status in (200, 201):
             # A page for signing in to a network says 200 to everything.
             if _confirms(content, parcel.id):
                 return Delivery("stored", "the collector has it")
-            return Delivery("later", foreign, pause, everywhere=True, unsure=True)
+            return Delivery("later", foreign, pause, everywhere=True)
         said, problem = _said(status, content), _own_problem(answer)
         if problem is not None and problem.final:
             return Delivery("refused", said)
@@ -561,7 +558,6 @@ class Connection:
             pause,
             everywhere=everywhere,
             divide=problem is Problem.TOO_LARGE,
-            unsure=problem is None or status >= 500,
             own=problem is not None,
         )
 

@@ -66,7 +66,6 @@ CREATE TABLE batch (
     attempts   INTEGER NOT NULL DEFAULT 0,
     not_before REAL NOT NULL DEFAULT 0,
     last       REAL NOT NULL,
-    unsure     INTEGER NOT NULL DEFAULT 0,
     reason     TEXT,
     UNIQUE (survey, epoch, pile, first),
     CHECK ((state = 'waiting') = (body IS NOT NULL))
@@ -96,7 +95,7 @@ CREATE TABLE epoch_list (
 ) WITHOUT ROWID;
 """
 """A batch waits until `last`, in seconds since 1970. `first` counts the reports of its group before
-it. It is `unsure` where a collector may have stored it. Its body is encrypted with its own key,
+it. Its body is encrypted with its own key,
 which is zeros where the batch is settled.
 
 A permanent round is that of RAPPOR, by a keyed hash of the survey's fingerprint. `tag` is a keyed

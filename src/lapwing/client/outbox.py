@@ -377,8 +377,8 @@ class Outbox:
     def divide(self, batch: str) -> tuple[str, ...]:
         """Replace a waiting batch by two with half of its reports each. They keep their order.
 
-        A batch that a collector may have stored stays whole: under two new identifiers its reports
-        would count again.
+        Only a collector's own answer that a batch is too large may lead here. A collector gives it
+        for batches that it does not have, so the new identifiers count no report again.
 
         Returns
         -------
@@ -387,8 +387,7 @@ class Outbox:
         """
         with self.file.transaction(wipe=True) as connection:
             row = connection.execute(
-                "SELECT * FROM batch WHERE id = ? AND state = 'waiting' AND reports > 1"
-                " AND NOT unsure",
+                "SELECT * FROM batch WHERE id = ? AND state = 'waiting' AND reports > 1",
                 (batch,),
             ).fetchone()
             if row is None:
@@ -413,7 +412,7 @@ class Outbox:
                 )
             return ids
 
-    def postpone(self, batch: str, reason: str, *, until: float, unsure: bool = True) -> None:
+    def postpone(self, batch: str, reason: str, *, until: float) -> None:
         """Note that a batch was tried, why in vain, and from when it may be tried again.
 
         Parameters
@@ -421,14 +420,12 @@ class Outbox:
         batch, reason : str
         until : float
             Seconds since 1970.
-        unsure : bool
-            Whether a collector may have stored it nevertheless. Default: True.
         """
         with self.file.transaction() as connection:
             connection.execute(
-                "UPDATE batch SET attempts = attempts + 1, reason = ?, not_before = ?,"
-                " unsure = max(unsure, ?) WHERE id = ? AND state = 'waiting'",
-                (reason, until, unsure, batch),
+                "UPDATE batch SET attempts = attempts + 1, reason = ?, not_before = ?"
+                " WHERE id = ? AND state = 'waiting'",
+                (reason, until, batch),
             )
 
     def hold(self, batches: Sequence[str], *, until: float) -> None:

@@ -107,7 +107,7 @@ class _Call:
             return []
         if said.divide and (halves := self.outbox.divide(parcel.id)):
             return [_Failure(half, 0.0, False) for half in halves]
-        self.outbox.postpone(parcel.id, said.reason, until=now + pause, unsure=said.unsure)
+        self.outbox.postpone(parcel.id, said.reason, until=now + pause)
         return [_Failure(parcel.id, pause, said.everywhere)]
 
 

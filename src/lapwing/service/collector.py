@@ -109,6 +109,7 @@ class Collector:
             counters=self.counters,
             log=log,
             retry_seconds=settings.retry_seconds,
+            holds=self.holds,
             look=SecondLook(partial(self.ask_store, self.catalog.load)) if self.shared else None,
         )
         self._beside: asyncio.Task[None] | None = None
@@ -211,6 +212,10 @@ class Collector:
             return await asyncio.get_running_loop().run_in_executor(self.readers, work)
         except (StoreError, NotStoredError) as error:
             raise problem_of(error, retry_seconds=self.settings.retry_seconds) from None
+
+    async def holds(self, survey: str, epoch: str, id: bytes) -> bool:
+        """Return whether the store has a batch."""
+        return await self.ask_store(partial(self.store.holds, survey, epoch, id))
 
     async def add_token(self, token: AccessToken) -> None:
         """Let a token open a role, from now on and after a restart."""

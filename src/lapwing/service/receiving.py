@@ -9,6 +9,7 @@ from typing import Any
 
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.problem_answers import ProblemError
+from lapwing.service.settings import LARGEST_BODY
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -108,6 +109,7 @@ class Receiving:
         *,
         largest: int | None = None,
         advice: str = "Send several smaller ones",
+        held: Callable[[], Awaitable[bool]] | None = None,
     ) -> bytes:
         """Return a body that has arrived whole.
 
@@ -120,6 +122,10 @@ class Receiving:
             Bytes, where less than of any is allowed.
         advice : str
             What to do with a larger one.
+        held : callable, optional
+            Asked of a body that states a larger size: whether it is that of a batch which the
+            store has. Such a body is read, so that a sender who is told "too large" knows that
+            nothing of it was counted.
 
         Raises
         ------
@@ -140,7 +146,11 @@ class Receiving:
                     "content-encoding",
                 )
         if stated is not None and (not stated.isdigit() or int(stated) > limit):
-            raise _too_large(limit, advice)
+            most = max(limit, LARGEST_BODY)
+            known = stated.isdigit() and int(stated) <= most and held is not None and await held()
+            if not known:
+                raise _too_large(limit, advice)
+            limit = most
         first = Begun(receive())
         if first.message is not None and not first.message.get("more_body", False):
             return _part(first.message, limit, advice)

@@ -193,6 +193,8 @@ class UploadPath:
         Where large batches are read, so that small ones do not wait for them.
     retry_seconds : int
         What a busy collector tells a device to wait.
+    holds : callable
+        Returns whether the store has the batch of a survey, an epoch and an id.
     look : SecondLook, optional
         Where other collectors change the same database.
     """
@@ -208,6 +210,7 @@ class UploadPath:
         counters: Counters,
         log: Log,
         retry_seconds: int,
+        holds: Callable[[str, str, bytes], Awaitable[bool]],
         look: SecondLook | None = None,
     ) -> None:
         self._catalog = catalog
@@ -218,6 +221,7 @@ class UploadPath:
         self._counters = counters
         self._log = log
         self._retry = retry_seconds
+        self._holds = holds
         self._look = look
         self._json_turn = asyncio.Lock()
         self._now: Callable[[], float] = time.perf_counter
@@ -287,7 +291,8 @@ class UploadPath:
                 )
         token_hash = _invited(token) if kept.invited_only else None
         if packed:
-            body = await self._receiving.body(receive, headers)
+            held = partial(self._holds, address.survey, address.epoch, batch_id)
+            body = await self._receiving.body(receive, headers, held=held)
         else:
             advice = f"Send a batch of more than {LARGEST_JSON:,} bytes as {MEDIA_TYPE}"
             body = await self._receiving.body(receive, headers, largest=LARGEST_JSON, advice=advice)

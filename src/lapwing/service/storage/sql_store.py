@@ -436,6 +436,12 @@ class Store:
         self._note(intake.deltas)
         return intake.outcomes
 
+    def holds(self, survey: str, epoch: str, id: bytes) -> bool:
+        """Return whether an epoch that takes reports has the batch of an id."""
+        with self._driver.reading() as transaction:
+            place = self._place(transaction, survey, epoch)
+            return bool(transaction.stored_digests(place.epoch, [id]))
+
     def _note(self, deltas: Iterable[Delta]) -> None:
         for epoch, segment, row, heavy in deltas:
             self._pending.add((epoch, segment), len(row.body), heavy=heavy)
