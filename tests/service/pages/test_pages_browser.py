@@ -548,12 +548,12 @@ def test_the_text_of_a_survey_is_shown_as_plain_text_and_kept(place: Place, widt
         assert page.locator("#version").count() == 0
         changed = replace(survey, question="How many wings?", purpose="Another")
         body = {"survey": changed.to_document(), "minimum": 1}
-        as_admin: Any = {"headers": as_role(ADMIN), "timeout": SECONDS}
-        answer = httpx.put(path, json=body, **as_admin)
+        as_admin: Any = {"headers": as_role(ADMIN)}
+        answer = httpx.put(path, json=body, **as_admin, timeout=SECONDS)
         assert answer.status_code == 409 and "must stay" in answer.json()["detail"]
-        assert httpx.post(f"{path}/epochs/e/close", **as_admin).is_success
+        assert httpx.post(f"{path}/epochs/e/close", **as_admin, timeout=SECONDS).is_success
         body["epoch"] = {"name": "f"}
-        answer = httpx.put(path, json=body, **as_admin)
+        answer = httpx.put(path, json=body, **as_admin, timeout=SECONDS)
         assert answer.status_code == 200, answer.text
         page.reload()
         page.wait_for_selector("[data-ready]")
