@@ -76,8 +76,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "ignore::lapwing.errors.WeakAnswerWarning")
 
 
-MOST_MEMORY = 2000.0
-"""Megabytes of a process of tests. A limit of the system would end Chromium and Java."""
+MOST_MEMORY = 1000.0
+"""Megabytes that one test may add to the most that its process ever held. A limit of the system
+would end Chromium and Java."""
 
 _memory: dict[str, float] = {}
 """Megabytes of each worker at its end."""
@@ -162,7 +163,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     before = _resident()
     yield
-    if before <= MOST_MEMORY < (now := _resident()):
+    if (now := _resident()) - before > MOST_MEMORY:
         pytest.fail(f"the process holds {now:,.0f} MB with this test, {before:,.0f} before it")
     if _unmarked:
         started = ", ".join(sorted(set(_unmarked)))
