@@ -254,12 +254,14 @@ def test_reports_come_through_a_pipe(done: Program, survey: Survey, ages: np.nda
 
 
 def test_a_label_cannot_play_tricks_on_a_terminal(done: Program, tmp_path: Path) -> None:
-    survey = Survey("t", RandomizedResponse(Categories(["a\x1b[31mb", "[b]x[/b]"]), 8))
+    # No declared label holds a control character. What rows bring along is escaped.
+    survey = Survey("t", RandomizedResponse(Categories(["[b]x[/b]", "c"]), 8))
     (tmp_path / "survey.json").write_text(survey.to_json())
     tally = simulate(survey.randomizer, [500, 500], rng=1)
     (tmp_path / "tally.json").write_text(json.dumps(tally.to_document()))
     out = done("decode", "survey.json", "tally.json").out
-    assert "a\\x1b[31mb" in out and "[b]x[/b]" in out and "\x1b" not in out
+    assert "[b]x[/b]" in out and "\x1b" not in out
+    assert printable("a\x1b[31mb") == "a\\x1b[31mb"
     assert printable("line\nline") == "line\\nline"
 
 

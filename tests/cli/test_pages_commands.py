@@ -135,6 +135,7 @@ def write_tables(folder: Path) -> None:
         folder / "flights.csv",
     )
     (folder / "weeks").mkdir()
+    (folder / "notice.json").write_text('{"question": "What do you earn a year?"}')
 
 
 @pytest.mark.parametrize("name", BEFORE)

@@ -70,7 +70,7 @@ class StoreMachine(RuleBasedStateMachine):
         """Return what the model says, and let it count."""
         key = (upload.epoch, upload.id)
         if self.state[upload.epoch] == "deleted":
-            return Problem.UNKNOWN_EPOCH
+            return Problem.EPOCH_DELETED
         if self.state[upload.epoch] == "closed":
             return Problem.CLOSED
         if key in self.ledger:

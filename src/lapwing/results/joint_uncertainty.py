@@ -167,7 +167,7 @@ class JointUncertainty:
         draws = decoded(document["draws"], kind="<f4", columns=cells)
         if not 1 <= len(draws) <= _MOST_DRAWS:
             raise FormatError(
-                f"the uncertainty must hold 1 to {_MOST_DRAWS:,} draws, it holds {len(draws):,}"
+                f"the uncertainty must hold 1 to {_MOST_DRAWS} draws, it holds {len(draws)}"
             )
         if not isinstance(document["method"], str):
             raise FormatError("the method of the uncertainty must be a string")

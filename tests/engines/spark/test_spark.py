@@ -85,6 +85,7 @@ def survey() -> Survey:
     return Survey("age", SquareWave(Interval(0, 100, bins=16), epsilon=1))
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.errors.RowsWarning")  # of columns without a value
 @in_engine("spark")
 def test_every_randomizer(
     read: Callable[..., Any], tmp_path: Path, cases: list[EngineCase]
