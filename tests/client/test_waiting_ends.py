@@ -78,7 +78,8 @@ def test_a_clock_that_is_wrong_loses_nothing_where_the_collector_answers(
 def test_days_are_chosen(tmp_path: Path, collector: SmallCollector) -> None:
     device = Device.open(tmp_path, epsilon_cap=1, budget=2, keep_days=2)
     device.answer(AGE, 4, epoch="1")
-    collector.replies.append(Reply(503, "not-ready"))
+    collector.replies.extend([Reply(503, "not-ready"), Reply(404, "unknown-epoch")])
+    assert device.send(collector.url, patience=after(2.1)).waiting == 1
     assert device.send(collector.url, patience=after(2.1)).expired == 1
     for days in (0, 3651, 1.5, True, "60"):
         with pytest.raises(ArgumentError, match="keep_days"):

@@ -287,8 +287,9 @@ export class Device {
     for (const record of waiting) {
       if (!isDue(record)) continue;
       const said = await this.#collector.put({ ...record, collector: address }, signal);
-      // A silent network, or a wrong clock, ends nothing: only a collector does.
-      if (said.own && record.expires <= Date.now()) said.kind = "expired";
+      // A proxy, a silent network or a busy collector says nothing of this report.
+      const spoke = said.own && !said.everywhere;
+      if (spoke && record.expires <= Date.now()) said.kind = "expired";
       if (said.kind === "later") sent.push(await this.#putOff(record.key, address, said));
       else sent.push(await this.#finish(record.key, said.kind, said.problem));
       if (said.everywhere) break;

@@ -101,7 +101,8 @@ class _Call:
             self.refused += 1
             return []
         pause, now = said.retry_after or 0.0, self.patience.clock()
-        if parcel.last < now and said.own:  # a silent network, or a wrong clock, ends nothing
+        # A proxy, a silent network or a busy collector says nothing of this report.
+        if parcel.last < now and said.own and not said.everywhere:
             self.outbox.settle(parcel.id, "expired", said.reason)
             self.expired += 1
             return []

@@ -30,7 +30,7 @@ SECRETS = ("admin_token", "analyst_token", "monitor_token")
 """What only the environment may hold. ``admin_token_file`` and its like name a file with it."""
 
 DATABASE = "~/.local/share/lapwing/collector.sqlite"
-"""The usual database: one for all folders, so that no collector begins anew in another one."""
+"""The usual database: one for all folders, so that no collector starts again with an empty one."""
 
 LARGEST_BODY = 2**24 + 2**12
 """Bytes of the largest packed batch, with its header."""
