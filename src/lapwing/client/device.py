@@ -360,8 +360,8 @@ class Device:
             Public label of the person. A label that the survey does not have counts as none.
             Default: none.
         upload_token : str, optional
-            Token of an invited person, when the collector asks for it: "lwu_" and 43 more
-            characters. Default: none.
+            Token of an invited person, when the collector asks for it: ``lwu_`` and 43
+            more characters. Default: none.
         text : str, optional
             Fingerprint of the text that the person agreed to, as of :meth:`fetch`. It is needed
             where the text is not the one that the device remembers. Default: none.
