@@ -34,7 +34,7 @@ FULL: dict[str, Any] = {
         *("zeros and a tail", "multimodal", "whole numbers, combs", "dates"),
     ],
     "bins": [0, 383, 512, 1024, 2048, 4096],
-    "repeats": {"0": 12, "383": 12, "512": 12, "1024": 10, "2048": 3, "4096": 1},
+    "repeats": {"0": 60, "383": 60, "512": 60, "1024": 60, "2048": 20, "4096": 4},
     "ranges": 40,
 }
 QUICK: dict[str, Any] = FULL | {
