@@ -14,7 +14,7 @@ import lapwing as lw
 from lapwing.errors import DomainError, MismatchError, ReportError
 from lapwing.planning.registry import RANDOMIZERS
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.randomizer import Randomizer, check_batch, check_symbol, refuse_reports
+from lapwing.protocol.randomizer import Randomizer, check_batch, check_symbol, fault_of, refuse
 from lapwing.testing import check_randomizer
 
 MADE_BY = "f" * 64
@@ -39,9 +39,9 @@ def test_records_of_another_width_are_refused(width: int) -> None:
 
 
 def test_the_first_invalid_report_is_named() -> None:
-    refuse_reports(np.zeros(3, dtype=bool), "be fine")
+    refuse(fault_of(np.zeros(3, dtype=bool), "be fine"))
     with pytest.raises(ReportError, match="must be fine, the one at position 12 is not") as caught:
-        refuse_reports(np.array([False, True, True]), "be fine", failure="is not", start=11)
+        refuse(fault_of(np.array([False, True, True]), "be fine", failure="is not", start=11))
     assert caught.value.position == 12
 
 

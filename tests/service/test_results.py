@@ -78,7 +78,8 @@ def test_a_result_is_what_the_library_decodes(tmp_path: Path) -> None:
             assert median["low"] <= median["value"] <= median["high"]
             band = expected.confidence_band(0.9)
             assert band is not None
-            np.testing.assert_allclose(columns["low"], band.monotone().low[1:-1])
+            # Where next to nobody is above, a deviation is the root of a rounding error.
+            np.testing.assert_allclose(columns["low"], band.monotone().low[1:-1], atol=5e-5)
 
             few = strict(await here.done("GET", f"{path}/results/e?quantiles=0.3,1"))
             assert [row["probability"] for row in few["quantiles"]] == [0.3, 1.0]

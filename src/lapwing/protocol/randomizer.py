@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -246,6 +246,10 @@ class Randomizer(ABC, Generic[Collected]):
         """Return counts and reports of each block, none of a log. ReportError as of `tally`."""
         return [(self._layout.count(data), len(data))]
 
+    def _faults(self, data: NDArray[np.uint8]) -> Iterator[Fault]:
+        """Yield which reports cannot occur. A report may be in several faults."""
+        return self._layout.faults(data)
+
 
 class Layout(Protocol):
     """Wire format of a report: how it is laid out, checked and counted."""
@@ -257,6 +261,10 @@ class Layout(Protocol):
 
     def count(self, data: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Return the exact counts of a batch, with the errors of `Randomizer.tally`."""
+        ...
+
+    def faults(self, data: NDArray[np.uint8]) -> Iterator[Fault]:
+        """Yield which reports of a batch cannot occur."""
         ...
 
 
@@ -395,31 +403,99 @@ def check_symbol(value: int, size: int, *, what: str = "a symbol") -> None:
         raise DomainError(f"{what} must be from 0 to {size - 1}")
 
 
-def refuse_reports(
+class Fault(NamedTuple):
+    """Reports of a batch that cannot occur, all for one reason.
+
+    Parameters
+    ----------
+    positions : numpy.ndarray
+        int64 [k], ascending, at least one.
+    requirement : str
+        Condition that every report must meet. `failure` says that one does not.
+    failure : str
+    """
+
+    positions: NDArray[np.int64]
+    requirement: str
+    failure: str = "does not"
+
+    @property
+    def reason(self) -> str:
+        """What must hold for every report."""
+        return f"every report must {self.requirement}"
+
+
+def fault_of(
     invalid: NDArray[np.bool_], requirement: str, *, failure: str = "does not", start: int = 0
-) -> None:
-    """Refuse a batch with an invalid report, by the position of the first one.
+) -> Iterator[Fault]:
+    """Yield the fault of the reports that are invalid, if there are any.
 
     Parameters
     ----------
     invalid : numpy.ndarray
         bool [n].
-    requirement : str
-        Condition that every report must meet. `failure` says that one does not.
+    requirement, failure : str
+        As of :class:`Fault`.
     start : int
         Position of the first of these reports in the batch.
+    """
+    if invalid.any():
+        yield Fault(start + np.flatnonzero(invalid), requirement, failure)
+
+
+def refuse(faults: Iterable[Fault]) -> None:
+    """Refuse a batch with a fault, by the position of its first report that has one.
 
     Raises
     ------
     ReportError
     """
-    if invalid.any():
-        position = start + int(np.argmax(invalid))
+    fault = min(faults, key=lambda fault: int(fault.positions[0]), default=None)
+    if fault is not None:
+        position = int(fault.positions[0])
         raise ReportError(
-            f"every report must {requirement}, the one at position {position} {failure}. "
+            f"{fault.reason}, the one at position {position} {fault.failure}. "
             "The batch was not counted",
             position=position,
         )
+
+
+def faults_in(reports: Reports, randomizer: Any, *, most: int) -> list[Fault]:
+    """Return which reports of a batch cannot occur, without a count of the domain.
+
+    Parameters
+    ----------
+    reports : Reports
+    randomizer : Randomizer
+        Randomizer of the reports. Of a class that inherits nothing only the tally is known, which
+        names the first report at fault. So it is asked once for each.
+    most : int
+        Reports that are found of such a class.
+
+    Raises
+    ------
+    MismatchError
+        When another randomizer made the reports.
+    ReportError
+        When the reports have another width.
+    """
+    if isinstance(randomizer, Randomizer):
+        data = check_batch(
+            reports, width=randomizer.report_width, fingerprint=randomizer.fingerprint
+        )
+        return list(randomizer._faults(data))
+    found: list[Fault] = []
+    start = 0
+    while len(found) < most:
+        try:
+            randomizer.tally(Reports(reports.data[start:], reports.fingerprint))
+        except ReportError as error:
+            position = start + (error.position or 0)
+            found.append(Fault(np.array([position]), "be one that its randomizer makes"))
+            start = position + 1
+        else:
+            break
+    return found
 
 
 def fill_reports(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, scalar_below, uniform_below
-from lapwing.protocol.randomizer import Fill, fill_reports, refuse_reports
+from lapwing.protocol.randomizer import Fault, Fill, fault_of, fill_reports, refuse
 
 _LANES = 4096
 """Words worked on together: 32 KiB, which stay in a core's L1 cache."""
@@ -83,11 +83,15 @@ class BitReports:
 
     def count(self, data: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Return how often every bit is set in a batch, with the errors of `Randomizer.tally`."""
+        refuse(self.faults(data))
+        return count_bits(data)[: self.symbols]
+
+    def faults(self, data: NDArray[np.uint8]) -> Iterator[Fault]:
+        """Yield which reports of a batch cannot occur."""
         requirement = "leave its spare bits 0"
         if self.members is not None:
             requirement = f"hold {self.members} symbols and no spare bits"
-        refuse_reports(self.impossible(data), requirement)
-        return count_bits(data)[: self.symbols]
+        return fault_of(self.impossible(data), requirement)
 
 
 def rows_at_once(width: int) -> int:

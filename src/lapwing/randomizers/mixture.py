@@ -22,10 +22,12 @@ from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.randomizer import (
     Collected,
+    Fault,
     Randomizer,
     check_symbol,
     derived_values,
-    refuse_reports,
+    fault_of,
+    refuse,
     thresholds_of,
 )
 
@@ -229,32 +231,41 @@ class Mixture(Randomizer[Collected]):
         return report.ljust(self.report_width, b"\0")
 
     def _count(self, data: NDArray[np.uint8]) -> list[tuple[NDArray[np.int64], int]]:
-        groups = data[:, 0]
-        requirement = f"be of a group in 0..{len(self.groups) - 1}"
-        refuse_reports(groups >= len(self.groups), requirement, failure="is not")
         blocks = []
+        try:
+            if int(data[:, 0].max(initial=0)) >= len(self.groups):
+                raise ReportError("there is no such group")
+            for randomizer, _, payload, padding in self._parts(data):
+                if any(values.any() for values in padding):
+                    raise ReportError("there is more than the report of the group")
+                blocks += randomizer._count(payload)
+        except ReportError:
+            refuse(self._faults(data))
+            raise
+        return blocks
+
+    def _faults(self, data: NDArray[np.uint8]) -> Iterator[Fault]:
+        requirement = f"be of a group in 0..{len(self.groups) - 1}"
+        yield from fault_of(data[:, 0] >= len(self.groups), requirement, failure="is not")
+        for number, (randomizer, members, payload, padding) in enumerate(self._parts(data)):
+            faults = list(randomizer._faults(payload))
+            if padding:
+                more = np.any(padding, axis=0)
+                faults += fault_of(more, "be padded with zeros", failure="is not")
+            for fault in faults:
+                positions = members[fault.positions]
+                yield Fault(positions, f"{fault.requirement} in group {number}", fault.failure)
+
+    def _parts(
+        self, data: NDArray[np.uint8]
+    ) -> Iterator[tuple[Randomizer, NDArray[np.int64], NDArray[np.uint8], list[Any]]]:
+        """Yield each group's randomizer, which reports are of it, those, and bytes behind them."""
         for number, component in enumerate(self.groups):
-            (members,) = np.nonzero(groups == number)
+            (members,) = np.nonzero(data[:, 0] == number)
             width = component.randomizer.report_width
             # One byte of all reports after the other takes a fraction of the time of whole rows.
             payload = np.empty((members.size, width), dtype=np.uint8)
             for byte in range(width):
                 payload[:, byte] = data[:, 1 + byte][members]
             padding = [data[:, byte][members] for byte in range(1 + width, self.report_width)]
-            if any(values.any() for values in padding):
-                position = int(members[np.argmax(np.any(padding, axis=0))])
-                raise ReportError(
-                    f"every report must be padded with zeros, the one at position {position} is "
-                    "not. The batch was not counted",
-                    position=position,
-                )
-            try:
-                blocks += component.randomizer._count(payload)
-            except ReportError as error:
-                position = int(members[error.position or 0])
-                raise ReportError(
-                    f"the report at position {position} cannot come from its group {number}. "
-                    "The batch was not counted",
-                    position=position,
-                ) from None
-        return blocks
+            yield component.randomizer, members, payload, padding

@@ -34,7 +34,14 @@ from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.messages.reports import code_width, pack_codes, unpack_codes
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.protocol.randomizer import CHUNK, Randomizer, check_symbol, refuse_reports
+from lapwing.protocol.randomizer import (
+    CHUNK,
+    Fault,
+    Randomizer,
+    check_symbol,
+    fault_of,
+    refuse,
+)
 from lapwing.randomizers.window_counts import spread_evenly
 
 Encode = Callable[[NDArray[np.int64]], NDArray[np.int64]]
@@ -95,12 +102,16 @@ class CodeReports:
     def _chunks(self, data: NDArray[np.uint8]) -> Iterator[NDArray[np.int64]]:
         for start in range(0, len(data), CHUNK):
             codes = unpack_codes(data[start : start + CHUNK])
-            # The extremes first: they are cheaper than a mask.
+            # The extremes are cheaper than a mask.
             if int(codes.max(initial=0)) >= self.outputs or int(codes.min(initial=0)) < 0:
-                invalid = (codes >= self.outputs) | (codes < 0)
-                requirement = f"be a code in 0..{self.outputs - 1}"
-                refuse_reports(invalid, requirement, failure="is not", start=start)
+                refuse(self.faults(data))
             yield codes
+
+    def faults(self, data: NDArray[np.uint8]) -> Iterator[Fault]:
+        """Yield which reports of a batch cannot occur."""
+        codes = unpack_codes(data)
+        invalid = (codes >= self.outputs) | (codes < 0)
+        return fault_of(invalid, f"be a code in 0..{self.outputs - 1}", failure="is not")
 
 
 def near_threshold(randomizer: Any) -> int:

@@ -27,7 +27,7 @@ from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import FixedSizeSubset
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.protocol.randomizer import Randomizer, check_domain, check_symbol
+from lapwing.protocol.randomizer import Fault, Randomizer, check_domain, check_symbol
 from lapwing.randomizers.categorical.subset_selection import optimal_size
 from lapwing.randomizers.two_level import (
     CodeReports,
@@ -270,6 +270,10 @@ class AffineReports:
     def count(self, data: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Return in how many sets each category is, with the errors of `Randomizer.tally`."""
         return self.family.count(self.codes.read(data))[: self.symbols]
+
+    def faults(self, data: NDArray[np.uint8]) -> Iterator[Fault]:
+        """Yield which reports of a batch cannot occur."""
+        return self.codes.faults(data)
 
 
 @dataclass(frozen=True)

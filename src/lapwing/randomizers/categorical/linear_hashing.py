@@ -29,7 +29,7 @@ from lapwing.protocol.domains.categories import MAXIMUM_CATEGORIES
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import unpack_codes
 from lapwing.protocol.messages.tally import TallyLog
-from lapwing.protocol.randomizer import Randomizer, check_symbol, refuse_reports
+from lapwing.protocol.randomizer import Fault, Randomizer, check_symbol, fault_of, refuse
 from lapwing.randomizers.two_level import (
     CodeReports,
     check_near,
@@ -312,10 +312,13 @@ class LinearHashing(Randomizer[TallyLog]):
         return self._layout.report(seed << self._bits | (offset ^ hashed))
 
     def _count(self, data: NDArray[np.uint8]) -> list[tuple[NDArray[np.int64], int]]:
+        refuse(self._faults(data))
+        return []
+
+    def _faults(self, data: NDArray[np.uint8]) -> Iterator[Fault]:
         codes = unpack_codes(data).view(np.uint64)
-        refuse_reports(
+        return fault_of(
             codes >> np.uint64(self._hash.seed_bits + self._bits) != 0,
             f"hold a seed of {self._hash.seed_bits} bits",
             failure="has a longer one",
         )
-        return []

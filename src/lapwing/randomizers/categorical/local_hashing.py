@@ -34,9 +34,11 @@ from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.messages.reports import pack_codes, unpack_codes
 from lapwing.protocol.randomizer import (
     CHUNK,
+    Fault,
     check_symbol,
+    fault_of,
     fill_reports,
-    refuse_reports,
+    refuse,
 )
 from lapwing.randomizers.two_level import LARGEST_TABLE, TwoLevel
 
@@ -359,9 +361,9 @@ class LocalHashing(TwoLevel):
             return super()._count(data)
         from lapwing.linear.operators.hash_kernels import hashed_supports
 
+        refuse(self._faults(data))
         answers = unpack_codes(data[:, _SEED_BYTES:])
         size = self._hash_size
-        refuse_reports(answers >= size, f"hold a value in 0..{size - 1}")
         seeds = np.ascontiguousarray(data[:, :_SEED_BYTES]).view("<u8").ravel().astype(np.uint64)
         counts = np.zeros(self.domain.size, dtype=np.int64)
         for start in range(0, seeds.size, CHUNK):
@@ -370,3 +372,10 @@ class LocalHashing(TwoLevel):
             factors, shifts = factors_and_shifts(seeds[chunk])
             hashed_supports(factors, shifts, first, width, self._keys, counts)
         return [(counts, len(data))]
+
+    def _faults(self, data: NDArray[np.uint8]) -> Iterator[Fault]:
+        if self.hashes is not None:
+            return super()._faults(data)
+        answers = unpack_codes(data[:, _SEED_BYTES:])
+        size = self._hash_size
+        return fault_of(answers >= size, f"hold a value in 0..{size - 1}")

@@ -38,10 +38,12 @@ from lapwing.protocol.channels.signed_subset_law import SignedSubset
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import (
+    Fault,
     Randomizer,
     check_symbol,
+    fault_of,
     fill_reports,
-    refuse_reports,
+    refuse,
 )
 from lapwing.randomizers.bit_reports import (
     BitReports,
@@ -416,15 +418,19 @@ class SignedSubsetSelection(Randomizer[CountTally]):
         return self._layout.report(coordinate for coordinate, _ in signed) + minus
 
     def _count(self, data: NDArray[np.uint8]) -> list[tuple[NDArray[np.int64], int]]:
-        rows = rows_at_once(self.report_width)
-        requirement = f"hold {self._members} signed coordinates and no spare bits"
-        for start in range(0, len(data), rows):
-            refuse_reports(self._impossible(data[start : start + rows]), requirement, start=start)
+        refuse(self._faults(data))
         bits = count_bits(data)
         minus = bits[-8 * self._plane :][: self._coordinates]
         present = np.full_like(minus, len(data)) if self._all_in else bits[: self._coordinates]
         counts = np.column_stack([present - minus, minus]).reshape(-1)
         return [(counts, len(data))]
+
+    def _faults(self, data: NDArray[np.uint8]) -> Iterator[Fault]:
+        rows = rows_at_once(self.report_width)
+        requirement = f"hold {self._members} signed coordinates and no spare bits"
+        for start in range(0, len(data), rows):
+            invalid = self._impossible(data[start : start + rows])
+            yield from fault_of(invalid, requirement, start=start)
 
     def _impossible(self, data: NDArray[np.uint8]) -> NDArray[np.bool_]:
         present, minus = data[:, : self._plane], data[:, -self._plane :]

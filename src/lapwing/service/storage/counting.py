@@ -10,9 +10,8 @@ so that nothing is lost or counted twice whenever it is interrupted.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from lapwing.protocol.messages.batch import MOST_REFUSED, NO_SEGMENT
 from lapwing.protocol.messages.group_tallies import OTHER
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import CountTally, Tally, TallyLog
+from lapwing.protocol.randomizer import Fault, faults_in, refuse
 from lapwing.service.storage.driver import Transaction
 from lapwing.survey.survey import Survey
 
@@ -30,11 +30,6 @@ RECORDS = 0
 """Form of a row whose body is records, one behind the other."""
 COUNTS = 1
 """... is the number of reports of each block, then all its counts: little-endian, 64 bits each."""
-
-_STRETCH = 256
-"""Reports that are searched at a time for those to be refused."""
-_SEARCHES = 500
-"""Searches in one batch. A batch of nothing but wrong reports must not cost more than counting."""
 
 
 class Row(NamedTuple):
@@ -78,10 +73,7 @@ class Counting:
         ReportError
             With the position of the first report that cannot occur.
         """
-        if len(records) % self.width:
-            raise ReportError(f"every report must have {self.width} bytes, these have not")
-        cells = np.frombuffer(records, dtype=np.uint8).reshape(-1, self.width)
-        return self.survey.tally(Reports(cells, self.randomizer))
+        return self.survey.tally(self._reports(records))
 
     def refused(self, records: bytes, reports: int) -> tuple[tuple[int, str], ...]:
         """Return the position and reason of the first reports that cannot occur, at most 100."""
@@ -89,36 +81,35 @@ class Counting:
         if width != self.width:
             return ((0, f"every report must have {self.width} bytes, these have {width}"),)
         found: dict[int, str] = {}
-        searched = 0
+        for fault in self._faults(records):
+            for position in fault.positions[:MOST_REFUSED].tolist():
+                found.setdefault(position, fault.reason)
+        return tuple(sorted(found.items())[:MOST_REFUSED])
 
-        def wrong(start: int, end: int) -> int | None:
-            """Return the position of a wrong one of some reports, not always of the first."""
-            nonlocal searched
-            searched += 1
-            try:
-                self.tally(records[start * width : end * width])
-            except ReportError as error:
-                place = start + (error.position or 0)
-                found[place] = _reason(error)
-                return place
-            return None
+    def row(self, records: bytes) -> Row:
+        """Return the shorter of records and counts.
 
-        if wrong(0, reports) is None:
-            return ()
-        for stretch in range(0, reports, _STRETCH):
-            waiting = [(stretch, min(stretch + _STRETCH, reports))]
-            while waiting and searched < _SEARCHES and len(found) < MOST_REFUSED:
-                start, end = waiting.pop()
-                place = wrong(start, end) if start < end else None
-                if place is not None:
-                    waiting += [(place + 1, end), (start, place)]
-        return tuple(sorted(found.items()))
+        Nothing is counted where the records are shorter: a few reports of a large domain cost no
+        look at the domain.
 
-    def row(self, tally: Tally, records: bytes) -> Row:
-        """Return the shorter of records and counts."""
-        if isinstance(tally, CountTally) and self.counts_bytes < len(records):
-            return self.counted(tally)
+        Raises
+        ------
+        ReportError
+            When a report cannot occur.
+        """
+        if not self.is_log and self.counts_bytes < len(records):
+            return self.counted(cast(CountTally, self.tally(records)))
+        refuse(self._faults(records))
         return Row(len(records) // self.width, RECORDS, records)
+
+    def _faults(self, records: bytes) -> list[Fault]:
+        return faults_in(self._reports(records), self.survey.randomizer, most=MOST_REFUSED)
+
+    def _reports(self, records: bytes) -> Reports:
+        if len(records) % self.width:
+            raise ReportError(f"every report must have {self.width} bytes, these have not")
+        cells = np.frombuffer(records, dtype=np.uint8).reshape(-1, self.width)
+        return Reports(cells, self.randomizer)
 
     def counted(self, tally: CountTally) -> Row:
         """Return counts as a row."""
@@ -206,12 +197,6 @@ def _damaged() -> StoreError:
     return StoreError(
         "the database holds a row of reports that cannot be of its survey. Restore a backup"
     )
-
-
-def _reason(error: ReportError) -> str:
-    """Return what must hold for every report, without the position, which is stored next to it."""
-    text = str(error).partition(", the one at position")[0].partition(". The batch was not")[0]
-    return re.sub(r" at position \d+", "", text)
 
 
 MOST_ROWS = 4096

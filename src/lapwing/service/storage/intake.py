@@ -164,7 +164,7 @@ class Intake:
         try:
             if any(batch.width != counting.width for batch in batches):
                 raise ReportError("every report must have the width of its survey")
-            tally = counting.tally(records)
+            row = counting.row(records)
         except ReportError:
             # One of them at least is wrong: each on its own, once.
             good = []
@@ -176,8 +176,7 @@ class Intake:
                     good.append(index)
             members = good
             records = b"".join([self._uploads[index].batch.records for index in members])
-            tally = counting.tally(records)
+            row = counting.row(records)
         if members:
-            row = counting.row(tally, records)
             self.deltas.append(Delta(place.epoch, segment, row, counting.counts_bytes))
         return members
