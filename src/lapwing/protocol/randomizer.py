@@ -421,7 +421,7 @@ class Fault(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """What must hold for every report."""
+        """The requirement as a clause: every report must meet it."""
         return f"every report must {self.requirement}"
 
 
