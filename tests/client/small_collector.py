@@ -27,7 +27,7 @@ class Asked:
 
     @property
     def batch(self) -> str:
-        return self.path.rpartition("/")[2]
+        return self.path.partition("?")[0].rpartition("/")[2]
 
     @property
     def epoch(self) -> str:

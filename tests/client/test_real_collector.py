@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from tests.cli.running import environment
 
 COLORS = RandomizedResponse(Categories(["red", "green", "blue"]), 1)
 COLOR = Survey("color", COLORS, segments=["north", "south"], segment_minimum=1)
+TEA = Survey("tea", COLORS)
 KEPT = Survey("kept color", COLORS, remembered=True)
 HABIT = Survey("habit", Rappor(Categories(9), 1))
 WORD = Survey("word", LinearHashing(HashedStrings(32), 1))
@@ -52,6 +53,12 @@ class Running:
                 "PUT", f"{path}/epochs/{epoch}", {"opens": None, "closes": None, "grace_seconds": 0}
             )
             self._ask("POST", f"{path}/epochs/{epoch}/open")
+
+    def add(self, survey: Survey, epoch: str) -> None:
+        """Add an epoch with the text of this survey, as `add-survey` does."""
+        terms = {"minimum": 1, "epoch": {"name": epoch}}
+        path = f"/v1/surveys/{survey.fingerprint}"
+        self._ask("PUT", path, {"survey": survey.to_document(), **terms})
 
     def close(self, survey: Survey, epoch: str) -> None:
         self._ask("POST", f"/v1/surveys/{survey.fingerprint}/epochs/{epoch}/close")
@@ -136,6 +143,35 @@ def test_what_was_stored_is_answered_so_again(running: Running, tmp_path: Path) 
     device.file.path.write_bytes(before)  # as if it had been killed before it heard
     assert device.send(running.url).stored == 1
     assert running.tally(survey, "1").total == 1
+
+
+def test_an_answer_to_the_old_text_is_not_counted_for_the_new_one(
+    running: Running, tmp_path: Path
+) -> None:
+    """Given offline, for an epoch that was added later with another text."""
+    asked = {name: replace(TEA, question=f"Do you like {name}?") for name in ("tea", "coffee")}
+    running.add(asked["tea"], "1")
+    sent = {}
+    for name, survey in asked.items():
+        (tmp_path / name).mkdir()
+        device = Device.open(tmp_path / name, epsilon_cap=1, budget=4)
+        if name == "coffee":
+            running.close(TEA, "1")
+            running.add(survey, "2")
+            survey = device.fetch(running.url, TEA.fingerprint, text=survey.text_fingerprint)
+        device.answer(survey, "red", epoch="2")
+        gateway = Gateway.open(tmp_path / name / "gateway.lapwing")
+        gateway.put(survey, survey.randomize(["red"] * 5), epoch="2", pile="monday")
+        sent[name] = device, gateway
+    for both in sent["tea"]:
+        made = both.send(running.url)
+        assert (made.stored, made.refused, made.problems) == (0, 1, ("409 (other-text)",))
+        (batch,) = both.batches()
+        assert (batch.state, batch.reason) == ("refused", "409 (other-text)")
+        assert batch.text == asked["tea"].text_fingerprint
+    for both in sent["coffee"]:
+        assert both.send(running.url).stored == 1
+    assert running.tally(TEA, "2").total == 6
 
 
 def test_other_ways_to_answer(running: Running, tmp_path: Path) -> None:

@@ -51,7 +51,9 @@ class Scripted:
 
 def _confirmation(path: str) -> bytes:
     """Return what a collector says to a batch that it has stored."""
-    return json.dumps({"batch": path.rpartition("/")[2], "reports": 1, "state": "stored"}).encode()
+    return json.dumps(
+        {"batch": path.partition("?")[0].rpartition("/")[2], "reports": 1, "state": "stored"}
+    ).encode()
 
 
 def _handler(script: Scripted) -> type[BaseHTTPRequestHandler]:

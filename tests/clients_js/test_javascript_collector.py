@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,29 @@ def test_a_survey_is_fetched_and_its_open_epoch_found(collector: ServedCollector
     assert fetched["fingerprint"] == survey.fingerprint
     assert [(epoch["name"], epoch["state"]) for epoch in epochs] == [("e", "open")]
     assert sent[0]["state"] == "stored" and "404" in absent["message"]
+
+
+def test_an_answer_to_the_old_text_is_not_counted_for_the_new_one(
+    collector: ServedCollector, tmp_path: Path
+) -> None:
+    texts = {name: replace(SURVEYS["few"], question=f"Do you like {name}?") for name in ("a", "b")}
+    path = open_survey(collector.address, texts["a"], epoch="e0")
+    with httpx.Client(headers=as_role(ADMIN), timeout=60) as client:
+        assert client.post(f"{path}/epochs/e0/close").status_code < 300
+        body = {"survey": texts["b"].to_document(), "minimum": 1, "epoch": {"name": "e"}}
+        assert client.put(path, json=body).status_code < 300
+    options = {"epsilonCap": 4, "budget": 4, "collector": collector.address}
+    surveys = {name: survey.to_json() for name, survey in texts.items()}
+    for name, said in (("a", ("refused", "other-text")), ("b", ("stored", None))):
+        task = {
+            "options": options,
+            "surveys": surveys,
+            "steps": [["answer", name, "e", "a"], ["send"]],
+        }
+        _, (sent,) = json.loads(node("device_driver.mjs", text=json.dumps(task)))
+        assert (sent["state"], sent["problem"]) == said
+    assert collector.stop() == 0
+    assert _tally(tmp_path, SURVEYS["few"]).total == 1
 
 
 def test_remembered_answers_and_segments_reach_their_tallies(

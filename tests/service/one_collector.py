@@ -122,6 +122,7 @@ class Site:
         media_type: str = MEDIA_TYPE,
         token: str | None = None,
         method: str = "PUT",
+        query: str = "",
     ) -> httpx.Response:
         """Upload a batch as a device does."""
         if isinstance(batch, Batch):
@@ -129,6 +130,7 @@ class Site:
         else:
             body = batch
         path = f"/v1/surveys/{survey}/epochs/{epoch}/batches/{id or new_id()}"
+        path += f"?{query}" if query else ""
         headers = {"content-type": media_type}
         return await self.ask(method, path, token=token, content=body, headers=headers)
 

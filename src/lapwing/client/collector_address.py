@@ -533,6 +533,7 @@ class Connection:
         if parcel.token is not None:
             headers["authorization"] = f"Bearer {parcel.token}"
         path = f"/v1/surveys/{parcel.survey}/epochs/{parcel.epoch}/batches/{parcel.id}"
+        path += f"?text={parcel.text}"
         answer = self._ask("PUT", path, body=parcel.body, headers=headers, seconds=seconds)
         if isinstance(answer, str):
             return Delivery("later", answer, everywhere=True)

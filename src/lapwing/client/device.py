@@ -416,6 +416,7 @@ class Device:
                 connection,
                 made,
                 epoch,
+                text=survey.text_fingerprint,
                 id=batch,
                 last=last_second(self.keep_days),
                 collector=None if row is None else row[0],

@@ -131,7 +131,8 @@ class Gateway:
         Parameters
         ----------
         survey : Survey
-            Survey of the reports.
+            Survey of the reports, with the text that all of these people were asked. The
+            collector refuses the batches where the epoch asks another text.
         reports : Reports
             Reports of its randomizer, at least one.
         epoch : str
@@ -154,8 +155,8 @@ class Gateway:
         Raises
         ------
         MismatchError
-            When the reports are of another randomizer, or differ from those stored by that name. Of
-            batches that have arrived only the number of reports is kept.
+            When the reports are of another randomizer, or differ from those stored by that name, or
+            their text does. Of batches that have arrived only the number of reports is kept.
         ReportError
             With the position of the first report that cannot occur.
         DeviceError
@@ -181,7 +182,21 @@ class Gateway:
             if not found:
                 for first in range(0, len(reports), most := _most_together(reports.width)):
                     batch = part(first, most)
-                    insert(connection, batch, epoch, id=new_id(), last=last, first=first, pile=pile)
+                    insert(
+                        connection,
+                        batch,
+                        epoch,
+                        text=survey.text_fingerprint,
+                        id=new_id(),
+                        last=last,
+                        first=first,
+                        pile=pile,
+                    )
+            if any(kept.text != survey.text_fingerprint for kept, _ in found):
+                raise MismatchError(
+                    f"the batch group {pile!r} of this epoch was stored under another text of the "
+                    "survey. Give these reports another name, if they are of other people"
+                )
             same = not found or sum(kept.reports for kept, _ in found) == len(reports)
             if not same or any(
                 body not in (None, part(kept.first, kept.reports).to_bytes())

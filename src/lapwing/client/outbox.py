@@ -105,7 +105,19 @@ MOST_DAYS = 3650
 
 _DAY = 86_400.0
 
-_COLUMNS = "id, survey, epoch, first, reports, state, attempts, reason, last"
+_NAMES = (
+    "id",
+    "survey",
+    "epoch",
+    "text",
+    "first",
+    "reports",
+    "state",
+    "attempts",
+    "reason",
+    "last",
+)
+_COLUMNS = ", ".join(f"batch.{name}" for name in _NAMES)
 
 
 @dataclass(frozen=True)
@@ -120,6 +132,9 @@ class OutgoingBatch:
         Fingerprint of the survey.
     epoch : str
         Name of the epoch.
+    text : str
+        Fingerprint of the text that its people were asked
+        (:attr:`lapwing.Survey.text_fingerprint`).
     first : int
         Number of reports of its batch group in the batches before it.
     reports : int
@@ -156,6 +171,7 @@ class OutgoingBatch:
     id: str
     survey: str
     epoch: str
+    text: str
     first: int
     reports: int
     state: State
@@ -172,6 +188,7 @@ class Parcel:
     id: str
     survey: str
     epoch: str
+    text: str
     body: bytes
     token: str | None
     last: float
@@ -182,6 +199,7 @@ def insert(
     batch: Batch,
     epoch: str,
     *,
+    text: str,
     id: str,
     last: float,
     first: int = 0,
@@ -200,6 +218,8 @@ def insert(
         they have arrived, their key is overwritten, and nothing that follows from them is kept.
     epoch : str
         Name of its epoch.
+    text : str
+        Fingerprint of the text that its people were asked.
     id : str
         Random identifier.
     last : float
@@ -213,11 +233,11 @@ def insert(
     token : str, optional
         Token of its sender. Default: none.
     """
-    said = (id, batch.survey, epoch, pile, first, batch.reports, last)
+    said = (id, batch.survey, epoch, text, pile, first, batch.reports, last)
     connection.execute(
         "INSERT INTO batch"
-        " (id, survey, epoch, pile, first, reports, last, key, body, token, collector, state)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting')",
+        " (id, survey, epoch, text, pile, first, reports, last, key, body, token, collector, state)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting')",
         (*said, *seal(connection, batch.to_bytes()), token, collector),
     )
 
@@ -233,7 +253,7 @@ def last_second(days: int, *, now: float | None = None) -> float:
 
 
 def _outgoing(row: sqlite3.Row) -> OutgoingBatch:
-    told = {name: row[name] for name in _COLUMNS.split(", ")}
+    told = {name: row[name] for name in _NAMES}
     last = datetime.fromtimestamp(told.pop("last"), UTC)
     return OutgoingBatch(**told, last_day=last.date().isoformat())
 
@@ -280,11 +300,12 @@ class Outbox:
         """Return all batches that were ever made, whatever became of them."""
         with self.file.transaction() as connection:
             rows = connection.execute(
-                f"SELECT {_COLUMNS}, text FROM batch LEFT JOIN notice USING (survey, epoch)"
+                f"SELECT {_COLUMNS}, notice.text AS notice FROM batch"
+                " LEFT JOIN notice USING (survey, epoch)"
                 " ORDER BY survey, epoch, pile, first"
             )
             return [
-                replace(_outgoing(row), notice=json.loads(row["text"] or "{}"))
+                replace(_outgoing(row), notice=json.loads(row["notice"] or "{}"))
                 for row in rows.fetchall()
             ]
 
@@ -324,14 +345,14 @@ class Outbox:
         """Return a batch to be sent, or None when it has been sent already."""
         with self.file.transaction() as connection:
             row = connection.execute(
-                "SELECT id, survey, epoch, key, body, token, last FROM batch"
+                "SELECT id, survey, epoch, text, key, body, token, last FROM batch"
                 " WHERE id = ? AND state = 'waiting'",
                 (batch,),
             ).fetchone()
             if row is None:
                 return None
-            body = unseal(connection, row["key"], row["body"])
-            return Parcel(row["id"], row["survey"], row["epoch"], body, row["token"], row["last"])
+            told = {name: row[name] for name in ("id", "survey", "epoch", "text", "token", "last")}
+            return Parcel(**told, body=unseal(connection, row["key"], row["body"]))
 
     def settle(self, batch: str, state: State, reason: str | None) -> None:
         """Note how a batch that was sent ended, and forget its bytes."""
@@ -403,6 +424,7 @@ class Outbox:
                     connection,
                     Batch(whole.survey, whole.segment, records, stop - start),
                     row["epoch"],
+                    text=row["text"],
                     id=id,
                     last=row["last"],
                     first=row["first"] + start,

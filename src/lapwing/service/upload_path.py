@@ -7,6 +7,7 @@ rest. A batch is answered after it is on disk. Refused uploads are counted.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -137,6 +138,8 @@ _TYPE_JSON = (b"content-type", b"application/json")
 _DETAILS = {
     Problem.CHANGED: "an id stands for one batch. Send a retry with the same bytes, and another "
     "batch under an id of its own",
+    Problem.OTHER_TEXT: "the epoch asks people another text than the one that the upload names. "
+    "Drop the batch",
     Problem.DAMAGED: "the checksum of the batch is wrong. Keep the batch, and send it again",
     Problem.UNKNOWN_SURVEY: "the collector has no survey of this fingerprint. Keep the batch: the "
     "survey may be added",
@@ -175,6 +178,27 @@ def address_of(path: str) -> Address | None:
 
 
 _BETWEEN = ("surveys", "epochs")
+
+_TEXTS = re.compile(rb"(?:^|&)text=([^&]*)")
+_HASH = re.compile(rb"[0-9a-f]{64}")
+
+
+def text_of(query: bytes) -> str | None:
+    """Return the fingerprint of the text that an upload names in its query. None: it names none.
+
+    Examples
+    --------
+    >>> text_of(b"") is None, text_of(b"text=" + b"0" * 64) == "0" * 64
+    (True, True)
+    """
+    named = _TEXTS.findall(query) if query else []
+    if not named:
+        return None
+    if len(named) > 1 or not _HASH.fullmatch(named[0]):  # a proxy may change it on its way
+        raise ProblemError(
+            Problem.DAMAGED, "text must be the fingerprint of one text: 64 hex digits"
+        )
+    return str(named[0], "ascii")
 
 
 class UploadPath:
@@ -260,13 +284,15 @@ class UploadPath:
         self, address: Address, scope: Scope, receive: Receive
     ) -> tuple[float, int, Outcome]:
         """Return when the last byte came, how many reports it had, and what became of it."""
+        text = text_of(scope["query_string"])
         try:
-            kept = self._place(address)
+            kept = self._place(address, text)
         except ProblemError as problem:
-            if self._look is None or problem.problem.final:
+            ended = problem.problem.final and problem.problem is not Problem.OTHER_TEXT
+            if self._look is None or ended:
                 raise
             await self._look.wait_for_look()
-            kept = self._place(address)
+            kept = self._place(address, text)
         try:
             batch_id = bytes.fromhex(address.id) if len(address.id) == 32 else b""
         except ValueError:
@@ -323,8 +349,8 @@ class UploadPath:
             raise _refused(outcome.verdict, outcome.refused)
         return started, batch.reports, outcome
 
-    def _place(self, address: Address) -> KeptSurvey:
-        """Return the survey of an upload. A ProblemError where its epoch takes no reports."""
+    def _place(self, address: Address, text: str | None) -> KeptSurvey:
+        """Return the survey of an upload. A ProblemError where its epoch takes no reports of it."""
         kept = self._catalog.get(address.survey)
         epoch = None if kept is None else kept.epochs.get(address.epoch)
         if kept is None or epoch is None or kept.stored.state == "draft":
@@ -338,6 +364,9 @@ class UploadPath:
             raise ProblemError(
                 Problem.NOT_OPEN, _DETAILS[Problem.NOT_OPEN], retry_after=60 * self._retry
             )
+        # From here on no text of the survey changes before the epoch closes.
+        if text is not None and text != kept.text_of(epoch):
+            raise ProblemError(Problem.OTHER_TEXT, _DETAILS[Problem.OTHER_TEXT])
         return kept
 
     def _count(self, problem: ProblemError, address: Address) -> None:

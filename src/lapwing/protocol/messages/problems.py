@@ -39,6 +39,7 @@ class Problem(StrEnum):
         409,
         "A batch of this id is stored with other bytes. A retry sends the same ones",
     )
+    OTHER_TEXT = "other-text", 409, "The epoch asks another text than the one that was answered"
     CLOSED = "epoch-closed", 410, "The epoch is closed and takes no reports"
     EPOCH_DELETED = "epoch-deleted", 410, "The epoch was deleted and takes no reports"
     SURVEY_DELETED = "survey-deleted", 410, "The survey was deleted and takes no reports"
@@ -101,6 +102,7 @@ class Problem(StrEnum):
 _FINAL = {
     Problem.MALFORMED,
     Problem.CHANGED,
+    Problem.OTHER_TEXT,
     Problem.REFUSED,
     Problem.CLOSED,
     Problem.EPOCH_DELETED,
