@@ -22,6 +22,7 @@ from lapwing.protocol.messages.batch import MEDIA_TYPE, Batch
 from lapwing.service.app import Application, make_application
 from lapwing.service.collector import Collector
 from lapwing.service.logs import Log
+from lapwing.service.retention import ENDS_APART
 from lapwing.service.settings import Secrets, Settings
 from lapwing.service.storage.opening import open_store
 from tests.cli.running import environment
@@ -111,6 +112,14 @@ class Site:
         """Close an epoch, and end its grace."""
         for _ in range(2):
             await self.done("POST", f"{path}/epochs/{epoch}/close")
+
+    async def pass_end(self) -> None:
+        """Let the time pass in which two looks end an epoch whose end is past, and its grace."""
+        for _ in range(2):
+            await self.collector.tick()
+            await self.collector.tick()
+            self.clock.pass_by(ENDS_APART)
+            await self.collector.tick()
 
     async def send(
         self,

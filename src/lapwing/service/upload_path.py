@@ -155,6 +155,12 @@ _DETAILS = {
 }
 
 
+_PAST = (
+    "the epoch's end is past by the collector's clock, which is looked at once more before the "
+    "epoch closes. Keep the batch, and send it again"
+)
+
+
 class Address(NamedTuple):
     """What the path of an upload says."""
 
@@ -364,6 +370,8 @@ class UploadPath:
             raise ProblemError(
                 Problem.NOT_OPEN, _DETAILS[Problem.NOT_OPEN], retry_after=60 * self._retry
             )
+        if kept.past.get(address.epoch) == "closed":
+            raise ProblemError(Problem.NOT_OPEN, _PAST, retry_after=60 * self._retry)
         # From here on no text of the survey changes before the epoch closes.
         if text is not None and text != kept.text_of(epoch):
             raise ProblemError(Problem.OTHER_TEXT, _DETAILS[Problem.OTHER_TEXT])

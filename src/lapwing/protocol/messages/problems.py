@@ -60,7 +60,7 @@ class Problem(StrEnum):
         401,
         "This upload token has been used for another batch",
     )
-    NOT_OPEN = "epoch-not-open", 425, "The epoch is not open yet"
+    NOT_OPEN = "epoch-not-open", 425, "The epoch does not take reports now"
     BUSY = "busy", 429, "Too many uploads wait. Send the same bytes again later"
     NOT_READY = "not-ready", 503, "The collector cannot store now. Send the same bytes again later"
     FULL = "disk-full", 507, "The collector's disk is full. Send the same bytes again later"

@@ -63,6 +63,7 @@ from lapwing.service.storage.survey_rows import (
     drop_batches,
     end_names,
     ended_names,
+    first_look_stands,
     former_notices,
     insert_epoch,
     insert_survey,
@@ -322,13 +323,19 @@ class Store:
             )
             return False
 
-    def set_epoch_state(self, survey: str, epoch: str, state: EpochState) -> None:
+    def set_epoch_state(
+        self, survey: str, epoch: str, state: EpochState, *, mark: int | None = None
+    ) -> None:
         """Open or close an epoch. ArgumentError when it would go back.
 
         Closing is permanent: the list of the received batches is deleted with the right to report.
+        With a `mark`, nothing happens unless the first look still stands that has it.
         """
         with self._driver.writing() as transaction:
             place = self._place(transaction, survey, epoch, self._driver.alone)
+            if not first_look_stands(transaction, place.epoch, mark):
+                return
+            transaction.run("DELETE FROM deletions WHERE epoch = ?1", place.epoch)
             check_forward(place.epoch_state, state, get_args(EpochState), "an epoch")
             transaction.run("UPDATE epochs SET state = ?1 WHERE key = ?2", state, place.epoch)
             if place.epoch_state == "planned":  # a draft's text may have changed meanwhile
@@ -342,7 +349,7 @@ class Store:
         self._dropping = True
 
     def first_looks(self) -> dict[tuple[str, str], FirstLook]:
-        """Return the first looks that found epochs kept long enough, by survey and epoch."""
+        """Return the first looks that found epochs at their end, by survey and epoch."""
         with self._driver.reading() as transaction:
             rows = transaction.rows(
                 "SELECT s.fingerprint, e.name, d.mark, d.seen FROM deletions d"
@@ -353,7 +360,7 @@ class Store:
             }
 
     def note_first_look(self, survey: str, epoch: str, *, mark: int, time: int) -> None:
-        """Note a first look that found an epoch kept long enough, unless there is one already.
+        """Note a first look that found an epoch at its end, unless there is one already.
 
         Parameters
         ----------
@@ -374,7 +381,7 @@ class Store:
             )
 
     def forget_first_look(self, survey: str, epoch: str) -> None:
-        """Note that an epoch was not kept long enough after all."""
+        """Note that an epoch was not at its end after all."""
         with self._driver.writing() as transaction:
             place = self._place(transaction, survey, epoch, self._driver.alone)
             transaction.run("DELETE FROM deletions WHERE epoch = ?1", place.epoch)
@@ -387,10 +394,8 @@ class Store:
         """
         with self._driver.writing() as transaction:
             place = self._place(transaction, survey, epoch, self._driver.alone)
-            if mark is not None:
-                own = "SELECT epoch FROM deletions WHERE epoch = ?1 AND mark = ?2"
-                if not transaction.rows(own, place.epoch, mark):
-                    return
+            if not first_look_stands(transaction, place.epoch, mark):
+                return
             transaction.run(
                 "DELETE FROM refused WHERE survey = ?1 AND epoch = ?2", place.survey, epoch
             )

@@ -176,6 +176,12 @@ def deleted_names(transaction: Transaction) -> dict[str, set[str]]:
     return found
 
 
+def first_look_stands(transaction: Transaction, key: int, mark: int | None) -> bool:
+    """Return whether the first look of a mark at an epoch was not undone. None: none is needed."""
+    own = "SELECT epoch FROM deletions WHERE epoch = ?1 AND mark = ?2"
+    return mark is None or bool(transaction.rows(own, key, mark))
+
+
 def delete_epoch(transaction: Transaction, key: int) -> None:
     """Delete an epoch and what was counted in it. Its list of batches goes a stretch at a time."""
     for table in ("deltas", "folded", "looks", "look_segments", "deletions"):
