@@ -27,6 +27,7 @@ from lapwing.client import CollectorAddress, Device, Gateway, Patience, send_rep
 from lapwing.errors import CollectorError
 from lapwing.protocol.messages.tally import Tally
 from tests.cli.running import environment
+from tests.service.lying_box import lying_box
 
 COLORS = RandomizedResponse(Categories(["red", "green", "blue"]), 1)
 COLOR = Survey("color", COLORS, segments=["north", "south"], segment_minimum=1)
@@ -143,6 +144,39 @@ def test_what_was_stored_is_answered_so_again(running: Running, tmp_path: Path) 
     device.file.path.write_bytes(before)  # as if it had been killed before it heard
     assert device.send(running.url).stored == 1
     assert running.tally(survey, "1").total == 1
+
+
+def test_what_was_stored_is_answered_so_when_the_epoch_has_closed(
+    running: Running, tmp_path: Path
+) -> None:
+    """The connection was cut before the answer, and the device comes again after the end."""
+    survey = Survey("cut", COLORS)
+    running.publish(survey, "1")
+    device = Device.open(tmp_path, epsilon_cap=1, budget=4)
+    device.answer(survey, "red", epoch="1")
+    gateway = Gateway.open(tmp_path / "gateway.lapwing")
+    gateway.put(survey, survey.randomize(["red"] * 5), epoch="1", pile="monday")
+    port = int(running.url.rpartition(":")[2])
+    with lying_box(port, seed=1) as (box, address):
+        box.only = "lost"
+        for sender in (device, gateway):
+            assert sender.send(address, patience=Patience(1)).waiting == 1
+        assert box.fates == {"lost": 2}
+        running.close(survey, "1")
+        late = Device.open(make_folder(tmp_path / "late"), epsilon_cap=1, budget=4)
+        late.answer(survey, "red", epoch="1")
+        box.only = "passed on"
+        for sender in (device, gateway):
+            made = sender.send(address)
+            assert (made.stored, made.refused, made.waiting) == (1, 0, 0)
+        made = late.send(address)
+        assert (made.refused, made.problems) == (1, ("410 (epoch-closed)",))
+    assert running.tally(survey, "1").total == 6
+
+
+def make_folder(path: Path) -> Path:
+    path.mkdir()
+    return path
 
 
 def test_an_answer_to_the_old_text_is_not_counted_for_the_new_one(

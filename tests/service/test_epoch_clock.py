@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lapwing.errors import ArgumentError
-from lapwing.service.retention import ENDS_APART, LOOKS_APART, kept_until
+from lapwing.service.retention import ENDS_APART, LIST_DAYS, LOOKS_APART, kept_until
 from lapwing.service.security import DAY
 from lapwing.service.settings import Settings
 from lapwing.service.storage.store import StoredEpoch
 from lapwing.service.survey_life import ORDER, state_at, to_text, to_timestamp
-from tests.service.one_collector import NOON, Site, batch_of, labels_survey, problem, site
+from tests.service.one_collector import NOON, Site, batch_of, labels_survey, new_id, problem, site
 
 PLAN = StoredEpoch("e", opens=100, closes=200, grace_seconds=50)
 SURVEY = labels_survey()
@@ -213,6 +213,46 @@ def test_a_clock_that_jumps_a_year_and_back_closes_nothing(
             assert await turns(here, 500) == waits
             await here.pass_end()
             assert await turns(here, 100) == ["epoch-closed", "closed"]
+
+    asyncio.run(run())
+
+
+def test_a_stored_batch_is_answered_so_for_a_week_after_the_end(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY, epochs=())
+            path = f"/v1/surveys/{SURVEY.fingerprint}"
+            plan = {"opens": to_text(NOON), "closes": to_text(NOON + 10), "grace_seconds": 5}
+            await here.done("PUT", f"{path}/epochs/e", json=plan)
+            batch, name = batch_of(SURVEY, 1), new_id()
+            await here.send(batch, id=name)
+
+            async def said() -> str:
+                answer = await here.send(batch, id=name)
+                return answer.json()["state"] if answer.is_success else problem(answer)
+
+            here.clock.now = NOON + 20
+            await here.collector.tick()
+            assert problem(await here.send(batch)) == "epoch-not-open"
+            assert await said() == "already stored"  # between the two looks, and after them
+            await here.pass_end()
+            assert problem(await here.send(batch)) == "epoch-closed"
+            assert await said() == "already stored"
+            # A clock that is ahead in one look drops nothing.
+            for ahead in (YEAR, -YEAR, 0):
+                here.clock.pass_by(LOOKS_APART)
+                here.clock.now += ahead
+                await here.collector.tick()
+                here.collector.store.fold(everything=True)
+                assert await said() == "already stored"
+            here.clock.pass_by(LIST_DAYS * DAY - LOOKS_APART)
+            for word in ("already stored", "epoch-closed"):
+                here.clock.pass_by(LOOKS_APART)
+                await here.collector.tick()
+                while here.collector.store.fold(everything=True):
+                    pass
+                assert await said() == word
+            assert here.counts(SURVEY)[1] == 1
 
     asyncio.run(run())
 

@@ -17,6 +17,10 @@ ENDS_APART = 600.0
 """Seconds between the two looks that find it at its end: meanwhile devices only wait."""
 
 
+LIST_DAYS = 7
+"""Days after the end of an epoch in which a repeated batch is still answered as a stored one."""
+
+
 def kept_until(epoch: StoredEpoch, retention_days: int | None) -> float | None:
     """Return the moment from which a closed epoch's reports are deleted. None: they stay."""
     if retention_days is None or epoch.state != "closed" or epoch.closes is None:

@@ -31,8 +31,8 @@ from lapwing.protocol.messages.problems import Problem
 from lapwing.service.catalog import Catalog, KeptSurvey
 from lapwing.service.logs import Log
 from lapwing.service.problem_answers import ProblemError, malformed, problem_of
-from lapwing.service.retention import Retention, next_end
-from lapwing.service.security import UPLOAD_PREFIX, hash_of, new_token
+from lapwing.service.retention import LIST_DAYS, LOOKS_APART, Retention, next_end
+from lapwing.service.security import DAY, UPLOAD_PREFIX, hash_of, new_token
 from lapwing.service.storage.sql_store import Store
 from lapwing.service.storage.store import (
     EpochState,
@@ -58,7 +58,7 @@ def state_at(epoch: StoredEpoch, now: float) -> EpochState:
     epoch : StoredEpoch
     now : float
         Seconds since 1970. A clock that is set back changes nothing: what is closed stays closed,
-        because the list of its batches is gone. So one look opens an epoch, and two close it.
+        because its final result was shown. So one look opens an epoch, and two close it.
     """
     reached: EpochState = "planned"
     if epoch.opens is not None and epoch.opens <= now:
@@ -224,6 +224,9 @@ class SurveyLife:
         self._catalog = catalog
         self._log = log
         self._clock = clock
+        self._monotonic = monotonic
+        self._looked: tuple[float, float] | None = None
+        """When lists of batches were looked through, by the monotonic clock and by the other."""
         self._pool = pool
         self._turn = asyncio.Lock()
 
@@ -454,6 +457,8 @@ class SurveyLife:
     async def tick(self) -> None:
         """Do what the clock says: open, close, and delete what was kept long enough.
 
+        Lists of batches are looked through once an hour.
+
         A ProblemError says that the store could not. The next tick tries again.
         """
         async with self._turn:
@@ -474,6 +479,13 @@ class SurveyLife:
                 await self._move_on(
                     kept.stored, epoch, looks.get((kept.stored.fingerprint, epoch.name)), now
                 )
+
+            running = self._monotonic()
+            if self._looked is None or running - self._looked[0] >= LOOKS_APART:
+                before, self._looked = self._looked, (running, now)
+                if before is not None:  # a clock that was ahead in one of two looks drops nothing
+                    ended = int(min(before[1], now) - LIST_DAYS * DAY)
+                    await self._apart(partial(self._store.drop_lists, ended))
 
     async def _move_on(
         self, survey: StoredSurvey, epoch: StoredEpoch, noted: FirstLook | None, now: float

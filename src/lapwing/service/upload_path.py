@@ -291,19 +291,12 @@ class UploadPath:
     ) -> tuple[float, int, Outcome]:
         """Return when the last byte came, how many reports it had, and what became of it."""
         text = text_of(scope["query_string"])
+        batch_id = _id_of(address)
         try:
             kept = self._place(address, text)
         except ProblemError as problem:
-            ended = problem.problem.final and problem.problem is not Problem.OTHER_TEXT
-            if self._look is None or ended:
-                raise
-            await self._look.wait_for_look()
-            kept = self._place(address, text)
-        try:
-            batch_id = bytes.fromhex(address.id) if len(address.id) == 32 else b""
-        except ValueError:
-            batch_id = b""
-        if len(batch_id) != 16 or address.id != batch_id.hex():
+            kept = await self._place_again(address, text, batch_id, problem)
+        if batch_id is None:
             raise ProblemError(
                 Problem.MALFORMED, "the id of a batch must be 32 hex digits in lower case"
             )
@@ -377,6 +370,29 @@ class UploadPath:
             raise ProblemError(Problem.OTHER_TEXT, _DETAILS[Problem.OTHER_TEXT])
         return kept
 
+    async def _place_again(
+        self, address: Address, text: str | None, batch_id: bytes | None, problem: ProblemError
+    ) -> KeptSurvey:
+        """Return the survey of an upload for which there was no place at first.
+
+        Another collector may have made it. A batch that is stored has its place in an epoch that
+        ended since: its sender did not hear the answer.
+        """
+        known = problem.problem.final and problem.problem is not Problem.OTHER_TEXT
+        if self._look is not None and not known:
+            await self._look.wait_for_look()
+            try:
+                return self._place(address, text)
+            except ProblemError as again:
+                problem = again
+        kept = self._catalog.get(address.survey)
+        if kept is None or batch_id is None:
+            raise problem
+        ended = problem.problem is Problem.CLOSED or address.epoch in kept.past
+        if ended and await self._holds(address.survey, address.epoch, batch_id):
+            return kept
+        raise problem
+
     def _count(self, problem: ProblemError, address: Address) -> None:
         word = problem.problem.value
         self._counters.uploads[problem.status, word] += 1
@@ -387,6 +403,15 @@ class UploadPath:
         # What is not final is sent again, and then stored.
         if kept is not None and problem.problem.final:
             self._refusals.add(address.survey, epoch, word)
+
+
+def _id_of(address: Address) -> bytes | None:
+    """Return the id of a batch. None when it is not 32 hex digits in lower case."""
+    try:
+        batch_id = bytes.fromhex(address.id) if len(address.id) == 32 else b""
+    except ValueError:
+        return None
+    return batch_id if len(batch_id) == 16 and batch_id.hex() == address.id else None
 
 
 def _plain(media_type: bytes | None) -> bytes:

@@ -61,6 +61,7 @@ from lapwing.service.storage.survey_rows import (
     delete_epoch,
     deleted_names,
     drop_batches,
+    drop_old_lists,
     end_names,
     ended_names,
     first_look_stands,
@@ -328,8 +329,9 @@ class Store:
     ) -> None:
         """Open or close an epoch. ArgumentError when it would go back.
 
-        Closing is permanent: the list of the received batches is deleted with the right to report.
-        With a `mark`, nothing happens unless the first look still stands that has it.
+        Closing is permanent. The list of the received batches stays until :meth:`drop_lists`, so
+        that a repeated batch is answered as before. With a `mark`, nothing happens unless the first
+        look still stands that has it.
         """
         with self._driver.writing() as transaction:
             place = self._place(transaction, survey, epoch, self._driver.alone)
@@ -343,9 +345,11 @@ class Store:
                 transaction.run(
                     "UPDATE epochs SET text_version = ?1 WHERE key = ?2", version, place.epoch
                 )
-            if state == "closed" != place.epoch_state:
-                transaction.run("INSERT INTO dropped (epoch) VALUES (?1)", place.epoch)
-                drop_batches(transaction, place.epoch)
+
+    def drop_lists(self, ended: int) -> None:
+        """Drop the lists of batches of epochs that ended before a time, in seconds since 1970."""
+        with self._driver.writing() as transaction:
+            drop_old_lists(transaction, ended)
         self._dropping = True
 
     def first_looks(self) -> dict[tuple[str, str], FirstLook]:
@@ -442,7 +446,7 @@ class Store:
         return intake.outcomes
 
     def holds(self, survey: str, epoch: str, id: bytes) -> bool:
-        """Return whether an epoch that takes reports has the batch of an id."""
+        """Return whether an epoch is known to have the batch of an id."""
         with self._driver.reading() as transaction:
             place = self._place(transaction, survey, epoch)
             return bool(transaction.stored_digests(place.epoch, [id]))

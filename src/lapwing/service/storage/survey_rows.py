@@ -190,6 +190,17 @@ def delete_epoch(transaction: Transaction, key: int) -> None:
     transaction.run("INSERT INTO dropped (epoch) VALUES (?1) ON CONFLICT (epoch) DO NOTHING", key)
 
 
+def drop_old_lists(transaction: Transaction, ended: int) -> None:
+    """Let the lists of batches go of epochs that closed, with their grace, before a time."""
+    transaction.run(
+        "INSERT INTO dropped (epoch) SELECT key FROM epochs WHERE state = 'closed'"
+        " AND COALESCE(closes, 0) + grace_seconds <= ?1"
+        " AND EXISTS (SELECT 1 FROM ledger WHERE epoch = epochs.key)"
+        " ON CONFLICT (epoch) DO NOTHING",
+        ended,
+    )
+
+
 def drop_batches(transaction: Transaction, key: int) -> bool:
     """Drop a stretch of the list of batches of an epoch that takes none. Return whether more is.
 
