@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -131,6 +132,18 @@ def test_devices_answer_and_are_counted_once(running: Running, tmp_path: Path) -
     for epoch in ("1", "2"):
         assert running.tally(COLOR, epoch).total == 12
         assert running.tally(COLOR, epoch, "south").total == 4
+
+
+def test_a_collector_says_how_late_it_is(running: Running, tmp_path: Path) -> None:
+    """Without it a report that no collector takes would wait for ever."""
+    device = Device.open(tmp_path, epsilon_cap=1, budget=4, keep_days=1)
+    device.answer(Survey("unknown", COLORS), "red", epoch="1")
+    assert device.send(running.url, patience=Patience(1)).waiting == 1
+    with device.file.transaction() as connection:
+        (heard,) = connection.execute("SELECT heard FROM batch").fetchone()
+        assert abs(heard - time.time()) < 60
+        connection.execute("UPDATE batch SET heard = heard - 86400, last = last - 86400")
+    assert device.send(running.url, patience=Patience(1)).expired == 1
 
 
 def test_what_was_stored_is_answered_so_again(running: Running, tmp_path: Path) -> None:

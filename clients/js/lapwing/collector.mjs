@@ -90,7 +90,8 @@ export class Collector {
   /**
    * Send a batch once and return what came of it: `kind` is "stored", "refused" or "later", with
    * the word of the problem or the status, the milliseconds that the collector asks to wait, and
-   * whether another batch would fare the same now. It rejects only when the signal aborts.
+   * whether another batch would fare the same now. `date` is the time by the clock of a collector
+   * that answered; NaN where none did, or it did not say. It rejects only when the signal aborts.
    */
   async put({ collector, survey, epoch, batch, notice, body, token }, signal) {
     // An answer of an older version keeps no notice, so it names no text.
@@ -115,7 +116,8 @@ export class Collector {
     }
     const everywhere = word ? EVERYWHERE.includes(word) : !OF_ONE_BATCH.includes(status);
     const wait = millisecondsIn(answer.retryAfter);
-    return { kind: "later", problem, wait, everywhere, own: word !== undefined };
+    const date = word === undefined ? NaN : Date.parse(answer.date ?? "");
+    return { kind: "later", problem, wait, everywhere, date };
   }
 
   /** Ask, and read all of the answer before the time is over. */
@@ -129,10 +131,10 @@ export class Collector {
       const options = { ...PRIVATE, cache: "no-cache", ...request, signal: stop.signal };
       const response = await this.#fetch(address, options);
       const text = await textOf(response, most);
-      const [type, retryAfter] = ["content-type", "retry-after"].map((name) =>
+      const [type, retryAfter, date] = ["content-type", "retry-after", "date"].map((name) =>
         response.headers.get(name),
       );
-      return { status: response.status, text, type, retryAfter };
+      return { status: response.status, text, type, retryAfter, date };
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", abort);

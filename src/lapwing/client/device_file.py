@@ -67,6 +67,8 @@ CREATE TABLE batch (
     attempts   INTEGER NOT NULL DEFAULT 0,
     not_before REAL NOT NULL DEFAULT 0,
     last       REAL NOT NULL,
+    days       INTEGER NOT NULL,
+    heard      REAL,
     reason     TEXT,
     UNIQUE (survey, epoch, pile, first),
     CHECK ((state = 'waiting') = (body IS NOT NULL))
@@ -95,9 +97,10 @@ CREATE TABLE epoch_list (
     invited INTEGER NOT NULL
 ) WITHOUT ROWID;
 """
-"""A batch waits until `last`, in seconds since 1970. `text` is the fingerprint of the text that its
-people were asked. `first` counts the reports of its group before it. Its body is encrypted with its
-own key, which is zeros where the batch is settled.
+"""A batch waits until `last`, in seconds since 1970 by the device's clock, and for `days` since
+`heard`, the time of the first answer of a collector by its own clock. `text` is the fingerprint of
+the text that its people were asked. `first` counts the reports of its group before it. Its body is
+encrypted with its own key, which is zeros where the batch is settled.
 
 A permanent round is that of RAPPOR, by a keyed hash of the survey's fingerprint. `tag` is a keyed
 hash of the value, of devices that refuse another one. A notice is what a survey said when it was

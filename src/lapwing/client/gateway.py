@@ -16,7 +16,6 @@ from lapwing.client.outbox import (
     OutgoingBatch,
     Patience,
     insert,
-    last_second,
     new_id,
     of_pile,
     wait_again,
@@ -46,7 +45,7 @@ class Gateway:
     file : DeviceFile
         File of the gateway.
     keep_days : int
-        Days that a batch waits at most, in 1..3650. Default: 60.
+        Days that a batch waits at least, in 1..3650. Default: 60.
 
     Examples
     --------
@@ -79,7 +78,7 @@ class Gateway:
         path : Path or str
             Path of the file.
         keep_days : int
-            Days that a batch put here from now on waits at most, in 1..3650. Default: 60.
+            Days that a batch put here from now on waits at least, in 1..3650. Default: 60.
 
         Returns
         -------
@@ -171,7 +170,6 @@ class Gateway:
             )
         survey.tally(reports)  # what a collector would refuse, before it is stored
         number = segment_number(survey, segment)
-        last = last_second(self.keep_days)
 
         def part(first: int, size: int) -> Batch:
             some = reports[first : first + size]
@@ -188,7 +186,7 @@ class Gateway:
                         epoch,
                         text=survey.text_fingerprint,
                         id=new_id(),
-                        last=last,
+                        days=self.keep_days,
                         first=first,
                         pile=pile,
                     )
@@ -209,7 +207,7 @@ class Gateway:
             for kept, body in found if again else ():
                 if body is None and kept.state != "stored":
                     bytes_again = part(kept.first, kept.reports).to_bytes()
-                    wait_again(connection, kept.id, bytes_again, last=last)
+                    wait_again(connection, kept.id, bytes_again, days=self.keep_days)
             found = of_pile(connection, survey.fingerprint, epoch, pile)
         return [batch for batch, _ in found]
 

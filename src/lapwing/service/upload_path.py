@@ -128,8 +128,8 @@ OPEN_TO_ALL = (b"access-control-allow-origin", b"*")
 READ_AT_ONCE = 2**16
 """Bytes of a packed batch that are read in less than a millisecond."""
 
-_SHOWN_TO_PAGES = (b"access-control-expose-headers", b"retry-after")
-"""Without it, a script of another page could not see when to come again."""
+_SHOWN_TO_PAGES = (b"access-control-expose-headers", b"retry-after, date")
+"""Without it, a script of another page could not see when to come again, and how long it waited."""
 
 _PACKED = MEDIA_TYPE.encode()
 _JSON = JSON_MEDIA_TYPE.encode()
