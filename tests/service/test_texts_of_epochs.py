@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import lapwing as lw
+from lapwing.documents import canonical
 from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, Batch
+from lapwing.service.catalog import Catalog
 from lapwing.service.security import COOKIE
+from lapwing.service.storage.sql_store import Store
+from lapwing.service.storage.store import StoredEpoch, StoredSurvey
 from lapwing.service.survey_life import to_text
 from tests.service.one_collector import ADMIN, NOON, problem, site
 
@@ -104,3 +109,28 @@ def test_reports_that_answer_another_text_are_refused(tmp_path: Path) -> None:
             assert two["refused"] == {"other-text": 5} and two["received"] == 6
 
     asyncio.run(run())
+
+
+def test_a_catalog_never_gives_an_epoch_the_text_of_another(store: Store) -> None:
+    """It is read while another collector changes the text and adds an epoch."""
+    catalog, stop = Catalog(store), threading.Event()
+
+    def change() -> None:
+        for number in range(60):
+            asked = replace(FIRST, question=f"e{number}")
+            stored = StoredSurvey(FIRST.fingerprint, canonical(asked.to_document()))
+            store.add_epoch(stored, StoredEpoch(f"e{number}", "open", opens=1), now=number)
+            store.set_epoch_state(FIRST.fingerprint, f"e{number}", "closed")
+        stop.set()
+
+    changing = threading.Thread(target=change)
+    changing.start()
+    looks, wrong = 0, set()
+    while not stop.is_set():
+        catalog.load()
+        for kept in catalog:
+            looks += 1
+            asked = {name: kept.notice_of(epoch)["question"] for name, epoch in kept.epochs.items()}
+            wrong |= {name for name, question in asked.items() if name != question}
+    changing.join()
+    assert looks > 10 and not wrong

@@ -136,14 +136,18 @@ class Catalog:
         """
         with self._loading:
             self._deleted = self._store.deleted()
-            self._kept = {stored.fingerprint: self._one(stored) for stored in self._store.surveys()}
+            self._kept = {
+                stored.fingerprint: self._one(stored, epochs, notices)
+                for stored, epochs, notices in self._store.catalog()
+            }
 
-    def _one(self, stored: StoredSurvey) -> KeptSurvey:
+    def _one(
+        self, stored: StoredSurvey, epochs: list[StoredEpoch], notices: list[FormerNotice]
+    ) -> KeptSurvey:
         known = self._kept.get(stored.fingerprint)
         if known is not None and known.stored.document == stored.document:
             survey = known.survey
         else:
             survey = Survey.from_json(stored.document)
-        epochs = {epoch.name: epoch for epoch in self._store.epochs(stored.fingerprint)}
         past = {} if known is None else known.past
-        return KeptSurvey(stored, survey, epochs, self._store.notices(stored.fingerprint), past)
+        return KeptSurvey(stored, survey, {epoch.name: epoch for epoch in epochs}, notices, past)

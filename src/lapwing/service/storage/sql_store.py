@@ -52,7 +52,6 @@ from lapwing.service.storage.store import (
 )
 from lapwing.service.storage.survey_rows import (
     EPOCH_COLUMNS,
-    SURVEY_COLUMNS,
     THE_SURVEY,
     change_notice,
     check_epoch,
@@ -68,6 +67,8 @@ from lapwing.service.storage.survey_rows import (
     former_notices,
     insert_epoch,
     insert_survey,
+    stored_epochs,
+    stored_surveys,
     text_version,
 )
 
@@ -172,9 +173,15 @@ class Store:
 
     def surveys(self) -> list[StoredSurvey]:
         """Return all surveys, in the order in which they came."""
+        return [survey for survey, _, _ in self.catalog()]
+
+    def catalog(self) -> list[tuple[StoredSurvey, list[StoredEpoch], list[FormerNotice]]]:
+        """Return all surveys, each with its epochs and its former texts, as of one moment."""
         with self._driver.reading() as transaction:
-            found = transaction.rows(f"SELECT {SURVEY_COLUMNS} FROM surveys ORDER BY key")
-        return [StoredSurvey(row[0], bytes(row[1]), *row[2:]) for row in found]
+            return [
+                (survey, stored_epochs(transaction, key), former_notices(transaction, key))
+                for key, survey in stored_surveys(transaction).items()
+            ]
 
     def add_survey(self, survey: StoredSurvey) -> bool:
         """Keep a survey. Return False, and change nothing, when it is there already.
@@ -279,11 +286,7 @@ class Store:
     def epochs(self, survey: str) -> list[StoredEpoch]:
         """Return the epochs of a survey, in the order in which they came."""
         with self._driver.reading() as transaction:
-            key, _ = self._survey(transaction, survey)
-            rows = transaction.rows(
-                f"SELECT {EPOCH_COLUMNS} FROM epochs WHERE survey = ?1 ORDER BY key", key
-            )
-            return [StoredEpoch(*row) for row in rows]
+            return stored_epochs(transaction, self._survey(transaction, survey)[0])
 
     def put_epoch(self, survey: str, epoch: StoredEpoch) -> bool:
         """Keep an epoch, or change its times. Return whether it is new.

@@ -146,6 +146,20 @@ def insert_epoch(transaction: Transaction, survey: int, epoch: StoredEpoch) -> i
     return int(rows[0][0])
 
 
+def stored_surveys(transaction: Transaction) -> dict[int, StoredSurvey]:
+    """Return all surveys by their keys, in the order in which they came."""
+    rows = transaction.rows(f"SELECT key, {SURVEY_COLUMNS} FROM surveys ORDER BY key")
+    return {int(row[0]): StoredSurvey(row[1], bytes(row[2]), *row[3:]) for row in rows}
+
+
+def stored_epochs(transaction: Transaction, key: int) -> list[StoredEpoch]:
+    """Return the epochs of a survey, in the order in which they came."""
+    rows = transaction.rows(
+        f"SELECT {EPOCH_COLUMNS} FROM epochs WHERE survey = ?1 ORDER BY key", key
+    )
+    return [StoredEpoch(*row) for row in rows]
+
+
 def end_names(transaction: Transaction, fingerprint: str, epochs: Iterable[str]) -> None:
     """Note that these names of epochs are not given again."""
     transaction.many(
