@@ -87,7 +87,7 @@ export interface Answer {
   readonly problem: string | null;
   /** When it may be sent (again), in milliseconds of Date.now(). */
   readonly due: number;
-  /** Its last day, in milliseconds of Date.now(); null of an old answer that has ended. */
+  /** It waits until then at least, in milliseconds of Date.now(); null of an old, ended answer. */
   readonly expires: number | null;
 }
 
@@ -140,7 +140,7 @@ export interface DeviceOptions {
   budget: number | string;
   /** What happens when a value changed in a survey with memoized reports; "keep". */
   onChange?: "keep" | "refuse";
-  /** How long a report waits to be sent, at most; 1..3650, default 60. Then it is forgotten. */
+  /** Days that a report waits at least; 1..3650, default 60. Then a collector's answer ends it. */
   keepDays?: number;
   /** A report waits a random part of it before it is first sent; 0..86400, default 0. */
   delaySeconds?: number;

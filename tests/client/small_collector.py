@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from lapwing import Survey
@@ -27,7 +29,7 @@ class Asked:
 
     @property
     def batch(self) -> str:
-        return self.path.rpartition("/")[2]
+        return self.path.partition("?")[0].rpartition("/")[2]
 
     @property
     def epoch(self) -> str:
@@ -72,6 +74,8 @@ class SmallCollector:
         self.stored: dict[str, bytes] = {}
         self.before: Callable[[Asked], None] = lambda asked: None
         self.url = ""
+        self.ahead: float | None = 0.0
+        """Seconds by which its clock differs from that of this machine. None: it says no date."""
         self._lock = threading.Lock()
 
     @property
@@ -132,6 +136,8 @@ def small_collector() -> Iterator[SmallCollector]:
             if status == 0:
                 self.close_connection = True
                 return
+            if collector.ahead is not None:
+                more = {"date": formatdate(time.time() + collector.ahead, usegmt=True), **more}
             try:
                 self.send_response_only(status)
                 for name, value in {**more, "content-length": str(len(content))}.items():

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import lapwing as lw
-from lapwing.client import Device
+from lapwing.client import Device, Gateway, Patience
 from lapwing.errors import ArgumentError, CollectorError, MismatchError
+from tests.client.small_collector import Reply, SmallCollector
+from tests.vectors.text_vectors import BATCH, EPOCH
 
 TEA = lw.Survey(
     "s",
@@ -145,3 +149,45 @@ def test_text_that_only_looks_the_same_is_another_text(tmp_path: Path) -> None:
     for epoch in ("e1", "e2"):
         with pytest.raises(MismatchError):
             device.answer(decomposed, "yes", epoch=epoch)
+
+
+VECTORS = Path(__file__).parent.parent / "vectors" / "v1"
+CASES = json.loads((VECTORS / "texts.json").read_text())["texts"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["why"])
+def test_an_upload_names_the_text_that_was_answered(
+    tmp_path: Path, collector: SmallCollector, case: dict[str, Any]
+) -> None:
+    """As in the vectors, of a device and of a gateway, at each try."""
+    survey = lw.Survey.from_document(case["survey"])
+    device = opened(tmp_path)
+    device.answer(survey, 5, epoch=EPOCH)
+    gateway = Gateway.open(tmp_path / "gateway.lapwing")
+    gateway.put(survey, survey.randomize([1, 2]), epoch=EPOCH, pile="monday")
+    # Whatever the person agrees to before it is sent.
+    later = replace(survey, question="And now?")
+    device.answer(later, 5, epoch="later", text=later.text_fingerprint)
+    device.withdraw(epoch="later")
+    collector.replies.append(Reply(404, "unknown-epoch"))
+    assert device.send(collector.url, patience=Patience(1)).waiting == 1
+    assert device.send(collector.url).stored == 1
+    collector.replies.append(Reply(413, "too-large"))
+    gateway.send(collector.url, patience=Patience(1))
+    assert gateway.send(collector.url).waiting == 0 and len(gateway.batches()) == 2
+    texts = {(batch.epoch, batch.text) for batch in (*device.batches(), *gateway.batches())}
+    assert texts == {(EPOCH, case["text_fingerprint"]), ("later", later.text_fingerprint)}
+    assert len(collector.uploads) == 5
+    for asked in collector.uploads:
+        assert asked.path.replace(asked.batch, BATCH) == case["upload"]
+
+
+def test_a_batch_group_has_one_text(tmp_path: Path) -> None:
+    gateway = Gateway.open(tmp_path / "gateway.lapwing")
+    reports = TEA.randomize(["yes", "no"])
+    (batch,) = gateway.put(TEA, reports, epoch="e1", pile="monday")
+    with pytest.raises(MismatchError, match="another text"):
+        gateway.put(OTHER, reports, epoch="e1", pile="monday")
+    assert gateway.put(TEA, reports, epoch="e1", pile="monday") == [batch]
+    (other,) = gateway.put(OTHER, reports, epoch="e1", pile="tuesday")
+    assert (batch.text, other.text) == (TEA.text_fingerprint, OTHER.text_fingerprint)

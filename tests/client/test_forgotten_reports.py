@@ -24,7 +24,7 @@ def put(file: DeviceFile, number: int, rnd: random.Random) -> tuple[str, bytes, 
     name, records = rnd.randbytes(16).hex(), rnd.randbytes(rnd.choice([33, 64, 200, 5000]))
     batch, epoch = Batch("f" * 64, 0, records, 1), f"e{rnd.getrandbits(40):x}-{number}"
     with file.transaction() as connection:
-        insert(connection, batch, epoch, id=name, last=1e10)
+        insert(connection, batch, epoch, text="0" * 64, id=name, days=60)
         row = connection.execute(
             "SELECT key FROM report_key ORDER BY number DESC LIMIT 1"
         ).fetchone()

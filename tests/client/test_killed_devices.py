@@ -111,7 +111,8 @@ Device.answer = answer
 
 DRAWN_AGAIN = """
 import lapwing.client.outbox as outbox
-from lapwing.client.outbox import Outbox, Parcel
+from dataclasses import replace
+from lapwing.client.outbox import Outbox
 from lapwing import Survey
 from lapwing.protocol.messages.batch import Batch
 real = Outbox.parcel
@@ -119,7 +120,7 @@ def parcel(self, batch):
     found = real(self, batch)
     survey = Survey.load(sys.argv[2])
     body = Batch.of(survey.randomize([3]), survey=survey.fingerprint).to_bytes()
-    return found and Parcel(found.id, found.survey, found.epoch, body, found.token, found.last)
+    return found and replace(found, body=body)
 Outbox.parcel = parcel
 """
 

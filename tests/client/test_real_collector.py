@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,11 @@ from lapwing.client import CollectorAddress, Device, Gateway, Patience, send_rep
 from lapwing.errors import CollectorError
 from lapwing.protocol.messages.tally import Tally
 from tests.cli.running import environment
+from tests.service.lying_box import lying_box
 
 COLORS = RandomizedResponse(Categories(["red", "green", "blue"]), 1)
 COLOR = Survey("color", COLORS, segments=["north", "south"], segment_minimum=1)
+TEA = Survey("tea", COLORS)
 KEPT = Survey("kept color", COLORS, remembered=True)
 HABIT = Survey("habit", Rappor(Categories(9), 1))
 WORD = Survey("word", LinearHashing(HashedStrings(32), 1))
@@ -52,6 +55,12 @@ class Running:
                 "PUT", f"{path}/epochs/{epoch}", {"opens": None, "closes": None, "grace_seconds": 0}
             )
             self._ask("POST", f"{path}/epochs/{epoch}/open")
+
+    def add(self, survey: Survey, epoch: str) -> None:
+        """Add an epoch with the text of this survey, as `add-survey` does."""
+        terms = {"minimum": 1, "epoch": {"name": epoch}}
+        path = f"/v1/surveys/{survey.fingerprint}"
+        self._ask("PUT", path, {"survey": survey.to_document(), **terms})
 
     def close(self, survey: Survey, epoch: str) -> None:
         self._ask("POST", f"/v1/surveys/{survey.fingerprint}/epochs/{epoch}/close")
@@ -125,6 +134,18 @@ def test_devices_answer_and_are_counted_once(running: Running, tmp_path: Path) -
         assert running.tally(COLOR, epoch, "south").total == 4
 
 
+def test_a_collector_says_how_late_it_is(running: Running, tmp_path: Path) -> None:
+    """Without it a report that no collector takes would wait for ever."""
+    device = Device.open(tmp_path, epsilon_cap=1, budget=4, keep_days=1)
+    device.answer(Survey("unknown", COLORS), "red", epoch="1")
+    assert device.send(running.url, patience=Patience(1)).waiting == 1
+    with device.file.transaction() as connection:
+        (heard,) = connection.execute("SELECT heard FROM batch").fetchone()
+        assert abs(heard - time.time()) < 60
+        connection.execute("UPDATE batch SET heard = heard - 86400, last = last - 86400")
+    assert device.send(running.url, patience=Patience(1)).expired == 1
+
+
 def test_what_was_stored_is_answered_so_again(running: Running, tmp_path: Path) -> None:
     """The answer was lost: the device sends the same bytes, and nothing is counted twice."""
     survey = Survey("again", COLORS)
@@ -136,6 +157,68 @@ def test_what_was_stored_is_answered_so_again(running: Running, tmp_path: Path) 
     device.file.path.write_bytes(before)  # as if it had been killed before it heard
     assert device.send(running.url).stored == 1
     assert running.tally(survey, "1").total == 1
+
+
+def test_what_was_stored_is_answered_so_when_the_epoch_has_closed(
+    running: Running, tmp_path: Path
+) -> None:
+    """The connection was cut before the answer, and the device comes again after the end."""
+    survey = Survey("cut", COLORS)
+    running.publish(survey, "1")
+    device = Device.open(tmp_path, epsilon_cap=1, budget=4)
+    device.answer(survey, "red", epoch="1")
+    gateway = Gateway.open(tmp_path / "gateway.lapwing")
+    gateway.put(survey, survey.randomize(["red"] * 5), epoch="1", pile="monday")
+    port = int(running.url.rpartition(":")[2])
+    with lying_box(port, seed=1) as (box, address):
+        box.only = "lost"
+        for sender in (device, gateway):
+            assert sender.send(address, patience=Patience(1)).waiting == 1
+        assert box.fates == {"lost": 2}
+        running.close(survey, "1")
+        late = Device.open(make_folder(tmp_path / "late"), epsilon_cap=1, budget=4)
+        late.answer(survey, "red", epoch="1")
+        box.only = "passed on"
+        for sender in (device, gateway):
+            made = sender.send(address)
+            assert (made.stored, made.refused, made.waiting) == (1, 0, 0)
+        made = late.send(address)
+        assert (made.refused, made.problems) == (1, ("410 (epoch-closed)",))
+    assert running.tally(survey, "1").total == 6
+
+
+def make_folder(path: Path) -> Path:
+    path.mkdir()
+    return path
+
+
+def test_an_answer_to_the_old_text_is_not_counted_for_the_new_one(
+    running: Running, tmp_path: Path
+) -> None:
+    """Given offline, for an epoch that was added later with another text."""
+    asked = {name: replace(TEA, question=f"Do you like {name}?") for name in ("tea", "coffee")}
+    running.add(asked["tea"], "1")
+    sent = {}
+    for name, survey in asked.items():
+        (tmp_path / name).mkdir()
+        device = Device.open(tmp_path / name, epsilon_cap=1, budget=4)
+        if name == "coffee":
+            running.close(TEA, "1")
+            running.add(survey, "2")
+            survey = device.fetch(running.url, TEA.fingerprint, text=survey.text_fingerprint)
+        device.answer(survey, "red", epoch="2")
+        gateway = Gateway.open(tmp_path / name / "gateway.lapwing")
+        gateway.put(survey, survey.randomize(["red"] * 5), epoch="2", pile="monday")
+        sent[name] = device, gateway
+    for both in sent["tea"]:
+        made = both.send(running.url)
+        assert (made.stored, made.refused, made.problems) == (0, 1, ("409 (other-text)",))
+        (batch,) = both.batches()
+        assert (batch.state, batch.reason) == ("refused", "409 (other-text)")
+        assert batch.text == asked["tea"].text_fingerprint
+    for both in sent["coffee"]:
+        assert both.send(running.url).stored == 1
+    assert running.tally(TEA, "2").total == 6
 
 
 def test_other_ways_to_answer(running: Running, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -52,11 +53,20 @@ def test_after_its_last_day_a_report_has_one_more_try(
     expected = datetime.now(UTC).date() + timedelta(days=60)
     assert abs(datetime.fromisoformat(one.last_day).date() - expected) <= timedelta(days=1)
     collector.replies.extend([Reply(404, "unknown-epoch")] * 2)
+    assert device.send(collector.url, patience=after(0)).waiting == 2
+    collector.ahead = 61 * DAY
+    collector.replies.extend([Reply(404, "unknown-epoch")] * 2)
     assert device.send(collector.url, patience=after(59.9)).waiting == 2
     # The network says nothing of a report, and neither does a proxy, whatever the clock says.
     assert device.send("http://127.0.0.1:1", patience=after(61)).waiting == 2
     collector.replies.append(Reply(404, body=b"not here"))
     assert device.send(collector.url, patience=after(5000)).waiting == 2
+    # Nor does the clock of the device alone, or a collector that says no date.
+    for ahead in (59.9 * DAY, None):
+        collector.ahead = ahead
+        collector.replies.extend([Reply(404, "unknown-epoch")] * 2)
+        assert device.send(collector.url, patience=after(5000)).waiting == 2
+    collector.ahead = 60.1 * DAY
     collector.replies.extend([Reply(404, "unknown-epoch")] * 2)
     made = device.send(collector.url, patience=after(60.1))
     assert (made.expired, made.refused, made.waiting) == (2, 0, 0)
@@ -75,11 +85,61 @@ def test_a_clock_that_is_wrong_loses_nothing_where_the_collector_answers(
     assert device.send(collector.url, patience=after(5000)).stored == 1
 
 
+@pytest.mark.parametrize("wrong", ["device", "collector"])
+def test_no_wrong_clock_alone_ends_a_report(
+    tmp_path: Path, collector: SmallCollector, wrong: str
+) -> None:
+    """Whatever one of the two clocks says, at each answer and when the report was made."""
+    rnd, ended = random.Random(4), 0
+    collector.before = lambda asked: collector.replies.append(Reply(404, "unknown-epoch"))
+    for trace in range(20):
+        device = answered(tmp_path / str(trace), "1")
+        offsets = [0, 0, rnd.uniform(-300, 300), rnd.uniform(-20_000, 20_000)]
+        if wrong == "device":
+            with device.file.transaction() as connection:
+                made = rnd.choice(offsets) * DAY
+                connection.execute("UPDATE batch SET last = last + ?", (made,))
+        day, first = 0.0, None
+        for _ in range(10):
+            day += rnd.uniform(0, 20)
+            offset = rnd.choice(offsets)
+            collector.ahead = (day + (offset if wrong == "collector" else 0)) * DAY
+            patience = after(day + (offset if wrong == "device" else 0))
+            was = len(collector.uploads)
+            gone = device.send(collector.url, patience=patience).expired
+            asked = len(collector.uploads) > was
+            if gone:
+                since = first if wrong == "device" else 0.0
+                assert since is not None and day - since >= 60 - 1e-4
+                ended += 1
+                break
+            first = day if first is None and asked else first
+    assert ended > 5
+
+
+def test_a_second_try_waits_as_long_again(tmp_path: Path, collector: SmallCollector) -> None:
+    gateway, put = Gateway.open(tmp_path / "g.lapwing"), {"epoch": "1", "pile": "monday"}
+    gateway.put(COLORS, colors(2), **put)
+    collector.before = lambda asked: collector.replies.append(Reply(404, "unknown-epoch"))
+    for day, states_then in ((0, "waiting"), (61, "expired")):
+        collector.ahead = day * DAY
+        gateway.send(collector.url, patience=after(day))
+        assert states(gateway) == [states_then]
+    Gateway.open(tmp_path / "g.lapwing", keep_days=1).put(COLORS, colors(2), **put, again=True)
+    for day, states_then in ((61, "waiting"), (61.9, "waiting"), (62.1, "expired")):
+        collector.ahead = day * DAY
+        gateway.send(collector.url, patience=after(day))
+        assert states(gateway) == [states_then]
+
+
 def test_days_are_chosen(tmp_path: Path, collector: SmallCollector) -> None:
     device = Device.open(tmp_path, epsilon_cap=1, budget=2, keep_days=2)
     device.answer(AGE, 4, epoch="1")
-    collector.replies.extend([Reply(503, "not-ready"), Reply(404, "unknown-epoch")])
+    collector.replies.extend([Reply(404, "unknown-epoch"), Reply(503, "not-ready")])
+    assert device.send(collector.url, patience=after(0)).waiting == 1
+    collector.ahead = 2.1 * DAY
     assert device.send(collector.url, patience=after(2.1)).waiting == 1
+    collector.replies.append(Reply(404, "unknown-epoch"))
     assert device.send(collector.url, patience=after(2.1)).expired == 1
     for days in (0, 3651, 1.5, True, "60"):
         with pytest.raises(ArgumentError, match="keep_days"):

@@ -18,9 +18,16 @@ const pause = (milliseconds) => {
   return new Promise((resolve) => setTimeout(resolve, 100));
 };
 
+/** What the collector answers, by a clock that moves with that of the devices. */
+async function ask(...request) {
+  const { body, status, headers } = await globalThis.fetch(...request);
+  const date = new Date(Date.now()).toUTCString();
+  return new Response(body, { status, headers: { ...Object.fromEntries(headers), date } });
+}
+
 async function play([value, segment], number) {
   const storage = new MemoryStorage();
-  const device = new Device({ epsilonCap: 24, budget: 1000, keepDays, storage, pause });
+  const device = new Device({ epsilonCap: 24, budget: 1000, keepDays, storage, pause, fetch: ask });
   const survey = device.readSurvey(text);
   for (const epoch of epochs) {
     await device.answer(survey, value, { epoch, segment, uploadToken: tokens[number] });

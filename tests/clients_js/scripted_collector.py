@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -39,10 +41,13 @@ class Scripted:
         Of address to (media type, body), for what is fetched.
     policy : str
         Content-Security-Policy of these pages.
+    ahead : float
+        Seconds by which its clock differs from that of this machine.
     """
 
     address: str = ""
     policy: str = ""
+    ahead: float = 0.0
     answers: list[Any] = field(default_factory=list)
     pages: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     uploads: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
@@ -51,7 +56,9 @@ class Scripted:
 
 def _confirmation(path: str) -> bytes:
     """Return what a collector says to a batch that it has stored."""
-    return json.dumps({"batch": path.rpartition("/")[2], "reports": 1, "state": "stored"}).encode()
+    return json.dumps(
+        {"batch": path.partition("?")[0].rpartition("/")[2], "reports": 1, "state": "stored"}
+    ).encode()
 
 
 def _handler(script: Scripted) -> type[BaseHTTPRequestHandler]:
@@ -65,12 +72,13 @@ def _handler(script: Scripted) -> type[BaseHTTPRequestHandler]:
             return {name.lower(): value for name, value in self.headers.items()}
 
         def _answer(self, status: int, headers: dict[str, str], body: bytes) -> None:
-            self.send_response(status)
+            self.send_response_only(status)
             allowed = {
                 "access-control-allow-origin": "*",
                 "access-control-allow-methods": "GET, PUT",
                 "access-control-allow-headers": "content-type, authorization",
-                "access-control-expose-headers": "retry-after",
+                "access-control-expose-headers": "retry-after, date",
+                "date": formatdate(time.time() + script.ahead, usegmt=True),
                 "content-length": str(len(body)),
             }
             for name, value in {**allowed, **headers}.items():

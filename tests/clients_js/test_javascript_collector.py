@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from lapwing.protocol.messages.tally import Tally
 from lapwing.service.storage.opening import open_store
 from tests.clients_js.programs import FOLDER, node, program
 from tests.clients_js.scripted_collector import scripted_collector
+from tests.service.lying_box import lying_box
 from tests.service.one_collector import ADMIN, ServedCollector, as_role, open_survey, served
 
 pytestmark = pytest.mark.service
@@ -90,6 +92,59 @@ def test_a_survey_is_fetched_and_its_open_epoch_found(collector: ServedCollector
     assert fetched["fingerprint"] == survey.fingerprint
     assert [(epoch["name"], epoch["state"]) for epoch in epochs] == [("e", "open")]
     assert sent[0]["state"] == "stored" and "404" in absent["message"]
+
+
+def test_what_was_stored_is_answered_so_when_the_epoch_has_closed(
+    collector: ServedCollector, tmp_path: Path
+) -> None:
+    """The connection was cut before the answer, and the device comes again after the end."""
+    survey = SURVEYS["few"]
+    path = open_survey(collector.address, survey)
+    with lying_box(collector.port, seed=1) as (box, address):
+        options = {"epsilonCap": 4, "budget": 4, "collector": address}
+        task = {"options": options, "surveys": {"few": survey.to_json()}}
+
+        def sent(name: str, *steps: list[Any]) -> dict[str, Any]:
+            more = {"file": str(tmp_path / name), "steps": [*steps, ["send"]]}
+            *_, (answer,) = json.loads(node("device_driver.mjs", text=json.dumps({**task, **more})))
+            found: dict[str, Any] = answer
+            return found
+
+        box.only = "lost"
+        first = sent("memory", ["answer", "few", "e", "a"])
+        assert (first["state"], first["problem"]) == ("waiting", "no answer")
+        closed = httpx.post(f"{path}/epochs/e/close", headers=as_role(ADMIN), timeout=60)
+        assert closed.status_code < 300
+        box.only = "passed on"
+        again = sent("memory", ["clock", 86_400_000])
+        assert (again["state"], again["batch"]) == ("stored", first["batch"])
+        late = sent("late", ["answer", "few", "e", "a"])
+        assert (late["state"], late["problem"]) == ("refused", "epoch-closed")
+    assert collector.stop() == 0
+    assert _tally(tmp_path, survey).total == 1
+
+
+def test_an_answer_to_the_old_text_is_not_counted_for_the_new_one(
+    collector: ServedCollector, tmp_path: Path
+) -> None:
+    texts = {name: replace(SURVEYS["few"], question=f"Do you like {name}?") for name in ("a", "b")}
+    path = open_survey(collector.address, texts["a"], epoch="e0")
+    with httpx.Client(headers=as_role(ADMIN), timeout=60) as client:
+        assert client.post(f"{path}/epochs/e0/close").status_code < 300
+        body = {"survey": texts["b"].to_document(), "minimum": 1, "epoch": {"name": "e"}}
+        assert client.put(path, json=body).status_code < 300
+    options = {"epsilonCap": 4, "budget": 4, "collector": collector.address}
+    surveys = {name: survey.to_json() for name, survey in texts.items()}
+    for name, said in (("a", ("refused", "other-text")), ("b", ("stored", None))):
+        task = {
+            "options": options,
+            "surveys": surveys,
+            "steps": [["answer", name, "e", "a"], ["send"]],
+        }
+        _, (sent,) = json.loads(node("device_driver.mjs", text=json.dumps(task)))
+        assert (sent["state"], sent["problem"]) == said
+    assert collector.stop() == 0
+    assert _tally(tmp_path, SURVEYS["few"]).total == 1
 
 
 def test_remembered_answers_and_segments_reach_their_tallies(

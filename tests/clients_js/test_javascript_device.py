@@ -28,6 +28,7 @@ from tests.clients_js.scripted_collector import (
     scripted_collector,
 )
 from tests.survey.test_survey_notice import BAD_NOTICES, SPOKEN, with_notice
+from tests.vectors.text_vectors import BATCH, EPOCH
 
 pytestmark = pytest.mark.service
 
@@ -59,7 +60,8 @@ def test_an_answer_is_kept_then_sent_as_a_batch_that_python_reads(collector: Scr
     ((path, headers, body),) = collector.uploads
     survey = SURVEYS["color"]
     prefix = f"/v1/surveys/{survey.fingerprint}/epochs/2026-w47/batches/"
-    assert path == prefix + answer["batch"] and len(answer["batch"]) == 32
+    assert path == f"{prefix}{answer['batch']}?text={survey.text_fingerprint}"
+    assert len(answer["batch"]) == 32
     assert headers["content-type"] == MEDIA_TYPE and headers["authorization"] == f"Bearer {TOKEN}"
     assert not {"cookie", "referer", "origin"} & set(headers)
     batch = Batch.from_bytes(body)
@@ -348,6 +350,29 @@ def test_texts_have_the_fingerprints_of_the_vectors() -> None:
     cases = json.loads((VECTORS / "texts.json").read_text())["texts"]
     found = ask(*(("text", json.dumps(case["survey"])) for case in cases))
     assert found == [case["text_fingerprint"] for case in cases]
+
+
+def test_an_upload_names_the_text_that_was_answered_as_in_the_vectors(
+    collector: Scripted,
+) -> None:
+    for case in json.loads((VECTORS / "texts.json").read_text())["texts"]:
+        surveys = {"asked": json.dumps(case["survey"])}
+        steps = [["answer", "asked", EPOCH, 5], ["send"]]
+        answer, (sent,) = _play(collector, *steps, surveys=surveys)
+        (path, _, _) = collector.uploads.pop()
+        assert path.replace(answer["batch"], BATCH) == case["upload"], case["why"]
+        assert sent["state"] == "stored"
+
+
+def test_an_answer_of_an_older_version_names_no_text(collector: Scripted, tmp_path: Path) -> None:
+    file = tmp_path / "memory"
+    _play(collector, ["answer", "color", "a", "red"], file=str(file))
+    records = json.loads(file.read_text())
+    for record in records:
+        record.pop("notice", None)
+    file.write_text(json.dumps(records))
+    ((sent,),) = _play(collector, ["send"], file=str(file))
+    assert sent["state"] == "stored" and "?" not in collector.uploads[0][0]
 
 
 def test_another_text_is_answered_only_when_the_person_agrees(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -112,25 +113,67 @@ DAY = 86_400_000
 
 
 def test_a_report_waits_for_its_last_day_and_ends_when_a_collector_speaks(
-    collector: Scripted,
+    collector: Scripted, tmp_path: Path
 ) -> None:
     """Neither a clock nor a proxy nor a silent network ends it."""
-    collector.answers = [(404, {}, b"<h1>No</h1>"), LOST, problem("unknown-epoch", 404)]
-    (answer, _, kept, proxied, _, silent, _, (over,), repeat, none, ledger) = play(
-        collector,
-        ["answer", "color", "a", "red"], ["clock", 61 * DAY], ["ledger"], ["send"],
-        ["clock", DAY], ["send"], ["clock", DAY], ["send"],
-        ["answer", "color", "a", "blue"], ["send"], ["ledger"],
-    )  # fmt: skip
-    (waiting,) = kept["answers"]
-    for each in (waiting, *proxied, *silent):
-        assert each["state"] == "waiting" and each["body"] == answer["body"]
-        assert each["expires"] == answer["expires"]
+    file = tmp_path / "memory"
+    unknown = problem("unknown-epoch", 404)
+
+    def on(day: float, *steps: list[Any], said: Any = None, there: float | None = None) -> Any:
+        collector.ahead = (day if there is None else there) * 86_400
+        collector.answers = [said] * (said is not None)
+        return play(collector, ["clock", day * DAY], *steps, file=str(file))[-1]
+
+    answer = on(0, ["answer", "color", "a", "red"])
+    no_date = (404, {**unknown[1], "date": "today"}, unknown[2])
+    kept = [
+        on(0, ["send"], said=unknown),
+        on(61, ["send"], said=(404, {}, b"<h1>No</h1>")),
+        on(62, ["send"], said=LOST),
+        on(63, ["send"], said=problem("busy", 429)),
+        on(64, ["send"], said=no_date),
+        # By the clock of the collector, and then of the device, it is not over.
+        on(5000, ["send"], said=unknown, there=59.9),
+        on(59, ["send"], said=unknown, there=65),
+    ]
+    for (each,) in kept:
+        assert each["state"] == "waiting" and each["body"] == answer["body"], each
+        assert abs(each["expires"] - answer["expires"]) < 60_000
+    (over,) = on(65, ["send"], said=unknown)
     assert over["state"] == "expired" and over["body"] is None
     assert over["problem"] == "unknown-epoch"
-    assert ledger["spent"] == "1" and none == [] and len(collector.uploads) == 3
+    ledger, none = on(65, ["ledger"]), on(66, ["send"])
+    assert ledger["spent"] == "1" and none == [] and len(collector.uploads) == 8
+    repeat = on(66, ["answer", "color", "a", "blue"])
     assert repeat["state"] == "expired" and repeat["batch"] == answer["batch"]
     assert ledger["answers"] == [over]
+
+
+@pytest.mark.parametrize("wrong", ["device", "collector"])
+def test_no_wrong_clock_alone_ends_a_report(
+    collector: Scripted, tmp_path: Path, wrong: str
+) -> None:
+    """Whatever one of the two clocks says, at each answer and when the report was made."""
+    rnd, ended = random.Random(4), 0
+    for trace in range(8):
+        offsets = [0, 0, rnd.uniform(-300, 300), rnd.uniform(-20_000, 20_000)]
+        day, first = 0.0, None
+        steps: list[list[Any]] = [["answer", "color", "a", "red"]]
+        for turn in range(10):
+            offset = rnd.choice(offsets)
+            collector.ahead = (day + (offset if wrong == "collector" else 0)) * 86_400
+            here = day + (offset if wrong == "device" else 0)
+            collector.answers, was = [problem("unknown-epoch", 404)], len(collector.uploads)
+            file = str(tmp_path / str(trace))
+            *_, sent = play(collector, ["clock", here * DAY], *steps, ["send"], file=file)
+            if sent and sent[0]["state"] == "expired":
+                since = first if wrong == "device" else 0.0
+                assert since is not None and day - since >= 60 - 1e-3, (trace, turn)
+                ended += 1
+                break
+            first = day if first is None and len(collector.uploads) > was else first
+            day, steps = day + rnd.uniform(0, 20), []
+    assert ended > 2
 
 
 def test_a_last_day_is_a_choice_and_counted_from_now_where_none_is_kept(
@@ -138,33 +181,33 @@ def test_a_last_day_is_a_choice_and_counted_from_now_where_none_is_kept(
 ) -> None:
     file = tmp_path / "memory"
 
-    def with_days(*steps: list[Any], days: int) -> list[Any]:
-        return play(collector, *steps, file=str(file), options={"keepDays": days})
+    def with_days(day: float, *steps: list[Any]) -> list[Any]:
+        collector.ahead = day * 86_400
+        collector.answers = [problem("unknown-epoch", 404)]
+        options = {"keepDays": 7}
+        return play(collector, ["clock", day * DAY], *steps, file=str(file), options=options)[1:]
 
-    (made,) = with_days(["answer", "color", "a", "red"], days=7)
+    (made,) = with_days(0, ["answer", "color", "a", "red"])
     records = json.loads(file.read_text())
     for record in records:
         record.pop("expires", None)
     file.write_text(json.dumps(records))
-    collector.answers = [problem("unknown-epoch", 404)]
-    _, kept, _, (over,) = with_days(
-        ["clock", 100 * DAY], ["ledger"], ["clock", 7 * DAY], ["send"], days=7
-    )
+    kept, (early,) = with_days(100, ["ledger"], ["send"])
+    assert early["state"] == "waiting"
+    (over,) = with_days(107.01, ["send"])[0]
     assert kept["answers"][0]["state"] == "waiting" and over["state"] == "expired"
     assert kept["answers"][0]["expires"] >= made["expires"] + 100 * DAY
     text = file.read_text()
     assert made["body"] not in text and '"body":null' in text
 
 
-def test_a_clock_that_is_set_back_puts_no_last_day_off(collector: Scripted) -> None:
-    years = 3650 * DAY
-    collector.answers = [problem("unknown-epoch", 404)]
-    *_, kept, _, (over,) = play(
-        collector,
-        ["clock", years], ["answer", "color", "a", "red"], ["clock", -years], ["ledger"],
-        ["clock", 60 * DAY], ["send"],
-    )  # fmt: skip
-    assert kept["answers"][0]["state"] == "waiting" and over["state"] == "expired"
+def test_a_clock_that_is_set_back_puts_no_last_day_off(collector: Scripted, tmp_path: Path) -> None:
+    file = str(tmp_path / "memory")
+    play(collector, ["clock", 3650 * DAY], ["answer", "color", "a", "red"], file=file)
+    for day, state in ((0, "waiting"), (60.01, "expired")):
+        collector.ahead, collector.answers = day * 86_400, [problem("unknown-epoch", 404)]
+        *_, (sent,) = play(collector, ["clock", day * DAY], ["send"], file=file)
+        assert sent["state"] == state
 
 
 def test_a_crowd_that_was_turned_away_comes_back_spread_out(collector: Scripted) -> None:

@@ -22,6 +22,7 @@ from lapwing.protocol.messages.batch import MEDIA_TYPE, Batch
 from lapwing.service.app import Application, make_application
 from lapwing.service.collector import Collector
 from lapwing.service.logs import Log
+from lapwing.service.retention import ENDS_APART
 from lapwing.service.settings import Secrets, Settings
 from lapwing.service.storage.opening import open_store
 from tests.cli.running import environment
@@ -112,6 +113,14 @@ class Site:
         for _ in range(2):
             await self.done("POST", f"{path}/epochs/{epoch}/close")
 
+    async def pass_end(self) -> None:
+        """Let the time pass in which two looks end an epoch whose end is past, and its grace."""
+        for _ in range(2):
+            await self.collector.tick()
+            await self.collector.tick()
+            self.clock.pass_by(ENDS_APART)
+            await self.collector.tick()
+
     async def send(
         self,
         batch: Batch | bytes,
@@ -122,6 +131,7 @@ class Site:
         media_type: str = MEDIA_TYPE,
         token: str | None = None,
         method: str = "PUT",
+        query: str = "",
     ) -> httpx.Response:
         """Upload a batch as a device does."""
         if isinstance(batch, Batch):
@@ -129,6 +139,7 @@ class Site:
         else:
             body = batch
         path = f"/v1/surveys/{survey}/epochs/{epoch}/batches/{id or new_id()}"
+        path += f"?{query}" if query else ""
         headers = {"content-type": media_type}
         return await self.ask(method, path, token=token, content=body, headers=headers)
 

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lapwing.errors import ArgumentError
-from lapwing.service.retention import LOOKS_APART, kept_until
+from lapwing.service.retention import ENDS_APART, LIST_DAYS, LOOKS_APART, kept_until
 from lapwing.service.security import DAY
 from lapwing.service.settings import Settings
 from lapwing.service.storage.store import StoredEpoch
 from lapwing.service.survey_life import ORDER, state_at, to_text, to_timestamp
-from tests.service.one_collector import NOON, Site, batch_of, labels_survey, problem, site
+from tests.service.one_collector import NOON, Site, batch_of, labels_survey, new_id, problem, site
 
 PLAN = StoredEpoch("e", opens=100, closes=200, grace_seconds=50)
 SURVEY = labels_survey()
@@ -100,9 +100,12 @@ def test_a_collector_lives_by_its_clock(tmp_path: Path) -> None:
             assert await said(100) == (201, None)
             assert await said(0) == (201, None)  # the clock was set back: it stays open
             assert await said(249) == (201, None)
-            assert await said(250) == (410, "epoch-closed")
+            assert await said(250) == (425, "epoch-not-open")  # one look closes nothing
+            assert await said(249) == (201, None)
+            assert await said(250) == (425, "epoch-not-open")
+            await here.pass_end()
             assert await said(120) == (410, "epoch-closed")
-            assert here.counts(SURVEY)[1] == 3
+            assert here.counts(SURVEY)[1] == 4
             assert await said(250 + DAY - 1) == (410, "epoch-closed")
             assert await said(250 + DAY) == (410, "epoch-closed")
             assert await said(250 + DAY) == (410, "epoch-closed")
@@ -124,8 +127,153 @@ def test_an_epoch_that_was_slept_through_is_closed(tmp_path: Path) -> None:
             answer = await here.ask("POST", f"{path}/epochs/e/open")
             assert (answer.status_code, problem(answer)) == (409, "wrong-state")
             await here.collector.tick()
-            epochs = await here.done("GET", f"{path}/epochs", token=None)
-            assert epochs.json()["epochs"][0]["state"] == "closed"
+
+            async def told() -> str:
+                epochs = await here.done("GET", f"{path}/epochs", token=None)
+                state: str = epochs.json()["epochs"][0]["state"]
+                return state
+
+            assert await told() == "grace"  # nobody pays for an answer that comes too late
+            await here.pass_end()
+            assert await told() == "closed"
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("grace", [0, 60, 7200])
+def test_a_clock_that_jumps_a_year_and_back_closes_nothing(
+    settings: Settings, tmp_path: Path, grace: int
+) -> None:
+    """A report waits meanwhile, and is stored when the clock is right again."""
+
+    @asynccontextmanager
+    async def here_at(now: float) -> AsyncIterator[Site]:
+        async with site(tmp_path, settings=settings, database=settings.database) as here:
+            here.clock.now = now
+            yield here
+
+    async def turns(here: Site, seconds: int) -> list[str]:
+        """Let time pass by; return what an upload hears, and what devices are told."""
+        for _ in range(0, seconds, 100):
+            here.clock.pass_by(100)
+            await here.collector.tick()
+        here.collector.catalog.load()  # as another request may do
+        answer = await here.send(batch_of(SURVEY, 1))
+        path = f"/v1/surveys/{SURVEY.fingerprint}/epochs"
+        epochs = (await here.done("GET", path, token=None)).json()["epochs"]
+        if answer.status_code == 425:
+            assert int(answer.headers["retry-after"]) == 60 * settings.retry_seconds
+        return [
+            "stored" if answer.status_code == 201 else problem(answer),
+            *(epoch["state"] for epoch in epochs),
+        ]
+
+    open_now, waits = ["stored", "open"], ["epoch-not-open", "grace"]
+
+    async def run() -> None:
+        async with here_at(NOON) as here:
+            path = await here.publish(SURVEY, epochs=())
+            plan = {"opens": to_text(NOON), "closes": to_text(NOON + DAY), "grace_seconds": grace}
+            await here.done("PUT", f"{path}/epochs/e", json=plan)
+            # Each jump is seen by several looks in less than ten minutes, and undone by one.
+            for _ in range(3):
+                here.clock.now += YEAR
+                assert await turns(here, 500) == waits
+                here.clock.now -= YEAR
+                assert await turns(here, 100) == open_now
+            here.clock.now += YEAR
+            assert await turns(here, 500) == waits
+        async with here_at(NOON + YEAR) as here:  # its ten minutes begin again
+            assert await turns(here, 500) == waits
+        async with here_at(NOON + 5000) as here:
+            assert await turns(here, 3600) == open_now
+            # One clock alone says nothing.
+            here.clock.now += YEAR
+            await here.collector.tick()
+            await here.collector.tick()
+            here.clock.now += 3600
+            await here.collector.tick()
+            here.clock.now -= YEAR + 3600
+            here.clock.running += 3600
+            assert await turns(here, 100) == open_now
+            # A first look at another end is none at this one.
+            for closes in (NOON + 10, None):
+                if closes is None:
+                    assert await turns(here, 300) == waits
+                change = {**plan, "closes": to_text(closes)}
+                await here.done("PUT", f"{path}/epochs/e", json=change)
+            assert await turns(here, 3600) == open_now
+            await here.done("PUT", f"{path}/epochs/e", json=plan)
+        if settings.database.startswith("post"):
+            async with here_at(NOON + 30000) as right, here_at(NOON + YEAR) as wrong:
+                for _ in range(12):
+                    assert await turns(wrong, 400) == waits
+                    assert await turns(right, 100) == open_now
+        async with here_at(NOON + DAY + grace) as here:
+            assert await turns(here, 500) == waits
+            await here.pass_end()
+            assert await turns(here, 100) == ["epoch-closed", "closed"]
+
+    asyncio.run(run())
+
+
+def test_a_stored_batch_is_answered_so_for_a_week_after_the_end(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY, epochs=())
+            path = f"/v1/surveys/{SURVEY.fingerprint}"
+            plan = {"opens": to_text(NOON), "closes": to_text(NOON + 10), "grace_seconds": 5}
+            await here.done("PUT", f"{path}/epochs/e", json=plan)
+            batch, name = batch_of(SURVEY, 1), new_id()
+            await here.send(batch, id=name)
+
+            async def said() -> str:
+                answer = await here.send(batch, id=name)
+                return answer.json()["state"] if answer.is_success else problem(answer)
+
+            here.clock.now = NOON + 20
+            await here.collector.tick()
+            assert problem(await here.send(batch)) == "epoch-not-open"
+            assert await said() == "already stored"  # between the two looks, and after them
+            await here.pass_end()
+            assert problem(await here.send(batch)) == "epoch-closed"
+            assert await said() == "already stored"
+            # A clock that is ahead in one look drops nothing.
+            for ahead in (YEAR, -YEAR, 0):
+                here.clock.pass_by(LOOKS_APART)
+                here.clock.now += ahead
+                await here.collector.tick()
+                here.collector.store.fold(everything=True)
+                assert await said() == "already stored"
+            here.clock.pass_by(LIST_DAYS * DAY - LOOKS_APART)
+            for word in ("already stored", "epoch-closed"):
+                here.clock.pass_by(LOOKS_APART)
+                await here.collector.tick()
+                while here.collector.store.fold(everything=True):
+                    pass
+                assert await said() == word
+            assert here.counts(SURVEY)[1] == 1
+
+    asyncio.run(run())
+
+
+def test_an_epoch_that_moved_on_needs_new_looks_to_be_deleted(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            path = await here.publish(SURVEY, epochs=(), retention_days=0)
+            plan = {"opens": to_text(NOON), "closes": to_text(NOON + 10)}
+            await here.done("PUT", f"{path}/epochs/e", json=plan)
+            here.clock.now = NOON + 20
+            await here.pass_end()
+            store = here.collector.store
+            assert store.epochs(SURVEY.fingerprint)[0].state == "closed"
+            first = store.first_looks()[SURVEY.fingerprint, "e"]
+            assert first.time == int(here.clock.now) - ENDS_APART
+            store.set_epoch_state(SURVEY.fingerprint, "e", "closed", mark=first.mark + 1)
+            assert store.first_looks()  # nothing happens by a mark that does not stand
+            here.clock.pass_by(LOOKS_APART - ENDS_APART - 1)
+            await here.collector.tick()
+            assert store.epochs(SURVEY.fingerprint)
 
     asyncio.run(run())
 

@@ -347,7 +347,7 @@ def test_no_new_look_is_taken_just_before_a_planned_end(tmp_path: Path) -> None:
                     "shown when it has closed",
                 ]
             here.clock.now = NOON + 3600 * 11
-            await here.collector.tick()
+            await here.pass_end()
             assert sum(await counts(here, path)) == 3 * MINIMUM
             await here.done("GET", f"{path}/results/g")
 

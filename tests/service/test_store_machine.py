@@ -72,7 +72,8 @@ class StoreMachine(RuleBasedStateMachine):
         if self.state[upload.epoch] == "deleted":
             return Problem.EPOCH_DELETED
         if self.state[upload.epoch] == "closed":
-            return Problem.CLOSED
+            same = self.ledger.get(key) == upload.batch.digest
+            return ALREADY if same else Problem.CLOSED
         if key in self.ledger:
             same = self.ledger[key] == upload.batch.digest
             return ALREADY if same else Problem.CHANGED
@@ -110,6 +111,15 @@ class StoreMachine(RuleBasedStateMachine):
         if self.state[epoch] not in ("closed", "deleted"):
             self.state[epoch] = state
             self.store.set_epoch_state(self.survey.fingerprint, epoch, state)  # type: ignore[arg-type]
+
+    @rule()
+    def drop_lists(self) -> None:
+        self.store.drop_lists(0)
+        while self.store.fold(everything=True):
+            pass
+        closed = [key for key in self.ledger if self.state[key[0]] == "closed"]
+        for key in closed:
+            del self.ledger[key]
 
     @precondition(lambda self: self.sent and "deleted" not in self.state.values())
     @rule(epoch=st.sampled_from(EPOCHS))

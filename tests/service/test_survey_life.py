@@ -125,10 +125,10 @@ def test_the_text_of_a_survey_stays_while_an_epoch_can_be_answered(tmp_path: Pat
             await here.done("PUT", f"{PATH}/epochs/e", json=plan)
             here.clock.now = NOON + 90
             await here.collector.life.tick()
-            assert store.epochs(SURVEY.fingerprint)[0].state == "grace"
+            assert store.epochs(SURVEY.fingerprint)[0].state == "open"
             await frozen()
+            await here.pass_end()
             here.clock.now = NOON + 120
-            await here.collector.life.tick()
             assert await put(second) == (200, "") and (await asked())[0] == "Two?"
             former = [(NOON + 120, first.notice)]
             assert store.notices(SURVEY.fingerprint) == former

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import lapwing as lw
-from lapwing.protocol.messages.batch import Batch
+from lapwing.documents import canonical
+from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, Batch
+from lapwing.service.catalog import Catalog
 from lapwing.service.security import COOKIE
-from tests.service.one_collector import ADMIN, site
+from lapwing.service.storage.sql_store import Store
+from lapwing.service.storage.store import StoredEpoch, StoredSurvey
+from lapwing.service.survey_life import to_text
+from tests.service.one_collector import ADMIN, NOON, problem, site
 
 WAIT = lw.SquareWave(lw.Interval(0, 100, bins=16), 2)
 FIRST = lw.Survey("wait", WAIT, question="How long, in ms?", owner="Lab", measured_in="ms")
@@ -61,3 +67,70 @@ def test_each_epoch_says_what_it_asked(tmp_path: Path) -> None:
             assert "Your answer in s, from 0 to 100" in public and SECOND.text_fingerprint in public
 
     asyncio.run(run())
+
+
+def test_reports_that_answer_another_text_are_refused(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            for survey, epoch in ((FIRST, "one"), (SECOND, "two")):
+                body = {"survey": survey.to_document(), "minimum": 1, "epoch": {"name": epoch}}
+                await here.done("PUT", PATH, json=body)
+                if epoch == "one":
+                    await here.close("one", PATH)
+            plan = {"opens": to_text(NOON + 100), "closes": to_text(NOON + 200)}
+            await here.done("PUT", f"{PATH}/epochs/three", json=plan)
+            batch = reports([40.0])
+
+            async def said(query: str, epoch: str = "two", **more: Any) -> str:
+                answer = await here.send(batch, epoch=epoch, query=query, **more)
+                return "stored" if answer.status_code == 201 else problem(answer)
+
+            right, wrong = (f"text={each.text_fingerprint}" for each in (SECOND, FIRST))
+            json_form = {"media_type": JSON_MEDIA_TYPE}
+            stored = [right, "", "q=1", f"q=1&{right}&more=", f"context={wrong[5:]}"]
+            assert [await said(query) for query in stored] == ["stored"] * 5
+            for query in (wrong, f"q=1&{wrong}"):
+                assert await said(query) == await said(query, method="POST") == "other-text"
+            body = batch.to_json()
+            for query, word in ((right, "stored"), (wrong, "other-text")):
+                answer = await here.send(
+                    body, survey=batch.survey, epoch="two", query=query, **json_form
+                )
+                assert (answer.status_code == 201) == (word == "stored")
+            # What a proxy may have changed on its way is no reason to drop a report.
+            large = f"text={SECOND.text_fingerprint.upper()}"
+            for query in ("text=", f"{right}0", large, f"{right}&{right}"):
+                assert await said(query) == "damaged-batch", query
+            assert await said(wrong, "one") == await said(right, "one") == "epoch-closed"
+            assert await said(wrong, "three") == "epoch-not-open"
+            assert await said(wrong, "four") == "unknown-epoch"
+            state = (await here.done("GET", f"{PATH}/state")).json()
+            (two,) = (each for each in state["epochs"] if each["name"] == "two")
+            assert two["refused"] == {"other-text": 5} and two["received"] == 6
+
+    asyncio.run(run())
+
+
+def test_a_catalog_never_gives_an_epoch_the_text_of_another(store: Store) -> None:
+    """It is read while another collector changes the text and adds an epoch."""
+    catalog, stop = Catalog(store), threading.Event()
+
+    def change() -> None:
+        for number in range(60):
+            asked = replace(FIRST, question=f"e{number}")
+            stored = StoredSurvey(FIRST.fingerprint, canonical(asked.to_document()))
+            store.add_epoch(stored, StoredEpoch(f"e{number}", "open", opens=1), now=number)
+            store.set_epoch_state(FIRST.fingerprint, f"e{number}", "closed")
+        stop.set()
+
+    changing = threading.Thread(target=change)
+    changing.start()
+    looks, wrong = 0, set()
+    while not stop.is_set():
+        catalog.load()
+        for kept in catalog:
+            looks += 1
+            asked = {name: kept.notice_of(epoch)["question"] for name, epoch in kept.epochs.items()}
+            wrong |= {name for name, question in asked.items() if name != question}
+    changing.join()
+    assert looks > 10 and not wrong

@@ -31,6 +31,12 @@ def text_fingerprint(survey: dict[str, Any]) -> str:
     return hashlib.sha256(rfc8785.dumps({"notice": survey.get("notice", {})})).hexdigest()
 
 
+def upload_address(survey: dict[str, Any], epoch: str, batch: str) -> str:
+    """Return where a batch of the reports of these people is sent."""
+    place = f"/v1/surveys/{fingerprint(survey)}/epochs/{epoch}/batches/{batch}"
+    return f"{place}?text={text_fingerprint(survey)}"
+
+
 # From a value to an input
 
 

@@ -19,6 +19,7 @@ from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.messages.reports import Reports
 from tests.rows import each
 from tests.vectors import make_vectors, port
+from tests.vectors.text_vectors import BATCH, EPOCH
 
 V1 = Path(__file__).parent / "v1"
 GOOD = sorted(
@@ -160,6 +161,7 @@ def test_texts_have_fingerprints_of_their_own() -> None:
         assert survey.text_fingerprint == case["text_fingerprint"], case["why"]
         assert port.text_fingerprint(case["survey"]) == case["text_fingerprint"], case["why"]
         assert port.fingerprint(case["survey"]) == case["survey"]["fingerprint"]
+        assert port.upload_address(case["survey"], EPOCH, BATCH) == case["upload"], case["why"]
     assert len({case["survey"]["fingerprint"] for case in cases}) == 1
     assert len({case["text_fingerprint"] for case in cases}) == len(cases)
 

@@ -31,11 +31,22 @@ TEXTS: list[tuple[str, dict[str, str]]] = [
 ]
 
 
+EPOCH = "2026-w48"
+BATCH = bytes(range(16)).hex()
+
+
 def text_vectors() -> list[dict[str, Any]]:
-    """Return surveys of one fingerprint, with the fingerprint of each text."""
+    """Return surveys of one fingerprint, each with its text's and what its uploads are sent to."""
     found = []
     for why, notice in TEXTS:
         survey = replace(WAIT, **notice)  # type: ignore[arg-type]
-        document = survey.to_document()
-        found.append({"why": why, "survey": document, "text_fingerprint": survey.text_fingerprint})
+        place = f"/v1/surveys/{survey.fingerprint}/epochs/{EPOCH}/batches/{BATCH}"
+        found.append(
+            {
+                "why": why,
+                "survey": survey.to_document(),
+                "text_fingerprint": survey.text_fingerprint,
+                "upload": f"{place}?text={survey.text_fingerprint}",
+            }
+        )
     return found

@@ -2,7 +2,7 @@
 
 import { MEDIA_TYPE } from "./batch.mjs";
 import { parse } from "./documents.mjs";
-import { LARGEST_SURVEY } from "./survey.mjs";
+import { LARGEST_SURVEY, textFingerprint } from "./survey.mjs";
 import { ArgumentError, LapwingError } from "./errors.mjs";
 
 const LARGEST_ANSWER = 2 ** 20;
@@ -16,6 +16,7 @@ const KEPT_ALIVE = 60_000; // of the 64 KiB that a browser sends on for a page t
 export const FINAL = Object.freeze({
   "malformed-batch": 400,
   "batch-changed": 409,
+  "other-text": 409,
   "epoch-closed": 410,
   "epoch-deleted": 410,
   "survey-deleted": 410,
@@ -89,10 +90,13 @@ export class Collector {
   /**
    * Send a batch once and return what came of it: `kind` is "stored", "refused" or "later", with
    * the word of the problem or the status, the milliseconds that the collector asks to wait, and
-   * whether another batch would fare the same now. It rejects only when the signal aborts.
+   * whether another batch would fare the same now. `date` is the time by the clock of a collector
+   * that answered; NaN where none did, or it did not say. It rejects only when the signal aborts.
    */
-  async put({ collector, survey, epoch, batch, body, token }, signal) {
-    const address = `${collector}/v1/surveys/${survey}/epochs/${epoch}/batches/${batch}`;
+  async put({ collector, survey, epoch, batch, notice, body, token }, signal) {
+    // An answer of an older version keeps no notice, so it names no text.
+    const asked = notice ? `?text=${textFingerprint(notice)}` : "";
+    const address = `${collector}/v1/surveys/${survey}/epochs/${epoch}/batches/${batch}${asked}`;
     const headers = { "content-type": MEDIA_TYPE };
     if (token) headers.authorization = `Bearer ${token}`;
     const keepalive = body.length <= KEPT_ALIVE;
@@ -112,7 +116,8 @@ export class Collector {
     }
     const everywhere = word ? EVERYWHERE.includes(word) : !OF_ONE_BATCH.includes(status);
     const wait = millisecondsIn(answer.retryAfter);
-    return { kind: "later", problem, wait, everywhere, own: word !== undefined };
+    const date = word === undefined ? NaN : Date.parse(answer.date ?? "");
+    return { kind: "later", problem, wait, everywhere, date };
   }
 
   /** Ask, and read all of the answer before the time is over. */
@@ -126,10 +131,10 @@ export class Collector {
       const options = { ...PRIVATE, cache: "no-cache", ...request, signal: stop.signal };
       const response = await this.#fetch(address, options);
       const text = await textOf(response, most);
-      const [type, retryAfter] = ["content-type", "retry-after"].map((name) =>
+      const [type, retryAfter, date] = ["content-type", "retry-after", "date"].map((name) =>
         response.headers.get(name),
       );
-      return { status: response.status, text, type, retryAfter };
+      return { status: response.status, text, type, retryAfter, date };
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", abort);

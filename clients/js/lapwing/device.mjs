@@ -21,8 +21,10 @@ import {
   agedIn,
   ended,
   fingerprintOf,
+  heard,
   isDue,
   isOf,
+  isOver,
   requireOpen,
   storageError,
   waitsFor,
@@ -60,7 +62,7 @@ export class Device {
    * default. The first answer fixes the budget; with another one the memory is refused afterwards.
    * `onChange` says what becomes of a value that changed in a survey whose answers are remembered:
    * "keep" sends the first report, "refuse" refuses. `delaySeconds`: a report waits a random part
-   * of it before it is first sent. `keepDays`: how long one waits at most, then it is forgotten.
+   * of it before it is first sent. `keepDays`: how long one waits at least, before it is given up.
    * `timeoutSeconds`: what a collector may take to answer. `storage`, `fetch` and `pause` replace
    * what the platform has.
    */
@@ -288,8 +290,7 @@ export class Device {
       if (!isDue(record)) continue;
       const said = await this.#collector.put({ ...record, collector: address }, signal);
       // A proxy, a silent network or a busy collector says nothing of this report.
-      const spoke = said.own && !said.everywhere;
-      if (spoke && record.expires <= Date.now()) said.kind = "expired";
+      if (!said.everywhere && isOver(record, said.date, this.#lasting)) said.kind = "expired";
       if (said.kind === "later") sent.push(await this.#putOff(record.key, address, said));
       else sent.push(await this.#finish(record.key, said.kind, said.problem));
       if (said.everywhere) break;
@@ -351,7 +352,7 @@ export class Device {
   }
 
   /** Let an answer wait; when all others would fare the same, let them wait as long. */
-  async #putOff(key, address, { problem, wait, everywhere }) {
+  async #putOff(key, address, { problem, wait, everywhere, date }) {
     const put = await this.#change((records) => {
       const record = records.get(key);
       if (record?.state !== "waiting") return { result: record };
@@ -359,7 +360,7 @@ export class Device {
       // A random part of both: who was turned away together must not come back together.
       const pause = Math.max(growing * (0.5 + random() / 2), wait * (1 + random() / 4));
       const due = Date.now() + pause;
-      const changed = { ...record, problem, attempts: record.attempts + 1, due };
+      const changed = { ...heard(record, date), problem, attempts: record.attempts + 1, due };
       const others = [...records.values()].filter(
         (one) => everywhere && one.key !== key && waitsFor(one, address) && one.due < due,
       );

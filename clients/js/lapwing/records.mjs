@@ -28,6 +28,22 @@ export function agedIn(records, lasting) {
     .map((record) => ({ ...record, expires: last }));
 }
 
+/**
+ * Whether an answer has waited long enough, by the device's clock and by that of the collector
+ * that answers at a date. By the latter, all of the wait lies between the first answer and this
+ * one. So a device whose clock is wrong, now or when the answer was made, gives up none that was
+ * not put off for so long.
+ */
+export const isOver = ({ expires, heard: first }, date, lasting) =>
+  expires <= Date.now() && date - first >= lasting;
+
+/** Return a record that knows the first answer of a collector, by its clock. */
+export function heard(record, date) {
+  if (Number.isNaN(date)) return record;
+  // The least of all: a collector's clock may have been ahead before.
+  return { ...record, heard: Math.min(record.heard ?? date, date) };
+}
+
 /** Return the error of a storage that failed, whichever it is. */
 export function storageError(error) {
   const full = error?.name === "QuotaExceededError" || error?.code === "ENOSPC";

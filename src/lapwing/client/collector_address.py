@@ -153,8 +153,9 @@ class Delivery:
         Whether another batch would get the same answer now. Default: False.
     divide : bool
         Whether the collector takes only smaller batches. Default: False.
-    own : bool
-        Whether a collector said so, and not the way to it. Default: False.
+    date : float, optional
+        Time of the answer by the collector's own clock, in seconds since 1970. Default: None, where
+        no collector spoke, or it did not say.
     """
 
     kind: Kind
@@ -162,7 +163,7 @@ class Delivery:
     retry_after: float | None = None
     everywhere: bool = False
     divide: bool = False
-    own: bool = False
+    date: float | None = None
 
 
 @dataclass(frozen=True)
@@ -533,6 +534,7 @@ class Connection:
         if parcel.token is not None:
             headers["authorization"] = f"Bearer {parcel.token}"
         path = f"/v1/surveys/{parcel.survey}/epochs/{parcel.epoch}/batches/{parcel.id}"
+        path += f"?text={parcel.text}"
         answer = self._ask("PUT", path, body=parcel.body, headers=headers, seconds=seconds)
         if isinstance(answer, str):
             return Delivery("later", answer, everywhere=True)
@@ -558,7 +560,7 @@ class Connection:
             pause,
             everywhere=everywhere,
             divide=problem is Problem.TOO_LARGE,
-            own=problem is not None,
+            date=None if problem is None else _date(answer.headers.get("date")),
         )
 
     def ask_admin(
@@ -692,6 +694,14 @@ def _said(status: int, content: bytes) -> str:
 
 def _confirms(content: bytes, batch: str) -> bool:
     return _problem(content).get("batch") == batch
+
+
+def _date(header: str | None) -> float | None:
+    """Return the seconds since 1970 of a ``Date``."""
+    try:
+        return None if header is None else parsedate_to_datetime(header).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return None
 
 
 def _pause(header: str | None) -> float | None:

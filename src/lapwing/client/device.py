@@ -30,7 +30,6 @@ from lapwing.client.outbox import (
     Patience,
     State,
     insert,
-    last_second,
     new_id,
     of_pile,
 )
@@ -112,7 +111,7 @@ class Device:
         Rule for a changed value in a survey with memoized reports. "keep" (default): the first
         report, or RAPPOR's first permanent round, is used again. "refuse": the answer is refused.
     keep_days : int
-        Days that an answer waits at most, in 1..3650. Default: 60.
+        Days that an answer waits at least, in 1..3650. Default: 60.
 
     Notes
     -----
@@ -182,7 +181,7 @@ class Device:
         on_change : {"keep", "refuse"}
             Rule for a changed value in a survey with memoized reports. Default: "keep".
         keep_days : int
-            Days that an answer made from now on waits at most, in 1..3650. Default: 60. An answer
+            Days that an answer made from now on waits at least, in 1..3650. Default: 60. An answer
             that a collector does not take after them is given up.
 
         Returns
@@ -416,8 +415,9 @@ class Device:
                 connection,
                 made,
                 epoch,
+                text=survey.text_fingerprint,
                 id=batch,
-                last=last_second(self.keep_days),
+                days=self.keep_days,
                 collector=None if row is None else row[0],
                 token=token,
             )

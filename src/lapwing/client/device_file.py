@@ -54,6 +54,7 @@ CREATE TABLE batch (
     id         TEXT PRIMARY KEY,
     survey     TEXT NOT NULL,
     epoch      TEXT NOT NULL,
+    text       TEXT NOT NULL,
     pile       TEXT NOT NULL,
     first      INTEGER NOT NULL,
     reports    INTEGER NOT NULL,
@@ -66,6 +67,8 @@ CREATE TABLE batch (
     attempts   INTEGER NOT NULL DEFAULT 0,
     not_before REAL NOT NULL DEFAULT 0,
     last       REAL NOT NULL,
+    days       INTEGER NOT NULL,
+    heard      REAL,
     reason     TEXT,
     UNIQUE (survey, epoch, pile, first),
     CHECK ((state = 'waiting') = (body IS NOT NULL))
@@ -94,9 +97,10 @@ CREATE TABLE epoch_list (
     invited INTEGER NOT NULL
 ) WITHOUT ROWID;
 """
-"""A batch waits until `last`, in seconds since 1970. `first` counts the reports of its group before
-it. Its body is encrypted with its own key,
-which is zeros where the batch is settled.
+"""A batch waits until `last`, in seconds since 1970 by the device's clock, and for `days` since
+`heard`, the time of the first answer of a collector by its own clock. `text` is the fingerprint of
+the text that its people were asked. `first` counts the reports of its group before it. Its body is
+encrypted with its own key, which is zeros where the batch is settled.
 
 A permanent round is that of RAPPOR, by a keyed hash of the survey's fingerprint. `tag` is a keyed
 hash of the value, of devices that refuse another one. A notice is what a survey said when it was

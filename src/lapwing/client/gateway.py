@@ -16,7 +16,6 @@ from lapwing.client.outbox import (
     OutgoingBatch,
     Patience,
     insert,
-    last_second,
     new_id,
     of_pile,
     wait_again,
@@ -46,7 +45,7 @@ class Gateway:
     file : DeviceFile
         File of the gateway.
     keep_days : int
-        Days that a batch waits at most, in 1..3650. Default: 60.
+        Days that a batch waits at least, in 1..3650. Default: 60.
 
     Examples
     --------
@@ -79,7 +78,7 @@ class Gateway:
         path : Path or str
             Path of the file.
         keep_days : int
-            Days that a batch put here from now on waits at most, in 1..3650. Default: 60.
+            Days that a batch put here from now on waits at least, in 1..3650. Default: 60.
 
         Returns
         -------
@@ -131,7 +130,8 @@ class Gateway:
         Parameters
         ----------
         survey : Survey
-            Survey of the reports.
+            Survey of the reports, with the text that all of these people were asked. The
+            collector refuses the batches where the epoch asks another text.
         reports : Reports
             Reports of its randomizer, at least one.
         epoch : str
@@ -154,8 +154,8 @@ class Gateway:
         Raises
         ------
         MismatchError
-            When the reports are of another randomizer, or differ from those stored by that name. Of
-            batches that have arrived only the number of reports is kept.
+            When the reports are of another randomizer, or differ from those stored by that name, or
+            their text does. Of batches that have arrived only the number of reports is kept.
         ReportError
             With the position of the first report that cannot occur.
         DeviceError
@@ -170,7 +170,6 @@ class Gateway:
             )
         survey.tally(reports)  # what a collector would refuse, before it is stored
         number = segment_number(survey, segment)
-        last = last_second(self.keep_days)
 
         def part(first: int, size: int) -> Batch:
             some = reports[first : first + size]
@@ -181,7 +180,21 @@ class Gateway:
             if not found:
                 for first in range(0, len(reports), most := _most_together(reports.width)):
                     batch = part(first, most)
-                    insert(connection, batch, epoch, id=new_id(), last=last, first=first, pile=pile)
+                    insert(
+                        connection,
+                        batch,
+                        epoch,
+                        text=survey.text_fingerprint,
+                        id=new_id(),
+                        days=self.keep_days,
+                        first=first,
+                        pile=pile,
+                    )
+            if any(kept.text != survey.text_fingerprint for kept, _ in found):
+                raise MismatchError(
+                    f"the batch group {pile!r} of this epoch was stored under another text of the "
+                    "survey. Give these reports another name, if they are of other people"
+                )
             same = not found or sum(kept.reports for kept, _ in found) == len(reports)
             if not same or any(
                 body not in (None, part(kept.first, kept.reports).to_bytes())
@@ -194,7 +207,7 @@ class Gateway:
             for kept, body in found if again else ():
                 if body is None and kept.state != "stored":
                     bytes_again = part(kept.first, kept.reports).to_bytes()
-                    wait_again(connection, kept.id, bytes_again, last=last)
+                    wait_again(connection, kept.id, bytes_again, days=self.keep_days)
             found = of_pile(connection, survey.fingerprint, epoch, pile)
         return [batch for batch, _ in found]
 

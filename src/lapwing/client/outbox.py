@@ -7,7 +7,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from secrets import SystemRandom
 from typing import Literal, cast
@@ -105,7 +105,19 @@ MOST_DAYS = 3650
 
 _DAY = 86_400.0
 
-_COLUMNS = "id, survey, epoch, first, reports, state, attempts, reason, last"
+_NAMES = (
+    "id",
+    "survey",
+    "epoch",
+    "text",
+    "first",
+    "reports",
+    "state",
+    "attempts",
+    "reason",
+    "last",
+)
+_COLUMNS = ", ".join(f"batch.{name}" for name in _NAMES)
 
 
 @dataclass(frozen=True)
@@ -120,6 +132,9 @@ class OutgoingBatch:
         Fingerprint of the survey.
     epoch : str
         Name of the epoch.
+    text : str
+        Fingerprint of the text that its people were asked
+        (:attr:`lapwing.Survey.text_fingerprint`).
     first : int
         Number of reports of its batch group in the batches before it.
     reports : int
@@ -132,7 +147,7 @@ class OutgoingBatch:
     reason : str or None
         Reason why it was refused, or was not taken yet.
     last_day : str
-        Last day in UTC on which the batch waits, such as "2027-01-26".
+        Day in UTC until which the batch waits at least, such as "2027-01-26".
     notice : dict
         Notice of the survey when it was answered: question, purpose, owner, contact. Default:
         empty.
@@ -156,6 +171,7 @@ class OutgoingBatch:
     id: str
     survey: str
     epoch: str
+    text: str
     first: int
     reports: int
     state: State
@@ -172,9 +188,32 @@ class Parcel:
     id: str
     survey: str
     epoch: str
+    text: str
     body: bytes
     token: str | None
     last: float
+    days: int
+    heard: float | None
+
+    def is_over(self, now: float, date: float | None) -> bool:
+        """Return whether the batch has waited long enough.
+
+        Parameters
+        ----------
+        now : float
+            Seconds since 1970 by the device's clock.
+        date : float, optional
+            The same by the clock of the collector that answers.
+
+        Notes
+        -----
+        Both clocks must say so. By that of collectors, all its days lie between the first answer
+        and this one. So a device gives nothing up that a collector has not put off for so long.
+        This holds even if its clock is wrong, or was when the batch was made.
+        """
+        if date is None or self.heard is None:
+            return False
+        return self.last < now and date - self.heard >= self.days * _DAY
 
 
 def insert(
@@ -182,8 +221,10 @@ def insert(
     batch: Batch,
     epoch: str,
     *,
+    text: str,
     id: str,
-    last: float,
+    days: int,
+    last: float | None = None,
     first: int = 0,
     pile: str = "",
     collector: str | None = None,
@@ -200,10 +241,14 @@ def insert(
         they have arrived, their key is overwritten, and nothing that follows from them is kept.
     epoch : str
         Name of its epoch.
+    text : str
+        Fingerprint of the text that its people were asked.
     id : str
         Random identifier.
-    last : float
-        Seconds since 1970 until which it waits.
+    days : int
+        Days that it waits at least.
+    last : float, optional
+        Seconds since 1970 until which it waits. Default: so many days from now.
     first : int
         Number of reports of the group before it. Default: 0.
     pile : str
@@ -213,11 +258,12 @@ def insert(
     token : str, optional
         Token of its sender. Default: none.
     """
-    said = (id, batch.survey, epoch, pile, first, batch.reports, last)
+    last = last_second(days) if last is None else last
+    said = (id, batch.survey, epoch, text, pile, first, batch.reports, days, last)
     connection.execute(
-        "INSERT INTO batch"
-        " (id, survey, epoch, pile, first, reports, last, key, body, token, collector, state)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting')",
+        "INSERT INTO batch (id, survey, epoch, text, pile, first, reports, days, last,"
+        " key, body, token, collector, state)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting')",
         (*said, *seal(connection, batch.to_bytes()), token, collector),
     )
 
@@ -227,13 +273,13 @@ def new_id() -> str:
     return os.urandom(16).hex()
 
 
-def last_second(days: int, *, now: float | None = None) -> float:
+def last_second(days: int) -> float:
     """Return until when a batch that is made now waits, in seconds since 1970."""
-    return (time.time() if now is None else now) + days * _DAY
+    return time.time() + days * _DAY
 
 
 def _outgoing(row: sqlite3.Row) -> OutgoingBatch:
-    told = {name: row[name] for name in _COLUMNS.split(", ")}
+    told = {name: row[name] for name in _NAMES}
     last = datetime.fromtimestamp(told.pop("last"), UTC)
     return OutgoingBatch(**told, last_day=last.date().isoformat())
 
@@ -253,15 +299,15 @@ def of_pile(
     ]
 
 
-def wait_again(connection: sqlite3.Connection, id: str, body: bytes, *, last: float) -> None:
+def wait_again(connection: sqlite3.Connection, id: str, body: bytes, *, days: int) -> None:
     """Let a batch that ended without being stored wait once more, under its identifier.
 
     An answer that got lost may have stored it. Under the same identifier it counts once.
     """
     connection.execute(
         "UPDATE batch SET state = 'waiting', reason = NULL, not_before = 0, key = ?, body = ?,"
-        " last = ? WHERE id = ? AND state NOT IN ('waiting', 'stored')",
-        (*seal(connection, body), last, id),
+        " last = ?, days = ?, heard = NULL WHERE id = ? AND state NOT IN ('waiting', 'stored')",
+        (*seal(connection, body), last_second(days), days, id),
     )
 
 
@@ -280,11 +326,12 @@ class Outbox:
         """Return all batches that were ever made, whatever became of them."""
         with self.file.transaction() as connection:
             rows = connection.execute(
-                f"SELECT {_COLUMNS}, text FROM batch LEFT JOIN notice USING (survey, epoch)"
+                f"SELECT {_COLUMNS}, notice.text AS notice FROM batch"
+                " LEFT JOIN notice USING (survey, epoch)"
                 " ORDER BY survey, epoch, pile, first"
             )
             return [
-                replace(_outgoing(row), notice=json.loads(row["text"] or "{}"))
+                replace(_outgoing(row), notice=json.loads(row["notice"] or "{}"))
                 for row in rows.fetchall()
             ]
 
@@ -324,14 +371,12 @@ class Outbox:
         """Return a batch to be sent, or None when it has been sent already."""
         with self.file.transaction() as connection:
             row = connection.execute(
-                "SELECT id, survey, epoch, key, body, token, last FROM batch"
-                " WHERE id = ? AND state = 'waiting'",
-                (batch,),
+                "SELECT * FROM batch WHERE id = ? AND state = 'waiting'", (batch,)
             ).fetchone()
             if row is None:
                 return None
-            body = unseal(connection, row["key"], row["body"])
-            return Parcel(row["id"], row["survey"], row["epoch"], body, row["token"], row["last"])
+            told = {one.name: row[one.name] for one in fields(Parcel)}
+            return Parcel(**{**told, "body": unseal(connection, row["key"], row["body"])})
 
     def settle(self, batch: str, state: State, reason: str | None) -> None:
         """Note how a batch that was sent ended, and forget its bytes."""
@@ -403,7 +448,9 @@ class Outbox:
                     connection,
                     Batch(whole.survey, whole.segment, records, stop - start),
                     row["epoch"],
+                    text=row["text"],
                     id=id,
+                    days=row["days"],
                     last=row["last"],
                     first=row["first"] + start,
                     pile=row["pile"],
@@ -412,7 +459,7 @@ class Outbox:
                 )
             return ids
 
-    def postpone(self, batch: str, reason: str, *, until: float) -> None:
+    def postpone(self, batch: str, reason: str, *, until: float, date: float | None = None) -> None:
         """Note that a batch was tried, why in vain, and from when it may be tried again.
 
         Parameters
@@ -420,12 +467,16 @@ class Outbox:
         batch, reason : str
         until : float
             Seconds since 1970.
+        date : float, optional
+            Seconds since 1970 by the clock of the collector that answered. Default: none did.
         """
         with self.file.transaction() as connection:
+            # The least of all: a collector's clock may have been ahead before.
             connection.execute(
-                "UPDATE batch SET attempts = attempts + 1, reason = ?, not_before = ?"
-                " WHERE id = ? AND state = 'waiting'",
-                (reason, until, batch),
+                "UPDATE batch SET attempts = attempts + 1, reason = ?1, not_before = ?2,"
+                " heard = coalesce(min(coalesce(heard, ?3), ?3), heard)"
+                " WHERE id = ?4 AND state = 'waiting'",
+                (reason, until, date, batch),
             )
 
     def hold(self, batches: Sequence[str], *, until: float) -> None:

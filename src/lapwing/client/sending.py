@@ -102,13 +102,13 @@ class _Call:
             return []
         pause, now = said.retry_after or 0.0, self.patience.clock()
         # A proxy, a silent network or a busy collector says nothing of this report.
-        if parcel.last < now and said.own and not said.everywhere:
+        if parcel.is_over(now, said.date) and not said.everywhere:
             self.outbox.settle(parcel.id, "expired", said.reason)
             self.expired += 1
             return []
         if said.divide and (halves := self.outbox.divide(parcel.id)):
             return [_Failure(half, 0.0, False) for half in halves]
-        self.outbox.postpone(parcel.id, said.reason, until=now + pause)
+        self.outbox.postpone(parcel.id, said.reason, until=now + pause, date=said.date)
         return [_Failure(parcel.id, pause, said.everywhere)]
 
 
@@ -126,8 +126,9 @@ def send(
     collector (:attr:`lapwing.protocol.messages.problems.Problem.final`). Any other answer leaves it
     as it is, for a later round or a later call. That holds for other problems, for pages of a proxy
     whatever their status, and for failures of the network. Two halves take the place of a batch
-    that is too large for the collector. A batch whose last day has passed is given up when a
-    collector answers that it does not take it now.
+    that is too large for the collector. A batch is given up when its last day has passed, and a
+    collector answers that it does not take it now. By the collector's own clock, all days of the
+    batch lie between its first such answer and this one.
 
     Parameters
     ----------

@@ -11,7 +11,12 @@ from lapwing.documents import canonical
 from lapwing.linear.memoized import cached_property
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.storage.sql_store import Store
-from lapwing.service.storage.store import FormerNotice, StoredEpoch, StoredSurvey
+from lapwing.service.storage.store import (
+    EpochState,
+    FormerNotice,
+    StoredEpoch,
+    StoredSurvey,
+)
 from lapwing.service.storage.survey_rows import THE_SURVEY
 from lapwing.survey.survey import Survey, text_fingerprint
 
@@ -31,12 +36,20 @@ class KeptSurvey:
     epochs : dict of str to StoredEpoch
     notices : list of FormerNotice
         What the survey said to people before, the oldest first.
+    past : dict of str to str
+        Epochs whose end is past by the latest look at the clock alone, with what that look makes of
+        them: "grace" or "closed". They have not moved on yet.
     """
 
     stored: StoredSurvey
     survey: Survey
     epochs: dict[str, StoredEpoch] = field(default_factory=dict)
     notices: list[FormerNotice] = field(default_factory=list)
+    past: dict[str, EpochState] = field(default_factory=dict)
+
+    def state_of(self, epoch: StoredEpoch) -> EpochState:
+        """Return the state that is told of an epoch: past its end, it takes no new answers."""
+        return "grace" if epoch.name in self.past and epoch.state != "closed" else epoch.state
 
     @cached_property
     def tag(self) -> str:
@@ -123,13 +136,18 @@ class Catalog:
         """
         with self._loading:
             self._deleted = self._store.deleted()
-            self._kept = {stored.fingerprint: self._one(stored) for stored in self._store.surveys()}
+            self._kept = {
+                stored.fingerprint: self._one(stored, epochs, notices)
+                for stored, epochs, notices in self._store.catalog()
+            }
 
-    def _one(self, stored: StoredSurvey) -> KeptSurvey:
+    def _one(
+        self, stored: StoredSurvey, epochs: list[StoredEpoch], notices: list[FormerNotice]
+    ) -> KeptSurvey:
         known = self._kept.get(stored.fingerprint)
         if known is not None and known.stored.document == stored.document:
             survey = known.survey
         else:
             survey = Survey.from_json(stored.document)
-        epochs = {epoch.name: epoch for epoch in self._store.epochs(stored.fingerprint)}
-        return KeptSurvey(stored, survey, epochs, self._store.notices(stored.fingerprint))
+        past = {} if known is None else known.past
+        return KeptSurvey(stored, survey, {epoch.name: epoch for epoch in epochs}, notices, past)

@@ -26,7 +26,7 @@ from lapwing.service.requests import (
     json_of,
 )
 from lapwing.service.survey_life import EpochDocument, epoch_document
-from lapwing.service.typed_bodies import BatchId, Fingerprint
+from lapwing.service.typed_bodies import BatchId, Fingerprint, Query
 
 CROSS_ORIGIN = {"access-control-allow-origin": "*"}
 
@@ -50,6 +50,21 @@ class EpochList(TypedDict):
 
     epochs: list[EpochDocument]
     invited: NotRequired[Literal[True]]
+
+
+class UploadQuery(Query):
+    """The query of an upload, which :func:`lapwing.service.upload_path.text_of` reads."""
+
+    text: (
+        Annotated[
+            Fingerprint,
+            Meta(
+                description="Fingerprint of the text that the people of this batch were asked. "
+                "Without it the batch is taken whatever they were asked."
+            ),
+        ]
+        | None
+    ) = None
 
 
 class StoredBatch(TypedDict):
@@ -96,7 +111,7 @@ def _upload(method: Literal["PUT", "POST"], summary: str) -> Endpoint:
         summary,
         *UPLOAD_PROBLEMS,
         tag="devices",
-        query=None,
+        query=UploadQuery,
         description=_WHEN_TO_DROP,
         security=[{}, {"invitation": []}],
         body={

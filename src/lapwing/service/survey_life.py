@@ -1,12 +1,13 @@
 """What an admin does with surveys and epochs, and what the clock does.
 
 Each change is on disk before the catalog has it. The clock makes an epoch planned, open, in its
-grace, closed. It never goes back.
+grace, closed. It never goes back, so an epoch ends at a second look at the clock.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -30,8 +31,8 @@ from lapwing.protocol.messages.problems import Problem
 from lapwing.service.catalog import Catalog, KeptSurvey
 from lapwing.service.logs import Log
 from lapwing.service.problem_answers import ProblemError, malformed, problem_of
-from lapwing.service.retention import Retention, kept_until
-from lapwing.service.security import UPLOAD_PREFIX, hash_of, new_token
+from lapwing.service.retention import LIST_DAYS, LOOKS_APART, Retention, next_end
+from lapwing.service.security import DAY, UPLOAD_PREFIX, hash_of, new_token
 from lapwing.service.storage.sql_store import Store
 from lapwing.service.storage.store import (
     EpochState,
@@ -57,7 +58,7 @@ def state_at(epoch: StoredEpoch, now: float) -> EpochState:
     epoch : StoredEpoch
     now : float
         Seconds since 1970. A clock that is set back changes nothing: what is closed stays closed,
-        because the list of its batches is gone.
+        because its final result was shown. So one look opens an epoch, and two close it.
     """
     reached: EpochState = "planned"
     if epoch.opens is not None and epoch.opens <= now:
@@ -182,7 +183,7 @@ def epoch_document(epoch: StoredEpoch, kept: KeptSurvey) -> EpochDocument:
         "opens": to_text(epoch.opens),
         "closes": to_text(epoch.closes),
         "grace_until": to_text(ends),
-        "state": epoch.state,
+        "state": kept.state_of(epoch),
         "text": kept.text_of(epoch),
     }
 
@@ -223,6 +224,9 @@ class SurveyLife:
         self._catalog = catalog
         self._log = log
         self._clock = clock
+        self._monotonic = monotonic
+        self._looked: tuple[float, float] | None = None
+        """When lists of batches were looked through, by the monotonic clock and by the other."""
         self._pool = pool
         self._turn = asyncio.Lock()
 
@@ -381,15 +385,10 @@ class SurveyLife:
 
     def _put(self, fingerprint: str, epoch: StoredEpoch) -> bool:
         new = self._store.put_epoch(fingerprint, epoch)
-        self._forward(fingerprint, epoch.name)
+        (kept,) = (each for each in self._store.epochs(fingerprint) if each.name == epoch.name)
+        if state_at(kept, self._clock()) == "open" != kept.state:
+            self._store.set_epoch_state(fingerprint, epoch.name, "open")
         return new
-
-    def _forward(self, fingerprint: str, name: str) -> None:
-        """Bring an epoch to the state that the clock says."""
-        (epoch,) = (each for each in self._store.epochs(fingerprint) if each.name == name)
-        state = state_at(epoch, self._clock())
-        if state != epoch.state:
-            self._store.set_epoch_state(fingerprint, name, state)
 
     async def open_epoch(self, fingerprint: str, name: str) -> None:
         """Open an epoch now. Nothing happens to one that is open."""
@@ -458,37 +457,57 @@ class SurveyLife:
     async def tick(self) -> None:
         """Do what the clock says: open, close, and delete what was kept long enough.
 
+        Lists of batches are looked through once an hour.
+
         A ProblemError says that the store could not. The next tick tries again.
         """
         async with self._turn:
             now = self._clock()
             looks: dict[tuple[str, str], FirstLook] = {}
-            if any(kept.stored.retention_days is not None for kept in self._catalog):
-                looks = await self._apart(self._store.first_looks)
+            every = [(kept, epoch) for kept in self._catalog for epoch in kept.epochs.values()]
             for kept in self._catalog:
-                fingerprint = kept.stored.fingerprint
-                for epoch in kept.epochs.values():
-                    name = epoch.name
-                    ends, mark = kept_until(epoch, kept.stored.retention_days), None
-                    noted = looks.get((fingerprint, name))
-                    if ends is not None and (ends <= now or noted is not None):
-                        mark = await self._apart(
-                            partial(self._retention.due, fingerprint, epoch, ends, noted)
-                        )
-                    if mark is not None:
-                        await self._change(
-                            "epoch deleted",
-                            partial(self._store.delete_epoch, fingerprint, name, mark=mark),
-                            survey=fingerprint,
-                            epoch=name,
-                        )
-                    elif state_at(epoch, now) != epoch.state:
-                        await self._change(
-                            "epoch moved on",
-                            partial(self._forward, fingerprint, name),
-                            survey=fingerprint,
-                            epoch=name,
-                        )
+                states = {epoch.name: state_at(epoch, now) for epoch in kept.epochs.values()}
+                kept.past.clear()
+                kept.past.update(
+                    (name, state)
+                    for name, state in states.items()
+                    if state in ("grace", "closed") and state != kept.epochs[name].state
+                )
+            if any(next_end(epoch, kept.stored.retention_days) < math.inf for kept, epoch in every):
+                looks = await self._apart(self._store.first_looks)
+            for kept, epoch in every:
+                await self._move_on(
+                    kept.stored, epoch, looks.get((kept.stored.fingerprint, epoch.name)), now
+                )
+
+            running = self._monotonic()
+            if self._looked is None or running - self._looked[0] >= LOOKS_APART:
+                before, self._looked = self._looked, (running, now)
+                if before is not None:  # a clock that was ahead in one of two looks drops nothing
+                    ended = int(min(before[1], now) - LIST_DAYS * DAY)
+                    await self._apart(partial(self._store.drop_lists, ended))
+
+    async def _move_on(
+        self, survey: StoredSurvey, epoch: StoredEpoch, noted: FirstLook | None, now: float
+    ) -> None:
+        """Open an epoch that is due. Close or delete one where this is the second look."""
+        fingerprint, name, mark = survey.fingerprint, epoch.name, None
+        ends = next_end(epoch, survey.retention_days)
+        if ends <= now or noted is not None:
+            look = partial(self._retention.due, fingerprint, epoch, ends, noted)
+            mark = await self._apart(look)
+        event, work = "epoch moved on", partial(self._store.set_epoch_state, fingerprint, name)
+        if mark is not None and epoch.state == "closed":
+            event = "epoch deleted"
+            work = partial(self._store.delete_epoch, fingerprint, name, mark=mark)
+        elif mark is not None:
+            graced = epoch.state != "grace" and epoch.grace_seconds > 0
+            work = partial(work, "grace" if graced else "closed", mark=mark)
+        elif state_at(epoch, now) == "open" != epoch.state:
+            work = partial(work, "open")
+        else:
+            return
+        await self._change(event, work, survey=fingerprint, epoch=name)
 
 
 def _ended(epoch: StoredEpoch, now: int, *, last: bool) -> StoredEpoch:

@@ -7,6 +7,7 @@ rest. A batch is answered after it is on disk. Refused uploads are counted.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -127,8 +128,8 @@ OPEN_TO_ALL = (b"access-control-allow-origin", b"*")
 READ_AT_ONCE = 2**16
 """Bytes of a packed batch that are read in less than a millisecond."""
 
-_SHOWN_TO_PAGES = (b"access-control-expose-headers", b"retry-after")
-"""Without it, a script of another page could not see when to come again."""
+_SHOWN_TO_PAGES = (b"access-control-expose-headers", b"retry-after, date")
+"""Without it, a script of another page could not see when to come again, and how long it waited."""
 
 _PACKED = MEDIA_TYPE.encode()
 _JSON = JSON_MEDIA_TYPE.encode()
@@ -137,6 +138,8 @@ _TYPE_JSON = (b"content-type", b"application/json")
 _DETAILS = {
     Problem.CHANGED: "an id stands for one batch. Send a retry with the same bytes, and another "
     "batch under an id of its own",
+    Problem.OTHER_TEXT: "the epoch asks people another text than the one that the upload names. "
+    "Drop the batch",
     Problem.DAMAGED: "the checksum of the batch is wrong. Keep the batch, and send it again",
     Problem.UNKNOWN_SURVEY: "the collector has no survey of this fingerprint. Keep the batch: the "
     "survey may be added",
@@ -150,6 +153,12 @@ _DETAILS = {
     Problem.REFUSED: "no report of the batch was counted. They must be made by the survey's own "
     "randomizer",
 }
+
+
+_PAST = (
+    "the epoch's end is past by the collector's clock, which is looked at once more before the "
+    "epoch closes. Keep the batch, and send it again"
+)
 
 
 class Address(NamedTuple):
@@ -175,6 +184,27 @@ def address_of(path: str) -> Address | None:
 
 
 _BETWEEN = ("surveys", "epochs")
+
+_TEXTS = re.compile(rb"(?:^|&)text=([^&]*)")
+_HASH = re.compile(rb"[0-9a-f]{64}")
+
+
+def text_of(query: bytes) -> str | None:
+    """Return the fingerprint of the text that an upload names in its query. None: it names none.
+
+    Examples
+    --------
+    >>> text_of(b"") is None, text_of(b"text=" + b"0" * 64) == "0" * 64
+    (True, True)
+    """
+    named = _TEXTS.findall(query) if query else []
+    if not named:
+        return None
+    if len(named) > 1 or not _HASH.fullmatch(named[0]):  # a proxy may change it on its way
+        raise ProblemError(
+            Problem.DAMAGED, "text must be the fingerprint of one text: 64 hex digits"
+        )
+    return str(named[0], "ascii")
 
 
 class UploadPath:
@@ -260,18 +290,13 @@ class UploadPath:
         self, address: Address, scope: Scope, receive: Receive
     ) -> tuple[float, int, Outcome]:
         """Return when the last byte came, how many reports it had, and what became of it."""
+        text = text_of(scope["query_string"])
+        batch_id = _id_of(address)
         try:
-            kept = self._place(address)
+            kept = self._place(address, text)
         except ProblemError as problem:
-            if self._look is None or problem.problem.final:
-                raise
-            await self._look.wait_for_look()
-            kept = self._place(address)
-        try:
-            batch_id = bytes.fromhex(address.id) if len(address.id) == 32 else b""
-        except ValueError:
-            batch_id = b""
-        if len(batch_id) != 16 or address.id != batch_id.hex():
+            kept = await self._place_again(address, text, batch_id, problem)
+        if batch_id is None:
             raise ProblemError(
                 Problem.MALFORMED, "the id of a batch must be 32 hex digits in lower case"
             )
@@ -323,8 +348,8 @@ class UploadPath:
             raise _refused(outcome.verdict, outcome.refused)
         return started, batch.reports, outcome
 
-    def _place(self, address: Address) -> KeptSurvey:
-        """Return the survey of an upload. A ProblemError where its epoch takes no reports."""
+    def _place(self, address: Address, text: str | None) -> KeptSurvey:
+        """Return the survey of an upload. A ProblemError where its epoch takes no reports of it."""
         kept = self._catalog.get(address.survey)
         epoch = None if kept is None else kept.epochs.get(address.epoch)
         if kept is None or epoch is None or kept.stored.state == "draft":
@@ -338,7 +363,35 @@ class UploadPath:
             raise ProblemError(
                 Problem.NOT_OPEN, _DETAILS[Problem.NOT_OPEN], retry_after=60 * self._retry
             )
+        if kept.past.get(address.epoch) == "closed":
+            raise ProblemError(Problem.NOT_OPEN, _PAST, retry_after=60 * self._retry)
+        # From here on no text of the survey changes before the epoch closes.
+        if text is not None and text != kept.text_of(epoch):
+            raise ProblemError(Problem.OTHER_TEXT, _DETAILS[Problem.OTHER_TEXT])
         return kept
+
+    async def _place_again(
+        self, address: Address, text: str | None, batch_id: bytes | None, problem: ProblemError
+    ) -> KeptSurvey:
+        """Return the survey of an upload for which there was no place at first.
+
+        Another collector may have made it. A batch that is stored has its place in an epoch that
+        ended since: its sender did not hear the answer.
+        """
+        known = problem.problem.final and problem.problem is not Problem.OTHER_TEXT
+        if self._look is not None and not known:
+            await self._look.wait_for_look()
+            try:
+                return self._place(address, text)
+            except ProblemError as again:
+                problem = again
+        kept = self._catalog.get(address.survey)
+        if kept is None or batch_id is None:
+            raise problem
+        ended = problem.problem is Problem.CLOSED or address.epoch in kept.past
+        if ended and await self._holds(address.survey, address.epoch, batch_id):
+            return kept
+        raise problem
 
     def _count(self, problem: ProblemError, address: Address) -> None:
         word = problem.problem.value
@@ -350,6 +403,15 @@ class UploadPath:
         # What is not final is sent again, and then stored.
         if kept is not None and problem.problem.final:
             self._refusals.add(address.survey, epoch, word)
+
+
+def _id_of(address: Address) -> bytes | None:
+    """Return the id of a batch. None when it is not 32 hex digits in lower case."""
+    try:
+        batch_id = bytes.fromhex(address.id) if len(address.id) == 32 else b""
+    except ValueError:
+        return None
+    return batch_id if len(batch_id) == 16 and batch_id.hex() == address.id else None
 
 
 def _plain(media_type: bytes | None) -> bytes:

@@ -39,6 +39,7 @@ class Problem(StrEnum):
         409,
         "A batch of this id is stored with other bytes. A retry sends the same ones",
     )
+    OTHER_TEXT = "other-text", 409, "The epoch asks another text than the one that was answered"
     CLOSED = "epoch-closed", 410, "The epoch is closed and takes no reports"
     EPOCH_DELETED = "epoch-deleted", 410, "The epoch was deleted and takes no reports"
     SURVEY_DELETED = "survey-deleted", 410, "The survey was deleted and takes no reports"
@@ -59,7 +60,7 @@ class Problem(StrEnum):
         401,
         "This upload token has been used for another batch",
     )
-    NOT_OPEN = "epoch-not-open", 425, "The epoch is not open yet"
+    NOT_OPEN = "epoch-not-open", 425, "The epoch does not take reports now"
     BUSY = "busy", 429, "Too many uploads wait. Send the same bytes again later"
     NOT_READY = "not-ready", 503, "The collector cannot store now. Send the same bytes again later"
     FULL = "disk-full", 507, "The collector's disk is full. Send the same bytes again later"
@@ -101,6 +102,7 @@ class Problem(StrEnum):
 _FINAL = {
     Problem.MALFORMED,
     Problem.CHANGED,
+    Problem.OTHER_TEXT,
     Problem.REFUSED,
     Problem.CLOSED,
     Problem.EPOCH_DELETED,

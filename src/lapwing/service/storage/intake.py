@@ -40,6 +40,10 @@ class Delta(NamedTuple):
     """Bytes that folding the group writes again."""
 
 
+def _digest(upload: Upload) -> bytes:
+    return upload.batch.digest[:DIGEST_BYTES]
+
+
 def refusal(place: Place) -> Problem | None:
     """Return why a place takes no reports now. None when it does."""
     if place.survey_state == "draft":
@@ -88,11 +92,14 @@ class Intake:
         for key, indices in groups.items():
             place = places[key]
             verdict = place if isinstance(place, Problem) else refusal(place)
+            have = {}
+            if isinstance(place, Place):
+                have = known(place.epoch, [uploads[index].id for index in indices])
             if verdict is not None:
                 for index in indices:
-                    self.outcomes[index] = Outcome(verdict)
+                    stored = have.get(uploads[index].id) == _digest(uploads[index])
+                    self.outcomes[index] = Outcome(ALREADY if stored else verdict)
             elif isinstance(place, Place):
-                have = known(place.epoch, [uploads[index].id for index in indices])
                 counted = counting(place.fingerprint)
                 for wave in self._waves(indices, one_by_one=place.upload == "tokens"):
                     self._take(wave, place, have, counted)
@@ -133,9 +140,8 @@ class Intake:
         for segment, members in segments.items():
             for index in self._counted(members, segment, place, counting):
                 upload = self._uploads[index]
-                digest = upload.batch.digest[:DIGEST_BYTES]
-                have[upload.id] = digest
-                self.ledger.append((place.epoch, upload.id, digest))
+                have[upload.id] = _digest(upload)
+                self.ledger.append((place.epoch, upload.id, have[upload.id]))
                 if place.upload == "tokens" and upload.token is not None:
                     self.tokens.append((place.survey, upload.token))
 
@@ -143,8 +149,7 @@ class Intake:
         """Return what is known about an upload without a look at its reports."""
         digest = have.get(upload.id)
         if digest is not None:
-            same = digest == upload.batch.digest[:DIGEST_BYTES]
-            return ALREADY if same else Problem.CHANGED
+            return ALREADY if digest == _digest(upload) else Problem.CHANGED
         if place.upload == "tokens":
             if upload.token is None:
                 return Problem.UPLOAD_TOKEN_NEEDED

@@ -52,7 +52,6 @@ from lapwing.service.storage.store import (
 )
 from lapwing.service.storage.survey_rows import (
     EPOCH_COLUMNS,
-    SURVEY_COLUMNS,
     THE_SURVEY,
     change_notice,
     check_epoch,
@@ -61,11 +60,15 @@ from lapwing.service.storage.survey_rows import (
     delete_epoch,
     deleted_names,
     drop_batches,
+    drop_old_lists,
     end_names,
     ended_names,
+    first_look_stands,
     former_notices,
     insert_epoch,
     insert_survey,
+    stored_epochs,
+    stored_surveys,
     text_version,
 )
 
@@ -170,9 +173,15 @@ class Store:
 
     def surveys(self) -> list[StoredSurvey]:
         """Return all surveys, in the order in which they came."""
+        return [survey for survey, _, _ in self.catalog()]
+
+    def catalog(self) -> list[tuple[StoredSurvey, list[StoredEpoch], list[FormerNotice]]]:
+        """Return all surveys, each with its epochs and its former texts, as of one moment."""
         with self._driver.reading() as transaction:
-            found = transaction.rows(f"SELECT {SURVEY_COLUMNS} FROM surveys ORDER BY key")
-        return [StoredSurvey(row[0], bytes(row[1]), *row[2:]) for row in found]
+            return [
+                (survey, stored_epochs(transaction, key), former_notices(transaction, key))
+                for key, survey in stored_surveys(transaction).items()
+            ]
 
     def add_survey(self, survey: StoredSurvey) -> bool:
         """Keep a survey. Return False, and change nothing, when it is there already.
@@ -277,11 +286,7 @@ class Store:
     def epochs(self, survey: str) -> list[StoredEpoch]:
         """Return the epochs of a survey, in the order in which they came."""
         with self._driver.reading() as transaction:
-            key, _ = self._survey(transaction, survey)
-            rows = transaction.rows(
-                f"SELECT {EPOCH_COLUMNS} FROM epochs WHERE survey = ?1 ORDER BY key", key
-            )
-            return [StoredEpoch(*row) for row in rows]
+            return stored_epochs(transaction, self._survey(transaction, survey)[0])
 
     def put_epoch(self, survey: str, epoch: StoredEpoch) -> bool:
         """Keep an epoch, or change its times. Return whether it is new.
@@ -322,13 +327,20 @@ class Store:
             )
             return False
 
-    def set_epoch_state(self, survey: str, epoch: str, state: EpochState) -> None:
+    def set_epoch_state(
+        self, survey: str, epoch: str, state: EpochState, *, mark: int | None = None
+    ) -> None:
         """Open or close an epoch. ArgumentError when it would go back.
 
-        Closing is permanent: the list of the received batches is deleted with the right to report.
+        Closing is permanent. The list of the received batches stays until :meth:`drop_lists`, so
+        that a repeated batch is answered as before. With a `mark`, nothing happens unless the first
+        look still stands that has it.
         """
         with self._driver.writing() as transaction:
             place = self._place(transaction, survey, epoch, self._driver.alone)
+            if not first_look_stands(transaction, place.epoch, mark):
+                return
+            transaction.run("DELETE FROM deletions WHERE epoch = ?1", place.epoch)
             check_forward(place.epoch_state, state, get_args(EpochState), "an epoch")
             transaction.run("UPDATE epochs SET state = ?1 WHERE key = ?2", state, place.epoch)
             if place.epoch_state == "planned":  # a draft's text may have changed meanwhile
@@ -336,13 +348,15 @@ class Store:
                 transaction.run(
                     "UPDATE epochs SET text_version = ?1 WHERE key = ?2", version, place.epoch
                 )
-            if state == "closed" != place.epoch_state:
-                transaction.run("INSERT INTO dropped (epoch) VALUES (?1)", place.epoch)
-                drop_batches(transaction, place.epoch)
+
+    def drop_lists(self, ended: int) -> None:
+        """Drop the lists of batches of epochs that ended before a time, in seconds since 1970."""
+        with self._driver.writing() as transaction:
+            drop_old_lists(transaction, ended)
         self._dropping = True
 
     def first_looks(self) -> dict[tuple[str, str], FirstLook]:
-        """Return the first looks that found epochs kept long enough, by survey and epoch."""
+        """Return the first looks that found epochs at their end, by survey and epoch."""
         with self._driver.reading() as transaction:
             rows = transaction.rows(
                 "SELECT s.fingerprint, e.name, d.mark, d.seen FROM deletions d"
@@ -353,7 +367,7 @@ class Store:
             }
 
     def note_first_look(self, survey: str, epoch: str, *, mark: int, time: int) -> None:
-        """Note a first look that found an epoch kept long enough, unless there is one already.
+        """Note a first look that found an epoch at its end, unless there is one already.
 
         Parameters
         ----------
@@ -374,7 +388,7 @@ class Store:
             )
 
     def forget_first_look(self, survey: str, epoch: str) -> None:
-        """Note that an epoch was not kept long enough after all."""
+        """Note that an epoch was not at its end after all."""
         with self._driver.writing() as transaction:
             place = self._place(transaction, survey, epoch, self._driver.alone)
             transaction.run("DELETE FROM deletions WHERE epoch = ?1", place.epoch)
@@ -387,10 +401,8 @@ class Store:
         """
         with self._driver.writing() as transaction:
             place = self._place(transaction, survey, epoch, self._driver.alone)
-            if mark is not None:
-                own = "SELECT epoch FROM deletions WHERE epoch = ?1 AND mark = ?2"
-                if not transaction.rows(own, place.epoch, mark):
-                    return
+            if not first_look_stands(transaction, place.epoch, mark):
+                return
             transaction.run(
                 "DELETE FROM refused WHERE survey = ?1 AND epoch = ?2", place.survey, epoch
             )
@@ -437,7 +449,7 @@ class Store:
         return intake.outcomes
 
     def holds(self, survey: str, epoch: str, id: bytes) -> bool:
-        """Return whether an epoch that takes reports has the batch of an id."""
+        """Return whether an epoch is known to have the batch of an id."""
         with self._driver.reading() as transaction:
             place = self._place(transaction, survey, epoch)
             return bool(transaction.stored_digests(place.epoch, [id]))

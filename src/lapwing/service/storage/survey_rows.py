@@ -146,6 +146,20 @@ def insert_epoch(transaction: Transaction, survey: int, epoch: StoredEpoch) -> i
     return int(rows[0][0])
 
 
+def stored_surveys(transaction: Transaction) -> dict[int, StoredSurvey]:
+    """Return all surveys by their keys, in the order in which they came."""
+    rows = transaction.rows(f"SELECT key, {SURVEY_COLUMNS} FROM surveys ORDER BY key")
+    return {int(row[0]): StoredSurvey(row[1], bytes(row[2]), *row[3:]) for row in rows}
+
+
+def stored_epochs(transaction: Transaction, key: int) -> list[StoredEpoch]:
+    """Return the epochs of a survey, in the order in which they came."""
+    rows = transaction.rows(
+        f"SELECT {EPOCH_COLUMNS} FROM epochs WHERE survey = ?1 ORDER BY key", key
+    )
+    return [StoredEpoch(*row) for row in rows]
+
+
 def end_names(transaction: Transaction, fingerprint: str, epochs: Iterable[str]) -> None:
     """Note that these names of epochs are not given again."""
     transaction.many(
@@ -176,12 +190,29 @@ def deleted_names(transaction: Transaction) -> dict[str, set[str]]:
     return found
 
 
+def first_look_stands(transaction: Transaction, key: int, mark: int | None) -> bool:
+    """Return whether the first look of a mark at an epoch was not undone. None: none is needed."""
+    own = "SELECT epoch FROM deletions WHERE epoch = ?1 AND mark = ?2"
+    return mark is None or bool(transaction.rows(own, key, mark))
+
+
 def delete_epoch(transaction: Transaction, key: int) -> None:
     """Delete an epoch and what was counted in it. Its list of batches goes a stretch at a time."""
     for table in ("deltas", "folded", "looks", "look_segments", "deletions"):
         transaction.run(f"DELETE FROM {table} WHERE epoch = ?1", key)
     transaction.run("DELETE FROM epochs WHERE key = ?1", key)
     transaction.run("INSERT INTO dropped (epoch) VALUES (?1) ON CONFLICT (epoch) DO NOTHING", key)
+
+
+def drop_old_lists(transaction: Transaction, ended: int) -> None:
+    """Let the lists of batches go of epochs that closed, with their grace, before a time."""
+    transaction.run(
+        "INSERT INTO dropped (epoch) SELECT key FROM epochs WHERE state = 'closed'"
+        " AND COALESCE(closes, 0) + grace_seconds <= ?1"
+        " AND EXISTS (SELECT 1 FROM ledger WHERE epoch = epochs.key)"
+        " ON CONFLICT (epoch) DO NOTHING",
+        ended,
+    )
 
 
 def drop_batches(transaction: Transaction, key: int) -> bool:
