@@ -290,7 +290,9 @@ def test_looks_at_two_epochs_do_not_show_a_remembered_report(tmp_path: Path) -> 
                         assert "nothing is shown of an epoch that takes" in answer.json()["detail"]
                 state = (await here.done("GET", f"{path}/state", token=ANALYST)).json()
                 assert [each["reports"] for each in state["epochs"]] == [None, None]
-                assert {each["text"] for each in state["epochs"]} == {"shown when it has closed"}
+                assert {each["reports_text"] for each in state["epochs"]} == {
+                    "shown when it has closed"
+                }
                 await here.close("e", path)
                 await here.done("GET", f"{path}/tallies/e")
                 assert (await here.ask("GET", f"{path}/tallies/f")).status_code == 403
@@ -342,7 +344,7 @@ def test_no_new_look_is_taken_just_before_a_planned_end(tmp_path: Path) -> None:
                 assert (answer.status_code, problem(answer)) == (403, "not-while-open")
                 assert "Its results come when it has closed" in answer.json()["detail"]
                 state = (await here.done("GET", f"{path}/state")).json()
-                assert [each["text"] for each in state["epochs"]] == [
+                assert [each["reports_text"] for each in state["epochs"]] == [
                     "20",
                     "shown when it has closed",
                 ]

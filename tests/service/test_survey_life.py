@@ -141,6 +141,8 @@ def test_the_text_of_a_survey_stays_while_an_epoch_can_be_answered(tmp_path: Pat
             listed = (await here.done("GET", f"{PATH}/epochs", token=None)).json()["epochs"]
             texts = [first.text_fingerprint, third.text_fingerprint]
             assert [epoch["text"] for epoch in listed] == texts
+            state = (await here.done("GET", f"{PATH}/state")).json()
+            assert [epoch["text"] for epoch in state["epochs"]] == texts
             # It goes where the survey goes.
             with closing(SqliteStore(tmp_path / "other.db")) as other:
                 other.import_(store.export(SURVEY.fingerprint))
@@ -403,7 +405,7 @@ def test_counts_below_the_minimum_are_not_told(tmp_path: Path) -> None:
             async def told() -> tuple[str, list[str]]:
                 state = (await here.done("GET", f"{PATH}/state")).json()
                 (epoch,) = state["epochs"]
-                return epoch["text"], [row["text"] for row in epoch["segments"]]
+                return epoch["reports_text"], [row["reports_text"] for row in epoch["segments"]]
 
             await here.send(batch_of(SURVEY, 1, 1, 1, 1, segment=1))
             assert await told() == ("fewer than 5", ["fewer than 5"] * 2)

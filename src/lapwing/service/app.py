@@ -37,6 +37,8 @@ from lapwing.service.requests import (
 )
 from lapwing.service.upload_path import OPEN_TO_ALL, address_of, send_problem
 
+HEALTH_PATH = "/healthz"
+
 _UPLOADED = {"PUT", "POST"}
 
 _SAFE = [
@@ -166,7 +168,7 @@ class Health(TypedDict):
 
 @endpoint(
     "GET",
-    "/healthz",
+    HEALTH_PATH,
     "Whether reports can be stored",
     tag="operations",
     query=None,

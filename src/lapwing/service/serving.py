@@ -34,12 +34,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
 
 from lapwing.protocol.messages.problems import Problem
-from lapwing.service.app import make_application
+from lapwing.service.app import HEALTH_PATH, make_application
 from lapwing.service.collector import Collector
 from lapwing.service.logs import server_lines_in, standard_log
 from lapwing.service.problem_answers import ProblemError
@@ -77,6 +79,13 @@ UNREAD_BYTES = 2**16
 """What is read of a body whose answer came before its end, so that the client can read the answer.
 Without these limits, a few who send one byte now and then would hold all connections."""
 
+SPARE_SHARE = 16
+"""For so many connections that may be busy, one more may wait for a request: whoever has just
+connected, above all to ask whether the collector is well, is not let go before its request came."""
+
+_waiting_at: WeakKeyDictionary[ServerState, dict[Connection, None]] = WeakKeyDictionary()
+"""Connections of a server without a whole request, that which has waited longest first."""
+
 
 _LONG_HEADERS = ProblemError(
     Problem.HEADERS_TOO_LARGE,
@@ -102,8 +111,8 @@ class Connection(HttpToolsProtocol):
     """uvicorn's own, with limits of time and memory for those who have no token.
 
     uvicorn limits neither the header lines of a request nor the requests that wait behind an
-    unread answer. Only callbacks of asyncio and httptools are overridden here, none that is
-    private to uvicorn. As the class itself may change, the version has an upper bound.
+    unread answer. It counts idle connections among those that are served. Nothing is overridden
+    here that is private to uvicorn. As the class itself may change, the version has an upper bound.
     """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -119,14 +128,30 @@ class Connection(HttpToolsProtocol):
         self._problem = _LONG_HEADERS
         self._unread_timer: TimerHandle | None = None
         self._unread_bytes = 0
+        self._waiting = _waiting_at.setdefault(self.server_state, {})
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, and wait for a first byte no longer than for a further request."""
         super().connection_made(transport)
+        self._make_room()
+        self._waiting[self] = None
         self._timer = self.loop.call_later(HEADER_SECONDS, self._close)
+
+    def _make_room(self) -> None:
+        """Let go of those that have waited longest for a request, where this is one too many."""
+        limit = self.config.limit_concurrency
+        if limit is None:
+            return
+        most = limit + limit // SPARE_SHARE
+        while self._waiting and len(self.connections) > most:
+            longest = next(iter(self._waiting))
+            del self._waiting[longest]
+            self.connections.discard(longest)
+            longest.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End, and stop both timers."""
+        self._waiting.pop(self, None)
         self._stop_timer()
         self._stop_write_timer()
         if self._unread_timer is not None:
@@ -164,8 +189,20 @@ class Connection(HttpToolsProtocol):
         self._short_bytes = 0
         if len(self.url) > HEADER_BYTES or len(self.pipeline) >= WAITING_REQUESTS:
             self._stop_parsing()
+        self._waiting.pop(self, None)
+        limit = self.config.limit_concurrency
+        if limit is None or self.url.partition(b"?")[0] == HEALTH_PATH.encode():
+            self.limit_concurrency = None
+        else:
+            self.limit_concurrency = limit + len(self._waiting)  # only the busy ones count
         cast(dict[str, Any], self.scope)[UNREAD] = self._unread_body
         super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        """End an answer, and wait for the next request unless it is here already."""
+        super().on_response_complete()
+        if self.cycle.response_complete:
+            self._waiting[self] = None
 
     def _unread_body(self) -> bool:
         """Return whether the request that is answered goes on. It is then read a little longer.
@@ -384,7 +421,7 @@ def _configured(collector: Collector) -> uvicorn.Config:
         proxy_headers=False,  # an address that nobody needs is not read
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        limit_concurrency=settings.connections,
+        limit_concurrency=settings.connections + 1,  # the first number that is too many
         timeout_graceful_shutdown=max(1, round(settings.stop_seconds)),
     )
 

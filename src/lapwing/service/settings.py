@@ -61,7 +61,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     waiting_uploads : int
         How many uploads may wait for the disk. Further ones are told to retry later.
     connections : int
-        How many connections are served at once.
+        How many connections are served at once. Near it, those that have waited longest for a
+        request are closed.
     retry_seconds : int
         What a busy collector tells a device to wait.
     decoders : int

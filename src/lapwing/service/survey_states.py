@@ -62,7 +62,7 @@ class CountDocument(TypedDict):
     """A number of reports."""
 
     reports: Annotated[int | None, Meta(description="null: too few to be shown.")]
-    text: str
+    reports_text: Annotated[str, Meta(description="The number, or why it is not shown.")]
 
 
 class SegmentCount(CountDocument):
@@ -198,7 +198,7 @@ def _epoch(epoch: StoredEpoch, kept: KeptSurvey, look: Look | None, *, now: floa
     document = cast(CountedEpoch, counts_and_times)
     resting = rests(epoch, now, answers=kept.survey.answers)
     if look is None and resting and epoch.state != "planned":
-        document["text"] = "shown when it has closed"
+        document["reports_text"] = "shown when it has closed"
     if kept.segments:
         least = max(minimum, kept.survey.segment_minimum)
         counts = dict.fromkeys(kept.segments, 0) if look is None else look.reports
@@ -222,11 +222,11 @@ def count_document(reports: int, *, minimum: int, shown: bool) -> CountDocument:
     Examples
     --------
     >>> count_document(999, minimum=1000, shown=False)
-    {'reports': None, 'text': 'fewer than 1,000'}
+    {'reports': None, 'reports_text': 'fewer than 1,000'}
     """
     if shown:
-        return {"reports": reports, "text": count_text(reports)}
+        return {"reports": reports, "reports_text": count_text(reports)}
     return {
         "reports": None,
-        "text": f"fewer than {count_text(minimum)}" if reports < minimum else "hidden",
+        "reports_text": f"fewer than {count_text(minimum)}" if reports < minimum else "hidden",
     }
