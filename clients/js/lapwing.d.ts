@@ -112,7 +112,10 @@ export interface AnswerOptions {
   epoch: string;
   /** A label that the survey declares; any other counts as "other". */
   segment?: string | null;
-  /** An upload token, lwu_ and 43 characters, where a collector takes invited devices only. */
+  /**
+   * An upload token, lwu_ and 43 characters, where a collector takes invited devices only. A second
+   * call stores it with the report that waits.
+   */
   uploadToken?: string;
   /** The fingerprint of the text that the person agreed to, where it is not the remembered one. */
   text?: string;

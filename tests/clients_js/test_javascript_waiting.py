@@ -312,6 +312,57 @@ def test_a_token_that_is_none_is_refused_unpaid(collector: Scripted) -> None:
     assert collector.uploads[0][1]["authorization"] == f"Bearer {TOKEN}"
 
 
+def test_a_token_that_comes_later_goes_out_with_the_report_that_waits(
+    collector: Scripted,
+) -> None:
+    collector.answers = [problem("upload-token-needed", 401)]
+    paid, *bad, sent, last, kept, (stored,), repeat, ledger = play(
+        collector,
+        ["answer", "color", "a", "red"],
+        *(["answer", "color", "a", "red", {"uploadToken": token}] for token in BAD_TOKENS),
+        ["send"],
+        ["answer", "color", "a", "green", {"uploadToken": TOKEN}],
+        ["answer", "color", "a", "green"],  # takes no token away
+        ["send"],
+        ["answer", "color", "a", "red", {"uploadToken": TOKEN}],
+        ["ledger"],
+    )
+    assert all("lwu_ and 43" in each["message"] for each in bad)
+    assert sent[0]["state"] == last["state"] == kept["state"] == "waiting"
+    assert stored["state"] == repeat["state"] == "stored" and ledger["spent"] == "1"
+    assert paid["batch"] == last["batch"] and paid["body"] == last["body"]
+    first, second = collector.uploads
+    assert "authorization" not in first[1] and second[1]["authorization"] == f"Bearer {TOKEN}"
+    assert (first[0], first[2]) == (second[0], second[2])
+
+
+def test_a_token_makes_no_haste_where_the_collector_is_busy(collector: Scripted) -> None:
+    collector.answers = [problem("busy", 429, **{"retry-after": "60"})]
+    *_, none, _, (stored,) = play(
+        collector,
+        ["answer", "color", "a", "red"], ["send"],
+        ["answer", "color", "a", "red", {"uploadToken": TOKEN}], ["send"], ["clock", 80_000],
+        ["send"],
+    )  # fmt: skip
+    assert none == [] and stored["state"] == "stored"
+    assert collector.uploads[1][1]["authorization"] == f"Bearer {TOKEN}"
+
+
+def test_a_token_for_a_report_that_ended_is_refused(collector: Scripted, tmp_path: Path) -> None:
+    collector.answers = [problem("epoch-closed", 410)]
+    token, file = {"uploadToken": TOKEN}, tmp_path / "memory"
+    *_, refused, withdrawn, ledger = play(
+        collector,
+        ["answer", "color", "a", "red"], ["send"], ["answer", "color", "b", "red"],
+        ["withdraw", "color", "b"], ["answer", "color", "a", "red", token],
+        ["answer", "color", "b", "red", token], ["ledger"], file=str(file),
+    )  # fmt: skip
+    for each, state in ((refused, "refused"), (withdrawn, "withdrawn")):
+        assert each["error"] == "ArgumentError"
+        assert f"is {state}, so no upload token can be stored" in each["message"]
+    assert ledger["spent"] == "2" and TOKEN not in file.read_text()
+
+
 @pytest.mark.parametrize("more", [{}, {"invited": False}])
 def test_a_survey_for_all_needs_no_token(collector: Scripted, more: dict[str, Any]) -> None:
     _list(collector, "a", **more)

@@ -26,6 +26,7 @@ import {
   requireOpen,
   storageError,
   waitsFor,
+  withToken,
 } from "./records.mjs";
 import { hexadecimal, hmacOfText } from "./sha256.mjs";
 import { BrowserStorage } from "./storage.mjs";
@@ -144,7 +145,8 @@ export class Device {
   /**
    * Randomize a value for an epoch, charge it and keep the bytes; they wait to be sent.
    *
-   * Asked again for the epoch it returns the first answer, whatever the value is now. Of a survey
+   * Asked again for the epoch it returns the first answer, whatever the value is now. An upload
+   * token is then stored with the report that waits, instead of an earlier one. Of a survey
    * whose answers are remembered the first report stands for ever, and later epochs cost nothing.
    * The name of the survey and its notice are kept with the answer, as the person saw them. An
    * epoch that was answered under another notice is refused. So is a notice that the device does
@@ -159,7 +161,7 @@ export class Device {
     requireModest(survey, this.#epsilonCap);
     const [key, kept] = [`${survey.fingerprint} ${epoch}`, `${survey.fingerprint} *`];
     const record = await this.#change((records) => {
-      if (records.has(key)) return { result: requireSameText(records.get(key), survey) };
+      if (records.has(key)) return withToken(requireSameText(records.get(key), survey), uploadToken);
       this.#requireListed(survey, epoch, uploadToken);
       const put = records.has(BUDGET) ? [] : [{ key: BUDGET, budget: this.#budget.toString() }];
       put.push(agreedText(records, survey, text));

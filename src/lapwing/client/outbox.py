@@ -265,6 +265,24 @@ def wait_again(connection: sqlite3.Connection, id: str, body: bytes, *, last: fl
     )
 
 
+def add_token(connection: sqlite3.Connection, batch: OutgoingBatch, token: str) -> None:
+    """Store the token of its sender with a batch that waits. One that is stored needs none.
+
+    Raises
+    ------
+    ArgumentError
+        When the batch ended without being stored.
+    """
+    if batch.state not in ("waiting", "stored"):
+        raise ArgumentError(
+            f"nothing waits in epoch {batch.epoch!r}: its report is {batch.state}, so no upload "
+            "token can be stored with it. Keep the token for another epoch"
+        )
+    connection.execute(
+        "UPDATE batch SET token = ? WHERE id = ? AND state = 'waiting'", (token, batch.id)
+    )
+
+
 @dataclass(frozen=True)
 class Outbox:
     """The batches in a file.
