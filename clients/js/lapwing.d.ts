@@ -175,7 +175,10 @@ export class Device {
     options?: { signal?: AbortSignal },
   ): Promise<Epoch[]>;
   answer(survey: Survey, value: Value, options: AnswerOptions): Promise<Answer>;
-  /** Send what waits for a collector and is due, each once; of a survey or an epoch only that. */
+  /**
+   * Send what waits for a collector and is due, each once; of a survey or an epoch only that. What
+   * waits for another collector comes last, unsent: its `problem` names that address.
+   */
   send(
     collector: string,
     options?: { survey?: Survey | string; epoch?: string; signal?: AbortSignal },

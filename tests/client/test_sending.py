@@ -15,7 +15,7 @@ from lapwing.errors import ArgumentError, CollectorError
 from lapwing.protocol.messages.batch import Batch
 from lapwing.protocol.messages.problems import Problem
 from lapwing.randomizers import OptimizedUnaryEncoding
-from tests.client.small_collector import OWN, Reply, SmallCollector
+from tests.client.small_collector import OWN, Reply, SmallCollector, small_collector
 
 TOKEN = "lwu_" + 43 * "a"
 AGE = Survey("age", SquareWave(Interval(0, 100, bins=10), "0.5"))
@@ -331,8 +331,35 @@ def test_answers_go_to_the_collector_that_asked(tmp_path: Path, collector: Small
     collector.publish(AGE)
     device = Device.open(tmp_path, epsilon_cap=4, budget=20)
     device.answer(device.fetch(collector.url, AGE.fingerprint), 42, epoch="1")
-    assert device.send("http://127.0.0.1:1", patience=Patience(1)) == SendResult(0, 0, 1)
-    assert device.send(collector.url + "/").stored == 1
+    said = (f"1 answer waits for another collector: {collector.url}",)
+    assert device.send("http://127.0.0.1:1", patience=Patience(1)) == SendResult(0, 0, 1, said)
+    for survey, epoch in ((BITS, None), (AGE, "2")):  # of these, nothing waits anywhere
+        made = device.send("http://127.0.0.1:1", survey=survey, epoch=epoch, patience=Patience(1))
+        assert made.problems == ()
+    # Two names of one machine may be two collectors.
+    device.answer(AGE, 42, epoch="2")
+    port = collector.url.rpartition(":")[2]
+    made = device.send(f"http://localhost:{port}")
+    assert (made.stored, made.waiting) == (0, 2) and collector.uploads == []
+    assert made.problems == (f"2 answers wait for another collector: {collector.url}",)
+    assert device.send(collector.url.upper() + "/") == SendResult(2, 0, 0)
+
+
+def test_answers_of_several_collectors_are_sent_to_their_own(
+    tmp_path: Path, collector: SmallCollector
+) -> None:
+    collector.publish(AGE)
+    device = Device.open(tmp_path, epsilon_cap=4, budget=20)
+    device.answer(device.fetch(collector.url, AGE.fingerprint), 42, epoch="1")
+    with device.file.transaction() as connection:  # as a device of before wrote it
+        connection.execute("UPDATE batch SET collector = upper(collector) || '/'")
+    with small_collector() as other:
+        other.publish(BITS)
+        device.answer(device.fetch(other.url, BITS.fingerprint), 1, epoch="1")
+        made = device.send(other.url)
+        assert made.problems == (f"1 answer waits for another collector: {collector.url}",)
+        assert made.stored == made.waiting == len(other.uploads) == 1
+        assert device.send(collector.url) == SendResult(1, 0, 0)
 
 
 def test_one_survey_or_one_epoch_is_sent_alone(tmp_path: Path, collector: SmallCollector) -> None:

@@ -30,7 +30,10 @@ const OF_ONE_BATCH = [413, 500];
 
 const PRIVATE = { credentials: "omit", referrerPolicy: "no-referrer", redirect: "error" };
 
-/** Return a collector's address without the slashes at its end; ArgumentError if it is none. */
+/**
+ * Return the one spelling of a collector's address: scheme and host in lower case, no default port,
+ * no slashes at its end. ArgumentError if it is none.
+ */
 export function collectorAddress(text) {
   let address;
   try {
@@ -38,16 +41,16 @@ export function collectorAddress(text) {
   } catch {
     throw new ArgumentError("collector must be the address of a collector, https://...");
   }
-  const here = ["localhost", "127.0.0.1", "[::1]"].includes(address.hostname);
+  const here = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(address.hostname);
   const own = address.origin === globalThis.location?.origin;
   const safe = address.protocol === "https:" || (address.protocol === "http:" && (here || own));
-  if (!safe || address.username || address.search || address.hash) {
+  if (!safe || address.username || address.password || address.search || address.hash) {
     throw new ArgumentError(
       "collector must be an address that begins with https:// and has no name, query or " +
         "fragment; plain http is for this very machine, and for the page's own origin",
     );
   }
-  return address.href.replace(/\/+$/, "");
+  return (address.origin + address.pathname).replace(/\/+$/, "");
 }
 
 /** Requests that carry nothing of a person but what is sent, and end after some seconds. */

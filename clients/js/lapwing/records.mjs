@@ -60,6 +60,12 @@ export function storageError(error) {
 export const waitsFor = ({ state, collector }, address) =>
   state === "waiting" && (collector === null || collector === address);
 
+/** Return an answer that is sent to its own collector alone, with that as its problem. */
+export const awaited = (record) => ({
+  ...record,
+  problem: `waits for another collector: ${record.collector}`,
+});
+
 /** Whether it is time; a clock that was set back must not put a report off for years. */
 export function isDue({ due }) {
   const now = Date.now();

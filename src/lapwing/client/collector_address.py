@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from ipaddress import ip_address
 from pathlib import Path
 from secrets import SystemRandom
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
+from lapwing.client.address_form import normal_address
 from lapwing.client.outbox import LONGEST_PAUSE, Parcel
 from lapwing.documents import parse
 from lapwing.errors import (
@@ -25,7 +25,6 @@ from lapwing.errors import (
     FormatError,
     MismatchError,
     MissingExtraError,
-    kind_of,
 )
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.batch import EPOCH_NAME, MEDIA_TYPE
@@ -173,7 +172,8 @@ class CollectorAddress:
     ----------
     url : str
         ``https://...``. Plain http is for this machine only (localhost). Otherwise anybody on the
-        way could replace a survey, or see who sends what.
+        way could replace a survey, or see who sends what. It is kept in its one spelling: scheme
+        and host in lower case, without a default port and without slashes at its end.
     seconds : float
         Largest duration of one request in seconds, from connecting to the last byte of the answer,
         in (0, 86,400]. Default: 30.
@@ -189,7 +189,7 @@ class CollectorAddress:
     Examples
     --------
     >>> import lapwing as lw
-    >>> lw.client.CollectorAddress("https://collector.example/").url
+    >>> lw.client.CollectorAddress("https://Collector.example:443/").url
     'https://collector.example'
     """
 
@@ -200,28 +200,13 @@ class CollectorAddress:
 
     def __post_init__(self) -> None:
         """Check the address."""
-        wanted = "the address of a collector must be a string such as https://collector.example"
-        if not isinstance(self.url, str):
-            raise ArgumentError(f"{wanted}, got {kind_of(self.url)}")
-        try:
-            parts = urlsplit(self.url)
-            host, _ = parts.hostname, parts.port
-        except ValueError:
-            raise ArgumentError(wanted) from None
-        if not host or parts.query or parts.fragment or parts.username is not None:
-            raise ArgumentError(f"{wanted}, without a name, a query or a fragment")
-        if parts.scheme != "https" and not (parts.scheme == "http" and _is_here(host)):
-            raise ArgumentError(
-                "the address of a collector must begin with https://, unless it is on this very "
-                "machine (http://localhost:...)"
-            )
+        object.__setattr__(self, "url", normal_address(self.url))
         if isinstance(self.seconds, bool) or not isinstance(self.seconds, int | float):
             raise ArgumentError(f"seconds must be a number, got {self.seconds!r}")
         if not 0 < self.seconds <= LONGEST_PAUSE:
             raise ArgumentError(
                 f"seconds must be more than 0 and at most {LONGEST_PAUSE:g}, got {self.seconds:g}"
             )
-        object.__setattr__(self, "url", self.url.rstrip("/"))
 
     @classmethod
     def of(cls, collector: CollectorAddress | str) -> CollectorAddress:
@@ -476,13 +461,13 @@ class Connection:
 
         parts = urlsplit(self._url)
         sent = {
-            "host": parts.netloc.encode("idna").decode(),
+            "host": parts.netloc,
             "user-agent": "lapwing",
             "accept": "*/*",
             "accept-encoding": "identity",
             **(headers or {}),
         }
-        host = (parts.hostname or "").encode("idna")
+        host = (parts.hostname or "").encode()
         target = (parts.path + path).encode()
         try:
             where = collector_url(parts.scheme.encode(), host, parts.port, target)
@@ -642,13 +627,6 @@ _TOO_MANY = (
 
 def _whole(number: Any) -> int:
     return number if isinstance(number, int) else 0
-
-
-def _is_here(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _read(answer: httpcore.Response, most: int) -> bytes:
