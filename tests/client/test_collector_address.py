@@ -77,6 +77,26 @@ def test_a_survey_is_asked_for_each_time_and_the_copy_stands_in(
     assert opened(tmp_path).fetch(collector.url, AGE.fingerprint) == AGE
 
 
+@pytest.mark.parametrize(
+    "given", [b"<html>Sign in to the airport</html>", b"", b"[]", COLOR.to_json().encode()]
+)
+def test_the_copy_stands_in_behind_a_portal(
+    tmp_path: Path, collector: SmallCollector, given: bytes
+) -> None:
+    """As when nobody answers, and what is answered goes to the collector later."""
+    collector.publish(AGE)
+    opened(tmp_path).fetch(collector.url, AGE.fingerprint)
+    collector.documents[f"/v1/surveys/{AGE.fingerprint}"] = given
+    device = opened(tmp_path)
+    survey = device.fetch(collector.url, AGE.fingerprint)
+    assert survey == AGE and device.answer(survey, 41, epoch="1").state == "waiting"
+    assert device.send(collector.url).stored == 1
+    with pytest.raises(PrivacyError, match="at most epsilon"):  # the cap holds for the copy, too
+        opened(tmp_path, cap="0.1").fetch(collector.url, AGE.fingerprint)
+    with pytest.raises((CollectorError, FormatError, MismatchError)):
+        device.fetch(collector.url, COLOR.fingerprint)
+
+
 def test_another_survey_is_refused(tmp_path: Path, collector: SmallCollector) -> None:
     """A whole one, that verifies, under the fingerprint of the one that was agreed to."""
     collector.documents[f"/v1/surveys/{AGE.fingerprint}"] = COLOR.to_json().encode()

@@ -6,6 +6,7 @@ import json
 import socket
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -311,6 +312,46 @@ def test_only_a_collector_settles_a_batch(
     assert (made.stored, made.refused, made.waiting) == (0, 0, 1) and len(made.problems) == 1
     assert device.send(collector.url).stored == 1
     assert len({asked.path for asked in collector.uploads}) == 1
+
+
+NAMED: list[tuple[str | None, dict[str, Any]]] = [
+    ("text/html", {}),
+    (None, {}),
+    ("application/problem+json", {}),
+    ("application/json+html", {}),
+    ("application/json", {"batch": None}),
+    ("application/json", {"state": "received"}),
+    ("application/json", {"state": None}),
+    ("application/json", {"state": ["stored"]}),
+    ("application/json", {"reports": "1"}),
+    ("application/json", {"reports": True}),
+    ("application/json", {"reports": 0}),
+]
+"""Answers that name the batch, and are no collector's: media type, and what is another."""
+
+
+@pytest.mark.parametrize("kind, changed", NAMED)
+@pytest.mark.parametrize("status", [200, 201])
+def test_a_foreign_answer_that_names_the_batch_settles_nothing(
+    tmp_path: Path,
+    collector: SmallCollector,
+    kind: str | None,
+    changed: dict[str, Any],
+    status: int,
+) -> None:
+    device = answered(tmp_path, "1")
+    said = {"batch": device.batches()[0].id, "reports": 1, "state": "stored", **changed}
+    headers = {} if kind is None else {"content-type": kind}
+    collector.replies.append(Reply(status, headers=headers, body=json.dumps(said).encode()))
+    made = device.send(collector.url, patience=Patience(1))
+    assert (made.stored, made.refused, made.waiting) == (0, 0, 1)
+    assert made.problems == (f"{collector.url} does not answer as a collector",)
+    # The collector's own, even of a later version that says more.
+    own = {"batch": said["batch"] or device.batches()[0].id, "reports": 1, "more": 1}
+    body = json.dumps({**own, "state": "already stored"}).encode()
+    typed = {"content-type": "Application/JSON; charset=utf-8"}
+    collector.replies.append(Reply(200, headers=typed, body=body))
+    assert device.send(collector.url).stored == 1
 
 
 def test_a_collector_that_is_not_there(tmp_path: Path, collector: SmallCollector) -> None:

@@ -22,6 +22,9 @@ export const FINAL = Object.freeze({
   "reports-refused": 422,
 });
 
+/** What a collector says of a batch that it has. */
+export const CONFIRMED = Object.freeze(["stored", "already stored"]);
+
 /** Problems of a collector that the next batch would meet, too. */
 const EVERYWHERE = ["busy", "not-ready", "disk-full"];
 
@@ -105,8 +108,8 @@ export class Collector {
       return { status: 0, text: "", type: null, retryAfter: null };
     });
     const { status } = answer;
-    // A page for signing in to a network says 200 to everything; a collector names the batch.
-    const stored = [200, 201].includes(status) && objectIn(answer.text).batch === batch;
+    // A page for signing in to a network says 200 to everything.
+    const stored = [200, 201].includes(status) && confirms(answer, batch);
     if (stored) return { kind: "stored", problem: null };
     const word = problemIn(answer);
     const problem = word ?? (status === 0 ? "no answer" : `status ${status}`);
@@ -165,9 +168,21 @@ function objectIn(text) {
   }
 }
 
+/** Whether an answer is a collector's own document that it has a batch. */
+function confirms({ type, text }, id) {
+  const { batch, reports, state } = objectIn(text);
+  const counted = Number.isSafeInteger(reports) && reports > 0;
+  const said = batch === id && counted && CONFIRMED.includes(state);
+  return said && mediaType(type) === "application/json";
+}
+
+function mediaType(header) {
+  return (header ?? "").split(";")[0].trim().toLowerCase();
+}
+
 /** Return the stable word of a collector's problem document; undefined for the page of others. */
 function problemIn({ type, text }) {
-  if (!/^application\/problem\+json\s*(;|$)/i.test(type ?? "")) return undefined;
+  if (mediaType(type) !== "application/problem+json") return undefined;
   const { type: urn } = objectIn(text);
   const word = /^urn:lapwing:problem:([a-z][a-z-]{0,63})$/;
   return typeof urn === "string" ? word.exec(urn)?.[1] : undefined;

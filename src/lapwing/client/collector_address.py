@@ -27,7 +27,13 @@ from lapwing.errors import (
     MissingExtraError,
 )
 from lapwing.protocol.domains.product import Product
-from lapwing.protocol.messages.batch import EPOCH_NAME, MEDIA_TYPE
+from lapwing.protocol.messages.batch import (
+    ALREADY,
+    EPOCH_NAME,
+    JSON_MEDIA_TYPE,
+    MEDIA_TYPE,
+    STORED,
+)
 from lapwing.protocol.messages.problems import PREFIX, Problem
 from lapwing.survey.survey import Survey
 
@@ -528,7 +534,7 @@ class Connection:
         status, pause = answer.status, _pause(answer.headers.get("retry-after"))
         if status in (200, 201):
             # A page for signing in to a network says 200 to everything.
-            if _confirms(content, parcel.id):
+            if _confirms(answer, parcel.id):
                 return Delivery("stored", "the collector has it")
             return Delivery("later", foreign, pause, everywhere=True)
         said, problem = _said(status, content), _own_problem(answer)
@@ -651,9 +657,8 @@ def _problem(content: bytes) -> dict[str, Any]:
 
 def _own_problem(answer: _Answer) -> Problem | None:
     """Return the problem that a collector answered with. None for the page of anybody else."""
-    media_type = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
     kind = _problem(answer.content or b"").get("type")
-    if media_type != _PROBLEM_TYPE or not isinstance(kind, str):
+    if _media_type(answer) != _PROBLEM_TYPE or not isinstance(kind, str):
         return None
     for problem in Problem:
         if problem.urn == kind and problem.status == answer.status:
@@ -668,8 +673,20 @@ def _said(status: int, content: bytes) -> str:
     return f"{status} ({word})" if _WORD.fullmatch(word) else str(status)
 
 
-def _confirms(content: bytes, batch: str) -> bool:
-    return _problem(content).get("batch") == batch
+def _confirms(answer: _Answer, batch: str) -> bool:
+    """Whether this is a collector's own document that it has a batch."""
+    said = _problem(answer.content or b"")
+    return (
+        _media_type(answer) == JSON_MEDIA_TYPE
+        and said.get("batch") == batch
+        and said.get("state") in (STORED, ALREADY)
+        and type(said.get("reports")) is int
+        and said["reports"] > 0
+    )
+
+
+def _media_type(answer: _Answer) -> str:
+    return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def _pause(header: str | None) -> float | None:

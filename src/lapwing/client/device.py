@@ -40,6 +40,7 @@ from lapwing.documents import parse
 from lapwing.errors import (
     ArgumentError,
     CollectorError,
+    DomainError,
     FormatError,
     MismatchError,
     PrivacyError,
@@ -263,14 +264,15 @@ class Device:
         -------
         Survey
             Survey with this fingerprint. It is the device's copy where the collector does not give
-            one.
+            one, and where something else answers, such as a network's sign-in page.
 
         Raises
         ------
         PrivacyError
             When it costs more than the cap.
         FormatError, MismatchError
-            When it cannot be verified, is another survey, or has another text.
+            When it has another text. Also when the device has no copy, and it cannot be verified
+            or is another survey.
         DomainError
             When it has more symbols than a device takes.
         CollectorError
@@ -285,7 +287,7 @@ class Device:
         try:
             # Asked each time: the text may be another one since the last epoch.
             survey = address.survey(fingerprint)
-        except CollectorError:
+        except (CollectorError, DomainError, FormatError, MismatchError):
             if row is None:
                 raise
             survey = Survey.from_json(row[0])
