@@ -48,9 +48,10 @@ A running collector shows this description at `/openapi.json` (OpenAPI 3.1).
   `Authorization: Bearer lwu_...`.
 - A **problem** is `application/problem+json`. Its `type` is `{prefix}` and the name in the table
   of [problems](#problems). No problem repeats a value that was sent.
-- A **final** problem is one of {final}. A client drops a batch at a 200 or 201 that names it, and
-  at a final problem. At any other answer, whoever gave it, it keeps the batch and sends the same
-  bytes later.
+- A **final** problem is one of {final}. A client drops a batch at a final problem, and at a 200 or
+  201 that names it. Such an answer is `application/json`, with the id as `batch`, a `state` and the
+  number of `reports`. At any other answer, whoever gave it, a client keeps the batch and sends the
+  same bytes later.
 """
 
 GROUPS = {

@@ -112,7 +112,10 @@ export interface AnswerOptions {
   epoch: string;
   /** A label that the survey declares; any other counts as "other". */
   segment?: string | null;
-  /** An upload token, lwu_ and 43 characters, where a collector takes invited devices only. */
+  /**
+   * An upload token, lwu_ and 43 characters, where a collector takes invited devices only. A second
+   * call stores it with the report that waits.
+   */
   uploadToken?: string;
   /** The fingerprint of the text that the person agreed to, where it is not the remembered one. */
   text?: string;
@@ -172,7 +175,10 @@ export class Device {
     options?: { signal?: AbortSignal },
   ): Promise<Epoch[]>;
   answer(survey: Survey, value: Value, options: AnswerOptions): Promise<Answer>;
-  /** Send what waits for a collector and is due, each once; of a survey or an epoch only that. */
+  /**
+   * Send what waits for a collector and is due, each once; of a survey or an epoch only that. What
+   * waits for another collector comes last, unsent: its `problem` names that address.
+   */
   send(
     collector: string,
     options?: { survey?: Survey | string; epoch?: string; signal?: AbortSignal },

@@ -39,6 +39,9 @@ class Asked:
 OWN = {"content-type": "application/problem+json"}
 """By which a client knows that a collector spoke."""
 
+JSON = {"content-type": "application/json"}
+"""The same for what is no problem."""
+
 
 @dataclass
 class Reply:
@@ -102,7 +105,7 @@ class SmallCollector:
                 found = self.documents.get(asked.path)
                 if found is None:
                     return 404, OWN, json.dumps({"type": f"{PROBLEM}unknown-survey"}).encode()
-                return 200, {"set-cookie": "who=you"}, found
+                return 200, {**JSON, "set-cookie": "who=you"}, found
             self.before(asked)
             reply = self.replies.popleft() if self.replies else None
             if reply is None or reply.stored:
@@ -114,7 +117,7 @@ class SmallCollector:
                 body = json.dumps(kind).encode() if reply.body is None else reply.body
                 return reply.status, {**(OWN if reply.word else {}), **reply.headers}, body
             said = {"batch": asked.batch, "reports": Batch.from_bytes(asked.body).reports}
-            return 201, {}, json.dumps({**said, "state": "stored"}).encode()
+            return 201, JSON, json.dumps({**said, "state": "stored"}).encode()
 
 
 @contextmanager

@@ -64,8 +64,9 @@ def test_a_proxy_sees_nothing_of_what_is_sent(
 ) -> None:
     device = Device.open(tmp_path, epsilon_cap=1, budget=1)
     answer = device.answer(SURVEY, 40, epoch="e", upload_token="lwu_" + "S" * 43)
-    stored = b'{"batch": "%s"}' % answer.batch.encode()
-    said = OK + b"content-length: %d\r\n\r\n" % len(stored) + stored
+    stored = b'{"batch": "%s", "reports": 1, "state": "stored"}' % answer.batch.encode()
+    kind = b"content-type: application/json\r\n"
+    said = OK + kind + b"content-length: %d\r\n\r\n" % len(stored) + stored
     with proxy(monkeypatch, no_proxy=no_proxy) as seen, server(once(said), host=host) as url:
         if host == "127.0.0.1":
             url = url.replace(host, "localhost")

@@ -6,6 +6,7 @@ import json
 import socket
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from lapwing.errors import ArgumentError, CollectorError
 from lapwing.protocol.messages.batch import Batch
 from lapwing.protocol.messages.problems import Problem
 from lapwing.randomizers import OptimizedUnaryEncoding
-from tests.client.small_collector import OWN, Reply, SmallCollector
+from tests.client.small_collector import OWN, Reply, SmallCollector, small_collector
 
 TOKEN = "lwu_" + 43 * "a"
 AGE = Survey("age", SquareWave(Interval(0, 100, bins=10), "0.5"))
@@ -313,6 +314,46 @@ def test_only_a_collector_settles_a_batch(
     assert len({asked.path for asked in collector.uploads}) == 1
 
 
+NAMED: list[tuple[str | None, dict[str, Any]]] = [
+    ("text/html", {}),
+    (None, {}),
+    ("application/problem+json", {}),
+    ("application/json+html", {}),
+    ("application/json", {"batch": None}),
+    ("application/json", {"state": "received"}),
+    ("application/json", {"state": None}),
+    ("application/json", {"state": ["stored"]}),
+    ("application/json", {"reports": "1"}),
+    ("application/json", {"reports": True}),
+    ("application/json", {"reports": 0}),
+]
+"""Answers that name the batch, and are no collector's: media type, and what is another."""
+
+
+@pytest.mark.parametrize("kind, changed", NAMED)
+@pytest.mark.parametrize("status", [200, 201])
+def test_a_foreign_answer_that_names_the_batch_settles_nothing(
+    tmp_path: Path,
+    collector: SmallCollector,
+    kind: str | None,
+    changed: dict[str, Any],
+    status: int,
+) -> None:
+    device = answered(tmp_path, "1")
+    said = {"batch": device.batches()[0].id, "reports": 1, "state": "stored", **changed}
+    headers = {} if kind is None else {"content-type": kind}
+    collector.replies.append(Reply(status, headers=headers, body=json.dumps(said).encode()))
+    made = device.send(collector.url, patience=Patience(1))
+    assert (made.stored, made.refused, made.waiting) == (0, 0, 1)
+    assert made.problems == (f"{collector.url} does not answer as a collector",)
+    # The collector's own, even of a later version that says more.
+    own = {"batch": said["batch"] or device.batches()[0].id, "reports": 1, "more": 1}
+    body = json.dumps({**own, "state": "already stored"}).encode()
+    typed = {"content-type": "Application/JSON; charset=utf-8"}
+    collector.replies.append(Reply(200, headers=typed, body=body))
+    assert device.send(collector.url).stored == 1
+
+
 def test_a_collector_that_is_not_there(tmp_path: Path, collector: SmallCollector) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound, and nobody listens
@@ -331,8 +372,35 @@ def test_answers_go_to_the_collector_that_asked(tmp_path: Path, collector: Small
     collector.publish(AGE)
     device = Device.open(tmp_path, epsilon_cap=4, budget=20)
     device.answer(device.fetch(collector.url, AGE.fingerprint), 42, epoch="1")
-    assert device.send("http://127.0.0.1:1", patience=Patience(1)) == SendResult(0, 0, 1)
-    assert device.send(collector.url + "/").stored == 1
+    said = (f"1 answer waits for another collector: {collector.url}",)
+    assert device.send("http://127.0.0.1:1", patience=Patience(1)) == SendResult(0, 0, 1, said)
+    for survey, epoch in ((BITS, None), (AGE, "2")):  # of these, nothing waits anywhere
+        made = device.send("http://127.0.0.1:1", survey=survey, epoch=epoch, patience=Patience(1))
+        assert made.problems == ()
+    # Two names of one machine may be two collectors.
+    device.answer(AGE, 42, epoch="2")
+    port = collector.url.rpartition(":")[2]
+    made = device.send(f"http://localhost:{port}")
+    assert (made.stored, made.waiting) == (0, 2) and collector.uploads == []
+    assert made.problems == (f"2 answers wait for another collector: {collector.url}",)
+    assert device.send(collector.url.upper() + "/") == SendResult(2, 0, 0)
+
+
+def test_answers_of_several_collectors_are_sent_to_their_own(
+    tmp_path: Path, collector: SmallCollector
+) -> None:
+    collector.publish(AGE)
+    device = Device.open(tmp_path, epsilon_cap=4, budget=20)
+    device.answer(device.fetch(collector.url, AGE.fingerprint), 42, epoch="1")
+    with device.file.transaction() as connection:  # as a device of before wrote it
+        connection.execute("UPDATE batch SET collector = upper(collector) || '/'")
+    with small_collector() as other:
+        other.publish(BITS)
+        device.answer(device.fetch(other.url, BITS.fingerprint), 1, epoch="1")
+        made = device.send(other.url)
+        assert made.problems == (f"1 answer waits for another collector: {collector.url}",)
+        assert made.stored == made.waiting == len(other.uploads) == 1
+        assert device.send(collector.url) == SendResult(1, 0, 0)
 
 
 def test_one_survey_or_one_epoch_is_sent_alone(tmp_path: Path, collector: SmallCollector) -> None:

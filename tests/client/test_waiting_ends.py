@@ -326,6 +326,46 @@ def test_a_survey_of_invited_people_needs_a_token_before_the_payment(
     device.answer(AGE, 4, epoch="w3", upload_token=TOKEN)
 
 
+def test_a_token_that_comes_later_goes_out_with_the_report_that_waits(
+    tmp_path: Path, collector: SmallCollector
+) -> None:
+    device = answered(tmp_path, "1")
+    collector.replies.append(Reply(401, "upload-token-needed"))
+    assert device.send(collector.url, patience=Patience(1)).waiting == 1
+    (waits,), spent = device.batches(), device.ledger.spent
+    for wrong in ("", "lwu_short", f"{TOKEN}\n"):
+        with pytest.raises(ArgumentError, match="lwu_ and 43 more"):
+            device.answer(AGE, 4, epoch="1", upload_token=wrong)
+    for token in ("lwu_" + 43 * "z", TOKEN):  # the last one counts
+        again = device.answer(AGE, 90, epoch="1", upload_token=token)
+        assert (again.batch, again.state, again.charged) == (waits.id, "waiting", None)
+    device.answer(AGE, 90, epoch="1")  # takes no token away
+    assert device.ledger.spent == spent
+    assert device.send(collector.url, patience=Patience(1)).stored == 1
+    first, second = collector.uploads
+    assert "authorization" not in first.headers
+    assert second.headers["authorization"] == f"Bearer {TOKEN}"
+    assert (first.path, first.body) == (second.path, second.body)
+    # The collector has it, so it needs no token.
+    assert device.answer(AGE, 4, epoch="1", upload_token=TOKEN).state == "stored"
+
+
+def test_a_token_for_a_report_that_ended_is_refused(
+    tmp_path: Path, collector: SmallCollector
+) -> None:
+    device = answered(tmp_path, "1", "2")
+    device.withdraw(AGE, epoch="1")
+    collector.replies.append(Reply(410, "epoch-closed"))
+    device.send(collector.url)
+    for epoch, state in (("1", "withdrawn"), ("2", "refused")):
+        with pytest.raises(ArgumentError, match=f"is {state}, so no upload token can be stored"):
+            device.answer(AGE, 4, epoch=epoch, upload_token=TOKEN)
+        assert device.answer(AGE, 4, epoch=epoch).state == state
+    with device.file.transaction() as connection:
+        rows = connection.execute("SELECT token FROM batch").fetchall()
+    assert [row["token"] for row in rows] == [None, None]
+
+
 def test_two_attributes_are_refused_before_the_payment(tmp_path: Path) -> None:
     pair = Product(wait=Interval(0, 60, bins=8), hour=Interval(0, 24, bins=8))
     device = Device.open(tmp_path, epsilon_cap=4, budget=9)

@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 
 import { Batch, LapwingError, readSurvey } from "../../clients/js/lapwing.mjs";
+import { collectorAddress } from "../../clients/js/lapwing/collector.mjs";
 import { canonical, parse } from "../../clients/js/lapwing/documents.mjs";
 import { buildDomain } from "../../clients/js/lapwing/domains.mjs";
 import { Odds, epsilonIn, exponentialBelow } from "../../clients/js/lapwing/exact.mjs";
@@ -76,6 +77,8 @@ const COMMANDS = {
     const domain = buildDomain(document);
     return values.map((value) => attempt(() => domain.index(revived(value))));
   },
+
+  address: (typed) => attempt(() => collectorAddress(typed)),
 
   domain: (document) => buildDomain(document).size,
 

@@ -19,6 +19,10 @@ STORED: tuple[int, dict[str, str], bytes] = (201, {}, b"")
 """An answer without a body of its own names the batch, as a collector does."""
 
 
+BATCH = b"<batch>"
+"""Stands for the id of the batch in the body of an answer."""
+
+
 OWN = {"content-type": "application/problem+json"}
 """By which a client knows that a collector spoke."""
 
@@ -107,7 +111,9 @@ def _handler(script: Scripted) -> type[BaseHTTPRequestHandler]:
                 self.connection.close()
                 return
             status, headers, said = answer
-            self._answer(status, headers, said or _confirmation(self.path))
+            own = {} if said else {"content-type": "application/json"}
+            said = said.replace(BATCH, self.path.rpartition("/")[2].encode())
+            self._answer(status, {**own, **headers}, said or _confirmation(self.path))
 
     return Handler
 

@@ -285,10 +285,38 @@ def test_answers_to_a_fetched_survey_go_to_its_collector_only(collector: Scripte
         *_, elsewhere, here = _play(
             collector,
             ["survey", survey.fingerprint], ["answer", "color", "a", "red"],
-            ["send", None, None, other.address], ["send"],
+            ["send", None, None, other.address],
+            ["send", None, None, f"{collector.address.upper()}/"],
         )  # fmt: skip
-        assert elsewhere == [] and other.uploads == []
+        assert other.uploads == []
+    (waits,) = elsewhere
+    assert waits["state"] == "waiting"
+    assert waits["problem"] == f"waits for another collector: {collector.address}"
     assert [one["state"] for one in here] == ["stored"] and len(collector.uploads) == 1
+
+
+def test_two_names_of_this_machine_are_two_collectors(collector: Scripted) -> None:
+    survey = SURVEYS["color"]
+    body = survey.to_json().encode()
+    collector.pages[f"/v1/surveys/{survey.fingerprint}"] = ("application/json", body)
+    named = collector.address.replace("127.0.0.1", "LOCALHOST")
+    *_, sent, of_another, ledger = _play(
+        collector,
+        ["survey", survey.fingerprint], ["answer", "color", "a", "red"],
+        ["answer", "third", "a", "red"], ["send", None, None, named], ["send", "third"], ["ledger"],
+    )  # fmt: skip
+    # What was not fetched goes to any collector.
+    assert [one["state"] for one in sent] == ["stored", "waiting"] and of_another == []
+    assert sent[1]["problem"] == f"waits for another collector: {collector.address}"
+    assert [one["problem"] for one in ledger["answers"]] == [None, None]
+
+
+def test_an_address_has_the_spelling_of_the_vectors() -> None:
+    cases = json.loads((VECTORS / "addresses.json").read_text("utf-8"))["addresses"]
+    found = ask(*(("address", typed) for typed, _ in cases))
+    for (typed, normal), spelling in zip(cases, found, strict=True):
+        refused = isinstance(spelling, dict) and spelling["error"] == "ArgumentError"
+        assert refused if normal is None else spelling == normal, typed
 
 
 def test_a_survey_is_fetched_by_its_fingerprint(collector: Scripted) -> None:

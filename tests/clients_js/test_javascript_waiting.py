@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 import lapwing as lw
+from lapwing.protocol.messages import batch
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.security import UPLOAD_PREFIX, new_token
 from tests.clients_js.played import SURVEYS, TEXTS, play
 from tests.clients_js.programs import node
 from tests.clients_js.scripted_collector import (
+    BATCH,
     LOST,
     OWN,
     Scripted,
@@ -36,6 +38,20 @@ FINAL = [one for one in Problem if one.final]
 FOREIGN = [400, 401, 403, 404, 405, 407, 409, 410, 411, 413, 415, 422, 429, 431, 451, 502]
 CLOSED = json.dumps({"type": Problem.CLOSED.urn}).encode()
 
+STORED = b'{"batch": "%s", "reports": 1, "state": "stored"}' % BATCH
+OTHER_SHAPES = [
+    STORED.replace(old, new)
+    for old, new in (
+        (b'"stored"', b'"received"'),
+        (b'"stored"', b'["stored"]'),
+        (b': "stored"', b": null"),
+        (b"1", b'"1"'),
+        (b"1", b"true"),
+        (b"1", b"0"),
+        (b"<", b" <"),
+    )
+]
+
 KEPT = [
     LOST,
     *((status, {}, b"") for status in (408, 425, 429, 500, 502, 503, 507)),
@@ -43,6 +59,11 @@ KEPT = [
     *((200, {}, body) for body in (b"<html>Welcome to our network</html>", b"{}", b"null", b"[]")),
     (201, {}, b'{"batch": "00000000000000000000000000000000"}'),
     (202, {}, b""),
+    # Who names the batch, in another media type or shape, is no collector either.
+    *((200, {"content-type": kind}, STORED) for kind in ("text/html", "application/json+html")),
+    (201, OWN, STORED),
+    (201, {}, STORED),
+    *((201, {"content-type": "application/json"}, body) for body in OTHER_SHAPES),
     (302, {"location": "https://collector.example/"}, b""),
     # A proxy, a portal, a firewall: with a page of its own, or with a problem of its own.
     *((status, {"content-type": "text/html"}, b"<h1>No</h1>") for status in FOREIGN),
@@ -63,7 +84,8 @@ KEPT = [
 
 
 def test_what_passes_is_sent_again_with_the_same_bytes(collector: Scripted) -> None:
-    collector.answers = [*KEPT, (200, {}, b"")]
+    own = STORED.replace(b'"stored"', b'"already stored", "more": 1')
+    collector.answers = [*KEPT, (200, {"content-type": "Application/JSON; charset=utf-8"}, own)]
     wait = 6 * 3_600_000  # the longest pause
     steps = [["send"] if turn % 2 else ["clock", wait] for turn in range(2 * len(KEPT) + 2)]
     first, *sent, ledger = play(collector, ["answer", "income", "a", 0.5], *steps, ["ledger"])
@@ -82,6 +104,15 @@ def test_problems_that_are_final_are_those_of_python() -> None:
     )
     found = json.loads(node("--input-type=module", "-e", code))
     assert found == {one.value: int(one.status) for one in FINAL}
+
+
+def test_what_confirms_a_batch_is_that_of_python() -> None:
+    code = (
+        "import {CONFIRMED} from '../../clients/js/lapwing/collector.mjs';"
+        "console.log(JSON.stringify(CONFIRMED))"
+    )
+    found = json.loads(node("--input-type=module", "-e", code))
+    assert found == [batch.STORED, batch.ALREADY]
 
 
 def test_what_is_refused_is_dropped_and_stays_spent(collector: Scripted) -> None:
@@ -353,6 +384,57 @@ def test_a_token_that_is_none_is_refused_unpaid(collector: Scripted) -> None:
     assert ledger["spent"] == "0" and ledger["answers"] == []
     assert right["state"] == "waiting" and sent[0]["state"] == "stored"
     assert collector.uploads[0][1]["authorization"] == f"Bearer {TOKEN}"
+
+
+def test_a_token_that_comes_later_goes_out_with_the_report_that_waits(
+    collector: Scripted,
+) -> None:
+    collector.answers = [problem("upload-token-needed", 401)]
+    paid, *bad, sent, last, kept, (stored,), repeat, ledger = play(
+        collector,
+        ["answer", "color", "a", "red"],
+        *(["answer", "color", "a", "red", {"uploadToken": token}] for token in BAD_TOKENS),
+        ["send"],
+        ["answer", "color", "a", "green", {"uploadToken": TOKEN}],
+        ["answer", "color", "a", "green"],  # takes no token away
+        ["send"],
+        ["answer", "color", "a", "red", {"uploadToken": TOKEN}],
+        ["ledger"],
+    )
+    assert all("lwu_ and 43" in each["message"] for each in bad)
+    assert sent[0]["state"] == last["state"] == kept["state"] == "waiting"
+    assert stored["state"] == repeat["state"] == "stored" and ledger["spent"] == "1"
+    assert paid["batch"] == last["batch"] and paid["body"] == last["body"]
+    first, second = collector.uploads
+    assert "authorization" not in first[1] and second[1]["authorization"] == f"Bearer {TOKEN}"
+    assert (first[0], first[2]) == (second[0], second[2])
+
+
+def test_a_token_makes_no_haste_where_the_collector_is_busy(collector: Scripted) -> None:
+    collector.answers = [problem("busy", 429, **{"retry-after": "60"})]
+    *_, none, _, (stored,) = play(
+        collector,
+        ["answer", "color", "a", "red"], ["send"],
+        ["answer", "color", "a", "red", {"uploadToken": TOKEN}], ["send"], ["clock", 80_000],
+        ["send"],
+    )  # fmt: skip
+    assert none == [] and stored["state"] == "stored"
+    assert collector.uploads[1][1]["authorization"] == f"Bearer {TOKEN}"
+
+
+def test_a_token_for_a_report_that_ended_is_refused(collector: Scripted, tmp_path: Path) -> None:
+    collector.answers = [problem("epoch-closed", 410)]
+    token, file = {"uploadToken": TOKEN}, tmp_path / "memory"
+    *_, refused, withdrawn, ledger = play(
+        collector,
+        ["answer", "color", "a", "red"], ["send"], ["answer", "color", "b", "red"],
+        ["withdraw", "color", "b"], ["answer", "color", "a", "red", token],
+        ["answer", "color", "b", "red", token], ["ledger"], file=str(file),
+    )  # fmt: skip
+    for each, state in ((refused, "refused"), (withdrawn, "withdrawn")):
+        assert each["error"] == "ArgumentError"
+        assert f"is {state}, so no upload token can be stored" in each["message"]
+    assert ledger["spent"] == "2" and TOKEN not in file.read_text()
 
 
 @pytest.mark.parametrize("more", [{}, {"invited": False}])

@@ -42,6 +42,7 @@ from lapwing.randomizers import (
     Wavelet,
 )
 from tests.contracts.registered import example_surveys
+from tests.vectors.address_vectors import address_vectors
 from tests.vectors.affine_vectors import BAD_NAMES, BIT_LADDER, NAMED
 from tests.vectors.bad_answers import bad_answers
 from tests.vectors.batch_vectors import batches
@@ -522,6 +523,11 @@ def vectors() -> dict[str, str]:
     files["times.json"] = {"format": "lapwing-vectors", "version": 1, "intervals": time_vectors()}
     files["batches.json"] = {"format": "lapwing-vectors", "version": 1, **batches()}
     files["texts.json"] = {"format": "lapwing-vectors", "version": 1, "texts": text_vectors()}
+    files["addresses.json"] = {
+        "format": "lapwing-vectors",
+        "version": 1,
+        "addresses": address_vectors(),
+    }
     files["unicode_labels.json"] = {"format": "lapwing-vectors", "version": 1, **label_vectors()}
     return {name: _written(document) for name, document in files.items()}
 

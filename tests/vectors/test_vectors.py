@@ -22,11 +22,8 @@ from tests.vectors import make_vectors, port
 from tests.vectors.text_vectors import BATCH, EPOCH
 
 V1 = Path(__file__).parent / "v1"
-GOOD = sorted(
-    path.name
-    for path in V1.glob("*.json")
-    if not path.name.startswith(("bad_", "edges", "closed", "times", "batches", "texts", "unicode"))
-)
+OTHERS = ("addresses", "bad_", "batches", "closed", "edges", "texts", "times", "unicode")
+GOOD = sorted(path.name for path in V1.glob("*.json") if not path.name.startswith(OTHERS))
 every = pytest.mark.parametrize("name", GOOD)
 
 

@@ -23,6 +23,9 @@ export const FINAL = Object.freeze({
   "reports-refused": 422,
 });
 
+/** What a collector says of a batch that it has. */
+export const CONFIRMED = Object.freeze(["stored", "already stored"]);
+
 /** Problems of a collector that the next batch would meet, too. */
 const EVERYWHERE = ["busy", "not-ready", "disk-full"];
 
@@ -31,7 +34,10 @@ const OF_ONE_BATCH = [413, 500];
 
 const PRIVATE = { credentials: "omit", referrerPolicy: "no-referrer", redirect: "error" };
 
-/** Return a collector's address without the slashes at its end; ArgumentError if it is none. */
+/**
+ * Return the one spelling of a collector's address: scheme and host in lower case, no default port,
+ * no slashes at its end. ArgumentError if it is none.
+ */
 export function collectorAddress(text) {
   let address;
   try {
@@ -39,16 +45,16 @@ export function collectorAddress(text) {
   } catch {
     throw new ArgumentError("collector must be the address of a collector, https://...");
   }
-  const here = ["localhost", "127.0.0.1", "[::1]"].includes(address.hostname);
+  const here = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(address.hostname);
   const own = address.origin === globalThis.location?.origin;
   const safe = address.protocol === "https:" || (address.protocol === "http:" && (here || own));
-  if (!safe || address.username || address.search || address.hash) {
+  if (!safe || address.username || address.password || address.search || address.hash) {
     throw new ArgumentError(
       "collector must be an address that begins with https:// and has no name, query or " +
         "fragment; plain http is for this very machine, and for the page's own origin",
     );
   }
-  return address.href.replace(/\/+$/, "");
+  return (address.origin + address.pathname).replace(/\/+$/, "");
 }
 
 /** Requests that carry nothing of a person but what is sent, and end after some seconds. */
@@ -106,8 +112,8 @@ export class Collector {
       return { status: 0, text: "", type: null, retryAfter: null };
     });
     const { status } = answer;
-    // A page for signing in to a network says 200 to everything; a collector names the batch.
-    const stored = [200, 201].includes(status) && objectIn(answer.text).batch === batch;
+    // A page for signing in to a network says 200 to everything.
+    const stored = [200, 201].includes(status) && confirms(answer, batch);
     if (stored) return { kind: "stored", problem: null };
     const word = problemIn(answer);
     const problem = word ?? (status === 0 ? "no answer" : `status ${status}`);
@@ -167,9 +173,21 @@ function objectIn(text) {
   }
 }
 
+/** Whether an answer is a collector's own document that it has a batch. */
+function confirms({ type, text }, id) {
+  const { batch, reports, state } = objectIn(text);
+  const counted = Number.isSafeInteger(reports) && reports > 0;
+  const said = batch === id && counted && CONFIRMED.includes(state);
+  return said && mediaType(type) === "application/json";
+}
+
+function mediaType(header) {
+  return (header ?? "").split(";")[0].trim().toLowerCase();
+}
+
 /** Return the stable word of a collector's problem document; undefined for the page of others. */
 function problemIn({ type, text }) {
-  if (!/^application\/problem\+json\s*(;|$)/i.test(type ?? "")) return undefined;
+  if (mediaType(type) !== "application/problem+json") return undefined;
   const { type: urn } = objectIn(text);
   const word = /^urn:lapwing:problem:([a-z][a-z-]{0,63})$/;
   return typeof urn === "string" ? word.exec(urn)?.[1] : undefined;

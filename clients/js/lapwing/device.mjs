@@ -19,6 +19,7 @@ import {
   LONGEST_WAIT,
   SECOND,
   agedIn,
+  awaited,
   ended,
   fingerprintOf,
   heard,
@@ -28,6 +29,7 @@ import {
   requireOpen,
   storageError,
   waitsFor,
+  withToken,
 } from "./records.mjs";
 import { hexadecimal, hmacOfText } from "./sha256.mjs";
 import { BrowserStorage } from "./storage.mjs";
@@ -132,10 +134,7 @@ export class Device {
     return survey;
   }
 
-  /**
-   * Return the epochs of a survey as the collector lists them: with their name and state. `answer`
-   * then takes no other name, until they are listed again.
-   */
+  /** Return a collector's list of the epochs of a survey. `answer` then takes no other name. */
   async epochs(collector, survey, { signal } = {}) {
     const { fingerprint } = survey;
     const listed = await this.#collector.epochs(collectorAddress(collector), fingerprint, signal);
@@ -146,7 +145,8 @@ export class Device {
   /**
    * Randomize a value for an epoch, charge it and keep the bytes; they wait to be sent.
    *
-   * Asked again for the epoch it returns the first answer, whatever the value is now. Of a survey
+   * Asked again for the epoch it returns the first answer, whatever the value is now. An upload
+   * token is then stored with the report that waits, instead of an earlier one. Of a survey
    * whose answers are remembered the first report stands for ever, and later epochs cost nothing.
    * The name of the survey and its notice are kept with the answer, as the person saw them. An
    * epoch that was answered under another notice is refused. So is a notice that the device does
@@ -161,7 +161,8 @@ export class Device {
     requireModest(survey, this.#epsilonCap);
     const [key, kept] = [`${survey.fingerprint} ${epoch}`, `${survey.fingerprint} *`];
     const record = await this.#change((records) => {
-      if (records.has(key)) return { result: requireSameText(records.get(key), survey) };
+      const given = records.get(key);
+      if (given) return withToken(requireSameText(given, survey), uploadToken);
       this.#requireListed(survey, epoch, uploadToken);
       const put = records.has(BUDGET) ? [] : [{ key: BUDGET, budget: this.#budget.toString() }];
       put.push(agreedText(records, survey, text));
@@ -278,12 +279,14 @@ export class Device {
    * and `epoch`: only the answers to this survey (or fingerprint), and of this epoch.
    *
    * What cannot be delivered now stays, with the same bytes, and is due again after a growing
-   * pause. So is all that waits for a collector which does not answer, or is busy.
+   * pause. So is all that waits for a collector which does not answer, or is busy. What waits for
+   * another collector is not sent; it comes last, and its `problem` names that address.
    */
   async send(collector, { survey, epoch, signal } = {}) {
     const address = collectorAddress(collector);
     const sent = [];
-    const waiting = await this.#waiting(address, { survey, epoch });
+    const named = await this.#waiting({ survey, epoch });
+    const waiting = named.filter((record) => waitsFor(record, address));
     // Perhaps it is only the one before them that a proxy turns away: the least tried go first.
     waiting.sort((one, other) => one.attempts - other.attempts);
     for (const record of waiting) {
@@ -295,7 +298,8 @@ export class Device {
       else sent.push(await this.#finish(record.key, said.kind, said.problem));
       if (said.everywhere) break;
     }
-    return sent;
+    const elsewhere = named.filter((record) => !waitsFor(record, address));
+    return [...sent, ...elsewhere.map(awaited).map(shown)];
   }
 
   /** Send until nothing waits for a collector; rejects when the signal aborts. */
@@ -303,7 +307,7 @@ export class Device {
     const address = collectorAddress(collector);
     for (;;) {
       await this.send(address, { signal });
-      const waiting = await this.#waiting(address);
+      const waiting = (await this.#waiting()).filter((record) => waitsFor(record, address));
       if (waiting.length === 0) return;
       const next = Math.min(...waiting.map(({ due }) => due)) - Date.now();
       await this.#pause(Math.min(Math.max(next, 0), LONGEST_PAUSE), signal);
@@ -333,10 +337,10 @@ export class Device {
     });
   }
 
-  /** Return what waits for a collector, or for whichever is named. */
-  async #waiting(address, { survey, epoch } = {}) {
+  /** Return what waits, for whichever collector, of a survey and epoch. */
+  async #waiting({ survey, epoch } = {}) {
     return [...(await this.#records()).values()].filter(
-      (record) => waitsFor(record, address) && isOf(record, survey, epoch),
+      (record) => record.state === "waiting" && isOf(record, survey, epoch),
     );
   }
 

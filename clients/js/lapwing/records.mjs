@@ -20,6 +20,23 @@ export function ended(record, state, problem) {
   return { ...record, state, problem, body: null, token: null };
 }
 
+/**
+ * Return the change that stores an upload token, where one is given, with an answer that waits; one
+ * that is stored needs none. An answer that was turned away for want of a token is due at once.
+ */
+export function withToken(record, token) {
+  if (token === undefined || token === null || record.state === "stored") return { result: record };
+  if (record.state !== "waiting") {
+    throw new ArgumentError(
+      `nothing waits in epoch ${record.epoch}: its report is ${record.state}, so no upload token ` +
+        "can be stored with it; keep the token for another epoch",
+    );
+  }
+  const lacked = record.problem?.startsWith("upload-token-");
+  const result = { ...record, token, due: lacked ? Date.now() : record.due };
+  return { put: [result], result };
+}
+
 /** Return records with a last day from now, where they have none or the clock was set back. */
 export function agedIn(records, lasting) {
   const last = Date.now() + lasting;
@@ -58,6 +75,12 @@ export function storageError(error) {
 /** Whether an answer waits for a collector. */
 export const waitsFor = ({ state, collector }, address) =>
   state === "waiting" && (collector === null || collector === address);
+
+/** Return an answer that is sent to its own collector alone, with that as its problem. */
+export const awaited = (record) => ({
+  ...record,
+  problem: `waits for another collector: ${record.collector}`,
+});
 
 /** Whether it is time; a clock that was set back must not put a report off for years. */
 export function isDue({ due }) {

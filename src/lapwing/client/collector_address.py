@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from ipaddress import ip_address
 from pathlib import Path
 from secrets import SystemRandom
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
+from lapwing.client.address_form import normal_address
 from lapwing.client.outbox import LONGEST_PAUSE, Parcel
 from lapwing.documents import parse
 from lapwing.errors import (
@@ -25,10 +25,15 @@ from lapwing.errors import (
     FormatError,
     MismatchError,
     MissingExtraError,
-    kind_of,
 )
 from lapwing.protocol.domains.product import Product
-from lapwing.protocol.messages.batch import EPOCH_NAME, MEDIA_TYPE
+from lapwing.protocol.messages.batch import (
+    ALREADY,
+    EPOCH_NAME,
+    JSON_MEDIA_TYPE,
+    MEDIA_TYPE,
+    STORED,
+)
 from lapwing.protocol.messages.problems import PREFIX, Problem
 from lapwing.survey.survey import Survey
 
@@ -174,7 +179,8 @@ class CollectorAddress:
     ----------
     url : str
         ``https://...``. Plain http is for this machine only (localhost). Otherwise anybody on the
-        way could replace a survey, or see who sends what.
+        way could replace a survey, or see who sends what. It is kept in its one spelling: scheme
+        and host in lower case, without a default port and without slashes at its end.
     seconds : float
         Largest duration of one request in seconds, from connecting to the last byte of the answer,
         in (0, 86,400]. Default: 30.
@@ -190,7 +196,7 @@ class CollectorAddress:
     Examples
     --------
     >>> import lapwing as lw
-    >>> lw.client.CollectorAddress("https://collector.example/").url
+    >>> lw.client.CollectorAddress("https://Collector.example:443/").url
     'https://collector.example'
     """
 
@@ -201,28 +207,13 @@ class CollectorAddress:
 
     def __post_init__(self) -> None:
         """Check the address."""
-        wanted = "the address of a collector must be a string such as https://collector.example"
-        if not isinstance(self.url, str):
-            raise ArgumentError(f"{wanted}, got {kind_of(self.url)}")
-        try:
-            parts = urlsplit(self.url)
-            host, _ = parts.hostname, parts.port
-        except ValueError:
-            raise ArgumentError(wanted) from None
-        if not host or parts.query or parts.fragment or parts.username is not None:
-            raise ArgumentError(f"{wanted}, without a name, a query or a fragment")
-        if parts.scheme != "https" and not (parts.scheme == "http" and _is_here(host)):
-            raise ArgumentError(
-                "the address of a collector must begin with https://, unless it is on this very "
-                "machine (http://localhost:...)"
-            )
+        object.__setattr__(self, "url", normal_address(self.url))
         if isinstance(self.seconds, bool) or not isinstance(self.seconds, int | float):
             raise ArgumentError(f"seconds must be a number, got {self.seconds!r}")
         if not 0 < self.seconds <= LONGEST_PAUSE:
             raise ArgumentError(
                 f"seconds must be more than 0 and at most {LONGEST_PAUSE:g}, got {self.seconds:g}"
             )
-        object.__setattr__(self, "url", self.url.rstrip("/"))
 
     @classmethod
     def of(cls, collector: CollectorAddress | str) -> CollectorAddress:
@@ -477,13 +468,13 @@ class Connection:
 
         parts = urlsplit(self._url)
         sent = {
-            "host": parts.netloc.encode("idna").decode(),
+            "host": parts.netloc,
             "user-agent": "lapwing",
             "accept": "*/*",
             "accept-encoding": "identity",
             **(headers or {}),
         }
-        host = (parts.hostname or "").encode("idna")
+        host = (parts.hostname or "").encode()
         target = (parts.path + path).encode()
         try:
             where = collector_url(parts.scheme.encode(), host, parts.port, target)
@@ -545,7 +536,7 @@ class Connection:
         status, pause = answer.status, _pause(answer.headers.get("retry-after"))
         if status in (200, 201):
             # A page for signing in to a network says 200 to everything.
-            if _confirms(content, parcel.id):
+            if _confirms(answer, parcel.id):
                 return Delivery("stored", "the collector has it")
             return Delivery("later", foreign, pause, everywhere=True)
         said, problem = _said(status, content), _own_problem(answer)
@@ -646,13 +637,6 @@ def _whole(number: Any) -> int:
     return number if isinstance(number, int) else 0
 
 
-def _is_here(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def _read(answer: httpcore.Response, most: int) -> bytes:
     """Return the body of an answer. TooLongError when it is longer than allowed."""
     from lapwing.client.limited_sockets import TooLongError
@@ -675,9 +659,8 @@ def _problem(content: bytes) -> dict[str, Any]:
 
 def _own_problem(answer: _Answer) -> Problem | None:
     """Return the problem that a collector answered with. None for the page of anybody else."""
-    media_type = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
     kind = _problem(answer.content or b"").get("type")
-    if media_type != _PROBLEM_TYPE or not isinstance(kind, str):
+    if _media_type(answer) != _PROBLEM_TYPE or not isinstance(kind, str):
         return None
     for problem in Problem:
         if problem.urn == kind and problem.status == answer.status:
@@ -692,8 +675,20 @@ def _said(status: int, content: bytes) -> str:
     return f"{status} ({word})" if _WORD.fullmatch(word) else str(status)
 
 
-def _confirms(content: bytes, batch: str) -> bool:
-    return _problem(content).get("batch") == batch
+def _confirms(answer: _Answer, batch: str) -> bool:
+    """Whether this is a collector's own document that it has a batch."""
+    said = _problem(answer.content or b"")
+    return (
+        _media_type(answer) == JSON_MEDIA_TYPE
+        and said.get("batch") == batch
+        and said.get("state") in (STORED, ALREADY)
+        and type(said.get("reports")) is int
+        and said["reports"] > 0
+    )
+
+
+def _media_type(answer: _Answer) -> str:
+    return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def _date(header: str | None) -> float | None:

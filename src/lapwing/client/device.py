@@ -29,6 +29,7 @@ from lapwing.client.outbox import (
     OutgoingBatch,
     Patience,
     State,
+    add_token,
     insert,
     new_id,
     of_pile,
@@ -38,6 +39,7 @@ from lapwing.documents import parse
 from lapwing.errors import (
     ArgumentError,
     CollectorError,
+    DomainError,
     FormatError,
     MismatchError,
     PrivacyError,
@@ -261,14 +263,15 @@ class Device:
         -------
         Survey
             Survey with this fingerprint. It is the device's copy where the collector does not give
-            one.
+            one, and where something else answers, such as a network's sign-in page.
 
         Raises
         ------
         PrivacyError
             When it costs more than the cap.
         FormatError, MismatchError
-            When it cannot be verified, is another survey, or has another text.
+            When it has another text. Also when the device has no copy, and it cannot be verified
+            or is another survey.
         DomainError
             When it has more symbols than a device takes.
         CollectorError
@@ -283,7 +286,7 @@ class Device:
         try:
             # Asked each time: the text may be another one since the last epoch.
             survey = address.survey(fingerprint)
-        except CollectorError:
+        except (CollectorError, DomainError, FormatError, MismatchError):
             if row is None:
                 raise
             survey = Survey.from_json(row[0])
@@ -341,10 +344,11 @@ class Device:
         """Answer a survey in an epoch, once. The stored report waits for :meth:`send`.
 
         The notice of the survey (:attr:`lapwing.Survey.notice`) is stored with the answer. A second
-        answer of an epoch changes nothing, whatever its value. It returns the first answer, whose
-        bytes are sent until they have arrived. An epoch that was answered under another notice is
-        refused. In a survey with memoized reports, the value of the
-        first answer counts in every epoch. Later values are not read, unless a change is refused.
+        answer of an epoch changes nothing, whatever its value, except for its upload token. It
+        returns the first answer, whose bytes are sent until they have arrived. An epoch that was
+        answered under another notice is refused. In a survey with memoized reports, the value of
+        the first answer counts in every epoch. Later values are not read, unless a change is
+        refused.
 
         Parameters
         ----------
@@ -360,7 +364,8 @@ class Device:
             Default: none.
         upload_token : str, optional
             Token of an invited person, when the collector asks for it: ``lwu_`` and 43
-            more characters. Default: none.
+            more characters. A second call stores it with the report that waits, instead of an
+            earlier one. Default: none.
         text : str, optional
             Fingerprint of the text that the person agreed to, as of :meth:`fetch`. It is needed
             where the text is not the one that the device remembers. Default: none.
@@ -374,7 +379,8 @@ class Device:
         ------
         ArgumentError
             When the epoch or the token is none, the collector listed no such epoch, it has ended,
-            or the survey needs a token.
+            or the survey needs a token. Also when a token comes for a report that ended without
+            being stored.
         DomainError
             When the survey's domain refuses the value, has more symbols than a device takes, or
             has two attributes, which no collector takes yet.
@@ -396,6 +402,8 @@ class Device:
             if found:
                 _check_same_text(connection, survey, epoch)
                 first = found[0][0]
+                if token is not None:
+                    add_token(connection, first, token)
                 return Answer(first.id, epoch, first.state, None)
             self._check_survey(survey)
             _check_listed(connection, survey, epoch, token)

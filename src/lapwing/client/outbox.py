@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from secrets import SystemRandom
 from typing import Literal, cast
 
+from lapwing.client.address_form import normal_address
 from lapwing.client.device_file import DeviceFile, seal, unseal
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import check_whole_field
@@ -311,6 +312,24 @@ def wait_again(connection: sqlite3.Connection, id: str, body: bytes, *, days: in
     )
 
 
+def add_token(connection: sqlite3.Connection, batch: OutgoingBatch, token: str) -> None:
+    """Store the token of its sender with a batch that waits. One that is stored needs none.
+
+    Raises
+    ------
+    ArgumentError
+        When the batch ended without being stored.
+    """
+    if batch.state not in ("waiting", "stored"):
+        raise ArgumentError(
+            f"nothing waits in epoch {batch.epoch!r}: its report is {batch.state}, so no upload "
+            "token can be stored with it. Keep the token for another epoch"
+        )
+    connection.execute(
+        "UPDATE batch SET token = ? WHERE id = ? AND state = 'waiting'", (token, batch.id)
+    )
+
+
 @dataclass(frozen=True)
 class Outbox:
     """The batches in a file.
@@ -350,16 +369,44 @@ class Outbox:
             Return only the batches of this fingerprint, and of this epoch.
         """
         with self.file.transaction() as connection:
+            # A device of before may have written another spelling of the address.
+            connection.create_function("normal_address", 1, normal_address, deterministic=True)
             # A time too far ahead is that of a clock which was wrong when it was written.
             rows = connection.execute(
                 "SELECT id FROM batch WHERE state = 'waiting'"
-                " AND (collector IS NULL OR collector = ?)"
+                " AND (collector IS NULL OR normal_address(collector) = ?)"
                 " AND (not_before <= ? OR not_before > ?)"
                 " AND survey = coalesce(?, survey) AND epoch = coalesce(?, epoch)"
                 " ORDER BY attempts, id",
                 (collector, now, now + LONGEST_PAUSE, survey, epoch),
             )
             return [row[0] for row in rows.fetchall()]
+
+    def elsewhere(
+        self, collector: str, *, survey: str | None = None, epoch: str | None = None
+    ) -> dict[str, int]:
+        """Return how many batches wait for other collectors, by their addresses.
+
+        Parameters
+        ----------
+        collector : str
+            Address of the collector whose batches are left out.
+        survey, epoch : str, optional
+            Count only the batches of this fingerprint, and of this epoch.
+        """
+        with self.file.transaction() as connection:
+            rows = connection.execute(
+                "SELECT collector, count(*) FROM batch WHERE state = 'waiting'"
+                " AND survey = coalesce(?, survey) AND epoch = coalesce(?, epoch)"
+                " AND collector IS NOT NULL GROUP BY collector ORDER BY collector",
+                (survey, epoch),
+            )
+            found: dict[str, int] = {}
+            for address, number in rows.fetchall():
+                name = normal_address(address)
+                found[name] = found.get(name, 0) + number
+        found.pop(collector, None)
+        return found
 
     def waiting(self) -> int:
         """Return how many batches are to be sent, now or later."""

@@ -25,7 +25,8 @@ class SendResult:
     waiting : int
         Batches that are still in the outbox, for any collector.
     problems : tuple of str
-        Failures, each once. Default: none.
+        Failures, each once, and the addresses of other collectors that answers wait for. Default:
+        none.
     expired : int
         Batches that were given up, because their last day had passed. Default: 0.
 
@@ -146,12 +147,19 @@ def send(
     Returns
     -------
     SendResult
-        Numbers of batches, and failures of the network, which raise nothing.
+        Numbers of batches, and failures of the network, which raise nothing. Answers to a fetched
+        survey wait for the collector that gave it. The result names that address where it is
+        another one.
     """
     address = CollectorAddress.of(collector)
     due = outbox.due(address.url, now=patience.clock(), survey=survey, epoch=epoch)
+    elsewhere = outbox.elsewhere(address.url, survey=survey, epoch=epoch)
+    others = tuple(
+        f"{number} {'answer waits' if number == 1 else 'answers wait'} for another collector: {url}"
+        for url, number in elsewhere.items()
+    )
     if not due:
-        return SendResult(0, 0, outbox.waiting())
+        return SendResult(0, 0, outbox.waiting(), others)
     with address.connected() as connection:
         call = _Call(outbox, connection, patience, max(patience.together, _SHORTEST_REQUEST))
         for number in range(1, patience.rounds + 1):
@@ -164,6 +172,5 @@ def send(
                 break
             call.left -= pause
             patience.wait(pause)
-    return SendResult(
-        call.stored, call.refused, outbox.waiting(), tuple(call.reasons), call.expired
-    )
+    problems = (*call.reasons, *others)
+    return SendResult(call.stored, call.refused, outbox.waiting(), problems, call.expired)

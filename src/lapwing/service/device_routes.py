@@ -96,9 +96,10 @@ _FINAL = ", ".join(f"`{problem}`" for problem in Problem if problem.final)
 
 _WHEN_TO_DROP = (
     "The batch may be sent again with the same bytes until it is answered. A device drops it at a "
-    f"200 or 201 that names it, and at a final problem: {_FINAL}. It knows one by the media type "
-    f"`application/problem+json` and by the `type`, `{PREFIX}` and the word. At any other answer "
-    "it keeps the batch, whoever gave it: another problem, or the page of a proxy."
+    f"200 or 201 that names it, and at a final problem: {_FINAL}. A 200 or 201 names it when its "
+    f"media type is `{JSON_MEDIA_TYPE}` and all three members are as below. A final problem has "
+    f"the media type `application/problem+json` and as `type` the word after `{PREFIX}`. At any "
+    "other answer it keeps the batch, whoever gave it: another problem, or the page of a proxy."
 )
 
 

@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
+from typing import Final
 
 import numpy as np
 
@@ -36,6 +37,10 @@ from lapwing.protocol.messages.reports import Reports
 
 MEDIA_TYPE = "application/vnd.lapwing.batch"
 JSON_MEDIA_TYPE = "application/json"
+
+STORED: Final = "stored"
+ALREADY: Final = "already stored"
+"""What a collector says of a batch that it has: stored now, or before with the same bytes."""
 
 MAGIC = b"LWUPLOAD"
 VERSION = 1

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from lapwing.protocol.messages.batch import ALREADY as ALREADY
+from lapwing.protocol.messages.batch import STORED as STORED
 from lapwing.protocol.messages.batch import Batch
 from lapwing.protocol.messages.problems import Problem
 
@@ -89,10 +91,6 @@ class Upload(NamedTuple):
     token: bytes | None = None
     """SHA-256 of the upload token, where one was sent."""
 
-
-STORED: Final = "stored"
-ALREADY: Final = "already stored"
-"""The batch was stored before, with the same bytes."""
 
 Verdict = Literal["stored", "already stored"] | Problem
 """What became of an upload."""
