@@ -112,7 +112,7 @@ def _handler(script: Scripted) -> type[BaseHTTPRequestHandler]:
                 return
             status, headers, said = answer
             own = {} if said else {"content-type": "application/json"}
-            said = said.replace(BATCH, self.path.rpartition("/")[2].encode())
+            said = said.replace(BATCH, self.path.partition("?")[0].rpartition("/")[2].encode())
             self._answer(status, {**own, **headers}, said or _confirmation(self.path))
 
     return Handler
