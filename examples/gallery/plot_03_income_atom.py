@@ -27,8 +27,8 @@ def ask(atoms):
 declared, plain = ask([0]), ask([])
 
 # %%
-# The share of zeros is now an answer of its own, with an interval. Undeclared, they are somewhere in
-# the first bin, and the interval says no more than that.
+# The share of zeros is now an answer of its own, with an interval. Undeclared, they are somewhere
+# in the first bin, and the interval says no more than that.
 
 share, (low, high) = declared.share(0), declared.share_interval(0)
 least, most = plain.probability_interval(-np.inf, 0)
