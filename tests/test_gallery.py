@@ -56,7 +56,7 @@ def shorter(g: Names) -> bool:
 FINDINGS: dict[str, Callable[[Names], bool]] = {
     "01": by_hour,
     "02": lambda g: bool(np.all((1 / g["bound"] < g["factor"]) & (g["factor"] < g["bound"]))),
-    "03": lambda g: g["low"] < g["truth"][0] < g["high"] and g["plain"].cdf(0) < 0.02,
+    "03": lambda g: g["low"] < g["truth"][0] < g["high"] and g["least"] < 0.02 < 0.1 < g["most"],
     "04": lambda g: g["place"][g["at"]] == 40 and 0.4 < g["low"][g["at"]] < 0.5,
     "05": lambda g: g["misplaced"][4] < 0.5 * g["misplaced"][1],
     "06": lambda g: g["name"] == "2020-04" and g["size"].low > 0,

@@ -27,9 +27,11 @@ def ask(atoms):
 declared, plain = ask([0]), ask([])
 
 # %%
-# The share of zeros is now an answer of its own, with an interval.
+# The share of zeros is now an answer of its own, with an interval. Undeclared, they are somewhere
+# in the first bin, and the interval says no more than that.
 
 share, (low, high) = declared.share(0), declared.share_interval(0)
+least, most = plain.probability_interval(-np.inf, 0)
 dollars = np.linspace(0, 12_000, 601)
 truth = np.mean(values[:, None] <= dollars, axis=0)
 
@@ -37,7 +39,7 @@ plt.style.use("lapwing.results.look")
 figure, ax = plt.subplots()
 ax.plot(dollars, 100 * declared.cdf(dollars), label="zero declared")
 ax.plot(dollars, 100 * truth, "--", label="truth")
-ax.plot(dollars, 100 * plain.cdf(dollars), ":", color="0.2", label="zero not declared")
+ax.plot(dollars[1:], 100 * plain.cdf(dollars[1:]), ":", color="0.2", label="zero not declared")
 ax.vlines(0, 100 * low, 100 * high, color="0.6", linewidth=6, label="share of zeros, 95 % interval")
 ax.plot(0, 100 * share, "o", color="C0", clip_on=False)
 ax.xaxis.set_major_formatter("{x:,.0f}")
@@ -49,5 +51,5 @@ figure.suptitle("Declare the zero, and the curve starts in the right place")
 
 print(
     f"{share:.1%} earn nothing (95 % interval {low:.1%} to {high:.1%}, truth {truth[0]:.1%}), "
-    f"but undeclared the curve starts at {plain.cdf(0):.1%}."
+    f"but undeclared all that is known is {least:.1%} to {most:.1%}."
 )

@@ -226,7 +226,7 @@ class ConvergenceWarning(LapwingWarning):
 
 
 class LimitedWarning(LapwingWarning):
-    """A mean is that of values limited to the range, and some people are outside it."""
+    """An answer is limited by the range: people are outside it, or many may hold just its end."""
 
 
 class RowsWarning(LapwingWarning):

@@ -94,4 +94,5 @@ def test_the_first_row_of_a_table_holds_who_has_exactly_the_lowest_value(kind: s
         assert table["right"][0] == 0
         assert table["low"][0] <= truth <= table["high"][0]
         rows = list(zip(table["low"], table["cdf"], table["high"], strict=True))
-        assert all(low <= value <= high for low, value, high in rows[:-1])  # the missing
+        assert rows[0][1] is None  # at `low` it is not known
+        assert all(low <= value <= high for low, value, high in rows[1:-1])  # the missing

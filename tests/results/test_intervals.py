@@ -64,7 +64,7 @@ def test_a_range_is_bounded_by_the_bins_in_it_and_those_it_touches() -> None:
     assert result.probability_interval(0.5, 3) == pytest.approx((0.5, 0.6))
     assert result.probability_interval(1.2, 1.4) == pytest.approx((0.0, 0.2))
     # The lowest value lies in the first bin, and is not above itself.
-    assert result.probability_interval(0, 1) == pytest.approx((0.0, 0.1))
+    assert result.probability_interval(0, 1, closed="right") == pytest.approx((0.0, 0.1))
     assert result.probability_interval(-1, 1) == pytest.approx((0.1, 0.1))
     assert result.probability_interval(-np.inf, np.inf) == pytest.approx((1, 1))
     assert result.probability_interval(2, 2) == (0, 0)

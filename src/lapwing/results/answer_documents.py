@@ -117,7 +117,9 @@ class QuestionRow(IntervalRow, BinEnds):
 
     A range begins at one of `above` and `at_least` and ends at one of `at_most` and `below`. Those
     of `inside` are the bins that its ends cut in two: nobody knows where in them values are. None
-    is an open end, also of a bin, the missing symbol, and what does not belong to the question.
+    is an open end, also of a bin, the missing symbol, and what does not belong to the question. The
+    share is None if an end is `low` or `high` of the domain and in a bin with other values. It may
+    then be anything in its interval, and `reason` says so.
     """
 
     question: Literal["range", "share"]

@@ -8,7 +8,8 @@ Numbers are not rounded here. A rule about answers is written once:
 rule                             function
 ===============================  =====================================================
 a quantile                       :func:`quantile_row`
-a share of a range               :func:`range_row`. Inside bins and at their edges
+a share of a range               :func:`lapwing.results.range_answers.range_row`. Inside
+                                 bins and at their edges
                                  :func:`lapwing.results.intervals.probability_ends`
 a share of a label or value      :func:`share_row`
 rows of a table of labels        :func:`largest_rows`: simultaneous, by
@@ -21,7 +22,6 @@ about whom                       ``target`` of every document
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -33,13 +33,11 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_days
 from lapwing.protocol.domains.ranges import (
     OpenEnd,
-    Span,
+    bin_of_low,
     open_end,
-    split_symbol,
     symbol_places,
-    to_spans,
 )
-from lapwing.protocol.domains.units import to_number, to_text
+from lapwing.protocol.domains.units import to_text
 from lapwing.results.answer_documents import (
     RANGE_LIMIT,
     ROW_LIMIT,
@@ -50,7 +48,6 @@ from lapwing.results.answer_documents import (
     BandDocument,
     BinEnds,
     CurveDocument,
-    CutBin,
     DifferenceAnswer,
     HeavyHittersAnswer,
     IntervalRow,
@@ -80,6 +77,7 @@ from lapwing.results.intervals import (
     reaching,
     share_ends,
 )
+from lapwing.results.range_answers import bin_ends, number_of, range_row, share_with_ends
 from lapwing.results.readable import Columns, interval_columns, rows_of
 from lapwing.results.steps import Steps, shared_steps
 from lapwing.results.symbols import MISSING_UNSEEN, measured_in, missing_unseen, values_of
@@ -218,7 +216,7 @@ def quarter_rows(result: Any, *, level: float) -> list[QuarterRow]:
         row: QuarterRow = {
             "left": left,
             "right": right,
-            **_share(share, result.probability_interval(left, right, level=level)),  # type: ignore[typeddict-item]
+            **share_with_ends(share, result.probability_interval(left, right, level=level)),  # type: ignore[typeddict-item]
         }
         if domain.unit != "number":
             row["left_text"] = to_text(left, unit=domain.unit)
@@ -254,9 +252,9 @@ def outside_rows(result: Any, *, level: float) -> OutsideRow | None:
     def row(symbol: int) -> ShareRow:
         share = float(mass[symbol])
         if law is None:
-            return _share(share, None)
+            return share_with_ends(share, None)
         interval = share_ends(law, symbol).interval(level, least=0.0, most=1.0)
-        return _share(share, reaching(interval, share))
+        return share_with_ends(share, reaching(interval, share))
 
     below, above = result.domain.outside_indices
     return {"below": row(below), "above": row(above)}
@@ -463,90 +461,6 @@ def quantile_row(
     }
 
 
-def range_row(result: Any, asked: AskedRange, *, level: float) -> QuestionRow:
-    """Return the share of a range, of those with a value.
-
-    Parameters
-    ----------
-    result : Distribution
-    asked : AskedRange
-        Its ends as typed in the unit of the values. A date is a whole day.
-    level : float
-    """
-    domain, closed = result.domain, asked.closed or result.domain.closed
-    low = -math.inf if not asked.low else range_end(asked.low, domain, name="low")
-    high = math.inf if not asked.high else range_end(asked.high, domain, name="high")
-    share = result.probability(low, high, closed=closed)
-    ends = result.probability_interval(low, high, closed=closed, level=level)
-    row: QuestionRow = {
-        "question": "range",
-        "above": None,
-        "at_least": None,
-        "at_most": None,
-        "below": None,
-        "inside": _cut_bins(asked, to_spans(low, high, domain, closed), domain),
-        "label": None,
-        "left": None,
-        "right": None,
-        **_share(share, ends),  # type: ignore[typeddict-item]
-        "interval": "pointwise",
-    }
-    row["at_least" if closed in ("left", "both") else "above"] = asked.low or None
-    row["below" if closed in ("left", "neither") else "at_most"] = asked.high or None
-    if domain.circular:  # an open end is where the circle begins or ends
-        left = domain.closed == "left"
-        if not asked.low:
-            row["at_least" if left else "above"] = _minute_text(domain.left[0], domain)
-        if not asked.high:
-            row["below" if left else "at_most"] = _minute_text(domain.right[-1], domain)
-    return row
-
-
-def _minute_text(end: float, domain: Domain) -> str:
-    text = to_text(float(end), unit=domain.unit)
-    return text.removesuffix(":00") if domain.unit == "time-of-day" else text
-
-
-def _cut_bins(asked: AskedRange, spans: Sequence[Span], domain: Domain) -> list[CutBin]:
-    """Return the bins that the ends of a range cut in two."""
-    cut: list[CutBin] = []
-    for typed, place in ((asked.low, spans[-1][0]), (asked.high, spans[0][1])):
-        symbol = split_symbol(domain, place) if typed else None
-        if typed and symbol is not None:
-            cut.append({"end": typed, **_bin_ends(domain, symbol)})
-    return cut
-
-
-def _bin_ends(domain: Domain, symbol: int) -> BinEnds:
-    """Return the ends of a symbol. One that holds values outside the range has one."""
-    starts, stops = symbol_places(domain)
-    ends = float(starts.points[symbol]), float(stops.points[symbol])
-    left, right = (None if math.isinf(end) else end for end in ends)
-    word = open_end(domain, symbol)
-    if word is None:
-        return {"left": left, "right": right}
-    return {"left": left, "right": right, "open": word}
-
-
-def range_end(text: str, domain: Domain, *, name: str) -> Any:
-    """Return the end of a range as a question takes it: a date as text, else a number."""
-    number = number_of(text, domain, name=name)
-    return text if domain.unit == "date" else number
-
-
-def number_of(text: str, domain: Domain, *, name: str) -> float:
-    """Return a number, date or time as it was typed. Errors name it, not its value."""
-    if domain.unit != "number":
-        return to_number(text, unit=domain.unit, name=name)
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if math.isnan(number):
-        raise ArgumentError(f"{name} must be a number")
-    return number
-
-
 def share_row(result: Any, label: Any, *, level: float) -> QuestionRow:
     """Return the share of one label, or of the bin or atom that holds a value.
 
@@ -556,22 +470,22 @@ def share_row(result: Any, label: Any, *, level: float) -> QuestionRow:
     ArgumentError says that it is not listed.
     """
     if result._kind == "heavy-hitters":
-        share = _share(result.share(label), result.share_interval(label, level=level))
+        share = share_with_ends(result.share(label), result.share_interval(label, level=level))
         return _symbol_share(label, share, kind="simultaneous")
-    bin_ends: BinEnds | None = None
+    place: BinEnds | None = None
     domain = result.domain
     if label is None and missing_unseen(result):
-        return _symbol_share(None, missing_row(result, level=level) or _share(0.0, None))
+        return _symbol_share(None, missing_row(result, level=level) or share_with_ends(0.0, None))
     among: Among = "all" if label is None else "present"
-    share = _share(
+    share = share_with_ends(
         result.share(label, among=among),
         result.share_interval(label, level=level, among=among),
     )
     if domain.ordered and label is not None:
-        bin_ends = _bin_ends(domain, int(domain.index([label])[0]))
-        if bin_ends["left"] == bin_ends["right"]:  # an atom or a whole number, not a bin
-            bin_ends = None
-    return _symbol_share(label, share, bin_ends)
+        place = bin_ends(domain, int(domain.index([label])[0]))
+        if place["left"] == place["right"]:  # an atom or a whole number, not a bin
+            place = None
+    return _symbol_share(label, share, place)
 
 
 def _symbol_share(
@@ -598,7 +512,7 @@ def missing_row(result: Any, *, level: float) -> ShareRow | None:
         return None
     if missing_unseen(result):
         return {"share": None, "low": None, "high": None, "reason": MISSING_UNSEEN}
-    return _share(result._missing_share, result.share_interval(None, level=level))
+    return share_with_ends(result._missing_share, result.share_interval(None, level=level))
 
 
 def largest_rows(
@@ -683,11 +597,6 @@ def _band(band: Band | DifferenceBand | None) -> BandDocument | None:
     return {"kind": band.kind, "target": band.target, "method": band.method}
 
 
-def _share(share: float, ends: tuple[float, float] | None) -> ShareRow:
-    low, high = (None, None) if ends is None else ends
-    return {"share": share, "low": low, "high": high}
-
-
 def _number(value: float, ends: tuple[float, float] | None, domain: Domain) -> NumberRow:
     row: NumberRow = {"value": None, "low": None, "high": None}
     numbers = (
@@ -711,10 +620,11 @@ def _end(name: str, number: float, domain: Domain) -> dict[str, Any]:
     if domain.unit != "number":
         row[f"{prefix}text"] = to_text(number, unit=domain.unit)
     # A lone value at an end of clipped values counts what lies beyond it.
-    if name == "value" and domain.open_ended:
-        if number == domain.left[-1] == domain.right[-1]:
+    below, above = domain.open_ends
+    if name == "value":
+        if above and number == domain.left[-1] == domain.right[-1]:
             row["at_least"] = number
-        elif number == domain.left[0] == domain.right[0]:
+        elif below and number == domain.left[0] == domain.right[0]:
             row["at_most"] = number
     return row
 
@@ -778,8 +688,10 @@ def table_columns(result: Any, level: float, kind: Kind) -> Columns:
     absent = [None] * (domain.size - len(left))  # of the missing symbol there is a share only
     if result._missing_share < 1:
         curve = cdf_columns(result, result.confidence_band(level, kind=kind))
-        if domain.outside_indices:  # people with exactly `low` are in the next symbol
-            curve["high"][0] = curve["high"][1]
+        if (
+            domain.closed == "right" and bin_of_low(domain) is not None
+        ):  # between the ends of its interval
+            curve["cdf"][0] = None
     else:
         curve = {name: [None] * len(left) for name in ("cdf", "low", "high")}
     named = [None if end is None else kind for end in curve["low"]]

@@ -91,6 +91,10 @@ class Band:
         drawn from.
     method : str
         How it was made, with what is known of its coverage.
+    below : float, optional
+        Upper end of the share below `low` of a domain whose first bin holds `low` itself. The first
+        point of the band is then the share of `low` or less, which may be all of this bin. Default:
+        None, where the first point is the end of a bin.
 
     See Also
     --------
@@ -119,6 +123,7 @@ class Band:
     kind: Kind
     target: Target
     method: str
+    below: float | None = None
 
     __repr__ = short_repr
 
@@ -176,7 +181,8 @@ class Band:
             raise ArgumentError(
                 f"the probability of a quantile must be at least 0 and at most 1, got {probability}"
             )
-        upper = np.maximum.accumulate(self.high)
+        high = self.high if self.below is None else np.append(self.below, self.high[1:])
+        upper = np.maximum.accumulate(high)
         lower = np.maximum.accumulate(self.low)
         last = self.points.size - 1
         first = min(int(np.searchsorted(upper, probability, side="left")), last)
@@ -198,6 +204,22 @@ class Band:
         """
         low, high = np.minimum(self.low, heights), np.maximum(self.high, heights)
         return replace(self, low=low, high=high)
+
+    def holding_low(self, symbol: int) -> Band:
+        """Return the band whose first point is `low`, and no longer the bin of values below it.
+
+        Parameters
+        ----------
+        symbol : int
+            Position of the bin that holds `low` itself. All of its people may hold just this value.
+
+        Returns
+        -------
+        Band
+            Band whose first point reaches up to the end of this bin.
+        """
+        high = np.append(self.high[symbol], self.high[1:])
+        return replace(self, high=high, below=float(self.high[0]))
 
     def monotone(self) -> Band:
         """Return the narrowest band around it whose curves never fall.

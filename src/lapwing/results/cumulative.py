@@ -179,7 +179,8 @@ class Cumulative:
         mass: Vector = np.where(places.before, self.before(points), self.at(points))
         if self.outside:
             low, high = self.left[0], self.right[-1]
-            below = (points < low) | ((points == low) & places.before)
+            # At `low` nobody is but those below, unless just this value is an atom.
+            below = (points < low) | ((points == low) & (places.before | (self.right[1] > low)))
             mass = np.where(below & (points > -np.inf), self.mass[0], mass)
             above = (points >= high) & (points < np.inf)
             mass = np.where(above & ~((points == high) & places.before), self.sums[-2], mass)

@@ -577,13 +577,6 @@ class Difference(DifferenceIntervals, TabularResult, Stored):
             if name in one:
                 shown[name] = list(map(_less, one[name], two[name]))
         shown |= interval_columns(band, len(one["low"]))
-        if ordered and band is not None and self.first.domain.outside_indices:
-            # People with exactly `low` are in the next symbol, of each of the two.
-            both: list[Any] = [self.first, self.second]
-            most = [side.confidence_band(level, kind=kind, target=self.target) for side in both]
-            first, second = (each.high[1] - each.low[0] for each in most if each is not None)
-            shown["low"][0] = max(shown["low"][0] - float(second), -1.0)
-            shown["high"][0] = min(shown["high"][0] + float(first), 1.0)
         return shown
 
     def _facts(self, level: float) -> dict[str, str]:

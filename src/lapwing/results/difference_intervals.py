@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
-from lapwing.protocol.domains.ranges import Closed, symbol_places, to_spans
+from lapwing.protocol.domains.ranges import Closed, bin_of_low, symbol_places, to_spans
 from lapwing.results.band import (
     Among,
     DifferenceBand,
@@ -33,6 +33,7 @@ from lapwing.results.directions import (
     shift_interval,
 )
 from lapwing.results.intervals import mean_ends, probability_ends, reaching
+from lapwing.results.signed_estimate import band_on
 from lapwing.results.uncertainty import SIMULATED_LIMIT, Uncertainty
 
 
@@ -309,6 +310,7 @@ class DifferenceIntervals:
         **Accuracy.** The errors of the two are independent, so their covariances add. A pointwise
         band is cut to the simultaneous one, as in :meth:`Distribution.confidence_band`. A
         simultaneous band tests equality: its `leaves_zero` says whether it excludes zero somewhere.
+        At `low` each side may be anything from the share below `low` to that of the first bin.
 
         **Cost.** The simultaneous band of two CDFs simulates 1,000 errors of the whole curve, once
         for each level. The pointwise band needs this simulation also, up to 32,768 bins.
@@ -338,6 +340,13 @@ class DifferenceIntervals:
             if law is not None and domain.size <= SIMULATED_LIMIT:
                 curves = cut_band(*curves, *self._whole_curve(level, law))
             low, high = to_zero(*curves)
+        if (symbol := bin_of_low(domain)) is not None:
+            # Of each of the two, all people of this bin may hold just `low`.
+            how: Any = {"level": level, "kind": kind, "target": self.target}
+            laws = (each._present_uncertainty for each in (self.first, self.second))
+            bands = [band for law in laws if (band := band_on(domain, law, **how)) is not None]
+            first, second = (band.high[symbol] - band.low[0] for band in bands)
+            low[0], high[0] = max(low[0] - second, -1.0), min(high[0] + first, 1.0)
         return DifferenceBand(points, low, high, level, kind, self.target, error_law.method)
 
     def _whole_curve(self, level: float, law: Uncertainty) -> tuple[Vector, Vector]:

@@ -267,12 +267,22 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
         DomainError
             When the domain has categories, or a point cannot be read in its unit.
 
+        Warns
+        -----
+        LimitedWarning
+            Once, when an atom is detected in an outermost bin and a point is at the end that this
+            bin holds.
+
         Notes
         -----
         **Accuracy.** At an edge of a bin it is a sum of whole bins. Inside a bin it is
         interpolated, as if the values were spread evenly there. If the domain counts values outside
         its range, a point above `high` has the share up to `high`. A point below `low` has the
         share below `low`.
+
+        People who hold just `low` are in the first bin, and no report says how many they are. So at
+        `low` it is 0, or the share below `low`, and may be up to that of the first bin:
+        ``probability_interval(-inf, low)``. Declare `low` as an atom of the domain to count them.
 
         Examples
         --------
@@ -281,7 +291,9 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
         >>> hours.cdf([6, 9, 12]).round(3).tolist()
         [0.1, 0.3, 0.5]
         """
-        return np.minimum(self.cumulative.up_to(to_places(points, self.domain)), 1.0)
+        places = to_places(points, self.domain)
+        self._warn_at_an_end(places)
+        return np.minimum(self.cumulative.up_to(places), 1.0)
 
     def quantile(self, probabilities: ArrayLike, *, start: Any = None) -> NDArray[Any]:
         """Return the smallest x with P(value <= x) >= p, for each p in [0, 1].
@@ -347,7 +359,8 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
         closed : {"left", "right", "both", "neither"}, optional
             Ends that belong to the range. Default: the end that belongs to the bins, so that a
             range between edges is exact. It is ``low < value <= high`` for numbers and
-            ``low <= value < high`` for dates, times and circles.
+            ``low <= value < high`` for dates, times and circles. A range of numbers that begins
+            at the `low` of the domain includes it, as the first bin does.
 
         Returns
         -------
@@ -368,7 +381,10 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
         >>> round(hours.probability(6, 12), 3)
         0.4
         """
-        return min(self.cumulative.between(to_spans(low, high, self.domain, closed)), 1.0)
+        spans = to_spans(low, high, self.domain, closed)
+        for span in spans:
+            self._warn_at_an_end(*span)
+        return min(self.cumulative.between(spans), 1.0)
 
     def mean(self) -> Any:
         """Return the expected value.
@@ -716,7 +732,8 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
         `high`. For dates this is P(date < right), and the ends are strings. The interval curves
         never fall (:meth:`Band.monotone`), and they contain the CDF.
 
-        A row that counts values outside the range ends at ``-inf`` or ``inf``. The column
+        A row that counts values outside the range ends at ``-inf`` or ``inf``. At `low`, `cdf` is
+        None if the first bin also holds `low` itself: it is from `low` to `high`. The column
         `interval` has the kind. The column `share` is of all people, and `cdf` of those whose value
         is present. If the domain has a missing category, `share_of_present` is the share among
         those present. :meth:`to_document` returns everything, for a file.

@@ -17,9 +17,10 @@ from lapwing.errors import ArgumentError, LimitedWarning
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import to_days, to_interval
-from lapwing.protocol.domains.ranges import Closed, to_spans
+from lapwing.protocol.domains.domain_answers import Places, to_days, to_interval
+from lapwing.protocol.domains.ranges import Closed, end_symbol, to_spans
 from lapwing.protocol.domains.units import to_text
+from lapwing.results.atoms import Atom, found_bins
 from lapwing.results.band import Among, Band, Kind, Target, table_kind
 from lapwing.results.circle import Circle, circle_from, refuse_on_circle
 from lapwing.results.counted import counted_word
@@ -56,6 +57,11 @@ class DistributionIntervals:
             """CDF among those whose value is present."""
             ...
 
+        @property
+        def atoms(self) -> tuple[Atom, ...]:
+            """Values that many people hold exactly."""
+            ...
+
         def share(self, label: Any, *, among: Among = "all") -> float:
             """Return the share of one category or bin."""
             ...
@@ -71,7 +77,8 @@ class DistributionIntervals:
         """Return the confidence band of the CDF, or of the shares of categories.
 
         It is a credible band if the estimate is a posterior. Where values outside are counted, its
-        first point is the share below `low`.
+        first point is `low`. People who hold just `low` are in the first bin. So the band reaches
+        from the share below `low` to that of the whole first bin there, unless `low` is an atom.
 
         Parameters
         ----------
@@ -460,6 +467,34 @@ class DistributionIntervals:
             LimitedWarning,
             stacklevel=3,
         )
+
+    def _warn_at_an_end(self, *places: Places) -> None:
+        """Warn, once, where a place cuts a bin at an end that many people seem to hold."""
+        ends = [
+            Places(np.asarray(point), np.asarray(before))
+            for point in (float(self.domain.left[0]), float(self.domain.right[-1]))
+            for before in (False, True)
+            if any(((each.points == point) & (each.before == before)).any() for each in places)
+        ]
+        cut = {
+            symbol: float(end.points)
+            for end in ends
+            if (symbol := end_symbol(self.domain, end)) is not None
+        }
+        if not cut or "_warned_at_an_end" in self.__dict__:
+            return
+        curve = self.cumulative
+        for symbol in found_bins(self.atoms, curve.left, curve.right)[0].tolist():
+            if symbol in cut:
+                self.__dict__["_warned_at_an_end"] = True
+                point = to_text(cut[symbol], unit=self.domain.unit)
+                warnings.warn(
+                    f"the share at {point} may be anything up to that of its bin, and many "
+                    f"{counted_word(self.guarantee)} of this bin seem to hold one value. Declare "
+                    f"{point} as an atom of the domain: atoms=[{point}] (--atom {point})",
+                    LimitedWarning,
+                    stacklevel=3,
+                )
 
     @cached_property
     def _limited(self) -> tuple[float, str, str] | None:

@@ -21,7 +21,7 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_places
 from lapwing.protocol.domains.domain_documents import build_domain
-from lapwing.protocol.domains.ranges import Closed, to_spans
+from lapwing.protocol.domains.ranges import Closed, bin_of_low, to_spans
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import answering, probability_ends, reaching
 from lapwing.results.readable import equal_results, hash_of_result
@@ -366,10 +366,12 @@ def band_on(
     """Return the band of an error distribution on a domain. None without one."""
     if uncertainty is None:
         return None
-    return uncertainty.band(
+    band = uncertainty.band(
         level=level,
         kind=kind,
         target=target,
         left=domain.left if domain.ordered else None,
         right=domain.right if domain.ordered else None,
     )
+    symbol = bin_of_low(domain)
+    return band if symbol is None else band.holding_low(symbol)

@@ -37,6 +37,7 @@ DOMAINS: dict[str, Domain] = {
     ),
     "edges": Interval(edges=[0, 1, 4]),
     "whole numbers": Integers(0, 4),
+    "whole numbers from 1": Integers(1, 4),
     "whole numbers, refused": Integers(0, 4, outside="refuse"),
     "circle": CIRCLE,
     "circle, closed right": replace(CIRCLE, closed="right"),
@@ -52,7 +53,7 @@ def every_value(domain: Domain) -> np.ndarray:
     marks = [point for point in POINTS if math.isfinite(point)]
     values = [*marks, *(math.nextafter(m, way) for m in marks for way in (-math.inf, math.inf))]
     if isinstance(domain, Integers):
-        values = list(range(-2, 7))
+        values = list(range(0 if domain.low == 0 else -2, 7))  # whole numbers from 0 are counts
     elif not domain.circular:
         values += [-1e300, 1e300]
     if domain.circular or domain.outside == "refuse":  # type: ignore[attr-defined]

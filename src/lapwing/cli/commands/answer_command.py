@@ -24,10 +24,11 @@ from lapwing.protocol.domains.ranges import Closed
 from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.results.answer_documents import AnswerRequest, AskedRange
 from lapwing.results.answer_text import MISSING, csv_rows, question_rows, questions_table, tables_of
-from lapwing.results.answers import number_of, result_answer
+from lapwing.results.answers import result_answer
 from lapwing.results.counted import ALL_NOISE, unit_of, unit_text
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
+from lapwing.results.range_answers import number_of
 from lapwing.results.rounding import exact_text
 
 

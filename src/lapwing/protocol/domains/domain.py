@@ -116,6 +116,11 @@ class Domain(ABC):
         return self.ordered and not self.circular and getattr(self, "outside", None) == "clip"
 
     @property
+    def open_ends(self) -> tuple[bool, bool]:
+        """Whether the first bin also holds values below the range, and the last one those above."""
+        return self.open_ended, self.open_ended
+
+    @property
     @abstractmethod
     def left(self) -> NDArray[np.float64]:
         """Left end of every bin but the missing one. Raises DomainError when not ordered."""

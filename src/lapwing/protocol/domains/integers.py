@@ -34,8 +34,8 @@ class Integers(Domain):
         Smallest and largest number, with ``low <= high``, at most 2^24 numbers, and both within
         +-(2^53 - 1). They are public, so they must not come from the data.
     outside : {"clip", "refuse"}
-        Treatment of numbers outside: move them to the nearest end, or raise DomainError. Default:
-        "clip".
+        Treatment of numbers outside: move them to the nearest end, or raise DomainError. Numbers
+        from 0 on are counts, so answers take nobody to be below 0. Default: "clip".
     missing : {"refuse", "bin"}
         Treatment of NaN and null. "bin" counts them in a missing bin, the last one. Default:
         "refuse".
@@ -127,6 +127,14 @@ class Integers(Domain):
         if missing is not None:
             symbols[missing] = self.size - 1
         return symbols
+
+    @property
+    def open_ends(self) -> tuple[bool, bool]:
+        """Whether the first bin also holds numbers below the range, and the last one those above.
+
+        Nothing is below 0 where the numbers begin there, because they are counts.
+        """
+        return self.open_ended and self.low != 0, self.open_ended
 
     name: ClassVar[str] = "integers"
     """Name of its class in documents."""

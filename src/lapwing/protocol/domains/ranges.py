@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import Places, check_range, to_places
+from lapwing.protocol.domains.interval import Interval
 
 Closed = Literal["left", "right", "both", "neither"]
 """Which ends of a range belong to it."""
@@ -37,7 +38,7 @@ def to_spans(low: Any, high: Any, domain: Domain, closed: Closed | None = None) 
     domain : Domain
         Ordered.
     closed : {"left", "right", "both", "neither"}, optional
-        Ends that belong to the range. Default: the end that belongs to the bins of the domain.
+        Ends that belong to the range. Default: that of :func:`default_closed`.
 
     Raises
     ------
@@ -55,7 +56,7 @@ def to_spans(low: Any, high: Any, domain: Domain, closed: Closed | None = None) 
     """
     if closed not in (None, *get_args(Closed)):
         raise ArgumentError(f"closed must be 'left', 'right', 'both' or 'neither', got {closed!r}")
-    side = closed or domain.closed
+    side = closed or default_closed(low, domain)
     start = to_places(low, domain, name="low", before=side in ("left", "both"))
     stop = to_places(high, domain, name="high", before=side in ("left", "neither"))
     if start.points.ndim or stop.points.ndim:
@@ -83,6 +84,25 @@ def to_spans(low: Any, high: Any, domain: Domain, closed: Closed | None = None) 
         return [(_place(-math.inf, before=True), stop), (start, _place(math.inf, before=False))]
     check_range(first, last, unit=domain.unit)
     return [(start, start if _at_or_after(start, stop) else stop)]
+
+
+def default_closed(low: Any, domain: Domain) -> Closed:
+    """Return which ends belong to a range of which nobody says it.
+
+    It is the end that belongs to the bins, so that a range between edges is exact. Of bins that are
+    closed on the right, the first one holds `low` also. So does a range that begins there.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> income = Interval(0, 4, bins=4)
+    >>> default_closed(0, income), default_closed(1, income)
+    ('both', 'right')
+    """
+    start = to_places(low, domain, name="low")
+    if domain.closed == "left" or start.points.ndim or end_symbol(domain, start) is None:
+        return domain.closed
+    return "both"
 
 
 def _turns(first: float, last: float, side: Closed, circle: Domain) -> tuple[float, float]:
@@ -186,8 +206,10 @@ def symbol_places(domain: Domain) -> tuple[Places, Places]:
     if outside:
         left[0], starts_before[0], stops_before[0] = -math.inf, True, True
         right[-1], starts_before[-1], stops_before[-1] = math.inf, stops_before[last], False
-    elif domain.open_ended:
-        left[0], right[-1] = -math.inf, math.inf
+    else:
+        below, above = domain.open_ends
+        left[0] = -math.inf if below else left[0]
+        right[-1] = math.inf if above else right[-1]
     return Places(left, starts_before), Places(right, stops_before)
 
 
@@ -229,3 +251,49 @@ def split_symbol(domain: Domain, place: Places) -> int | None:
     if not cut.any() or math.isinf(float(place.points)):
         return None
     return int(np.argmax(cut))
+
+
+def end_symbol(domain: Domain, place: Places) -> int | None:
+    """Return the bin that a place cuts at `low` or `high` of the domain, None where it cuts none.
+
+    Many people may hold just this value, and the bin does not say how many. So the share on one
+    side of the place is anything between that without the bin and that with it. An atom there has a
+    bin of its own.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> income, known = Interval(0, 4, bins=4), Interval(0, 4, bins=4, atoms=[0])
+    >>> end_symbol(income, to_places(0, income)), end_symbol(known, to_places(0, known))
+    (0, None)
+    """
+    point, before = float(place.points), bool(place.before)
+    if not isinstance(domain, Interval) or domain.circular or domain.whole_day:
+        return None
+    beyond = bool(domain.outside_indices)
+    if point in domain.atoms:
+        return None
+    if point == domain.low:
+        return None if before else int(beyond)
+    # Who holds just `high` is in the bin above where bins are closed on the left.
+    above = beyond and domain.closed == "left"
+    if point == domain.high and above != before:
+        return domain.left.size - 1 - (beyond and not above)
+    return None
+
+
+def bin_of_low(domain: Domain) -> int | None:
+    """Return the bin that holds `low` itself where the bin before it is for values below `low`.
+
+    A CDF then says no more at `low` than that it is between those of the two bins. None where no
+    bin is for values below, or `low` is an atom.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> bin_of_low(Interval(0, 64, bins=64)), bin_of_low(Interval(0, 64, bins=64, atoms=[0]))
+    (1, None)
+    """
+    if not domain.ordered or not domain.outside_indices:
+        return None
+    return end_symbol(domain, _place(float(domain.left[0]), before=False))

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.results.answer_text import (
     NOT_KNOWN,
@@ -110,7 +111,7 @@ def _numbers(document: Document) -> dict[str, Any]:
     write = number_writer(unit)
     columns, curve_band = document["curve"]["columns"], document["curve"]["band"]
     domain, limits = document["domain"], document["limited_to"]
-    clipped = limits is not None and document["outside"] is None
+    open_ends = build_domain(domain).open_ends
     return {
         "chart": embedded(
             {
@@ -128,7 +129,7 @@ def _numbers(document: Document) -> dict[str, Any]:
         ),
         "band": curve_band,
         "rows": [
-            _bin(columns, row, write, unit, clipped=clipped)
+            _bin(columns, row, write, unit, open_ends=open_ends)
             for row in _spread(len(columns["right"]))
         ],
         "all_rows": len(columns["right"]) <= MOST_ROWS,
@@ -196,12 +197,17 @@ def _spread(length: int) -> list[int]:
 
 
 def _bin(
-    columns: Mapping[str, list[Any]], row: int, write: NumberWriter, unit: Unit, *, clipped: bool
+    columns: Mapping[str, list[Any]],
+    row: int,
+    write: NumberWriter,
+    unit: Unit,
+    *,
+    open_ends: tuple[bool, bool],
 ) -> dict[str, str]:
     left, right = write(columns["left"][row]), write(columns["right"][row])
-    if clipped and row == 0:
+    if open_ends[0] and row == 0:
         left = beyond_text(left, unit, "at_most")
-    if clipped and row == len(columns["right"]) - 1:
+    if open_ends[1] and row == len(columns["right"]) - 1:
         right = beyond_text(right, unit, "at_least")
     return {
         "left": left,
