@@ -12,6 +12,7 @@ import numpy as np
 
 from lapwing.decoders.decoder import decoder_document, distribution_of, required
 from lapwing.decoders.empirical_bayes.mixture_prior import shrunk
+from lapwing.decoders.releases.noisy_total import NoisyTotal
 from lapwing.decoders.unbiased.unbiased_shares import Tails, UnbiasedShares
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
@@ -29,9 +30,6 @@ from lapwing.results.uncertainty import Uncertainty
 
 MANY = 64
 """Labels from which what all of them are like can be learned."""
-
-KNOWN_WELL = 8.0
-"""Standard deviations that a noisy number of people must be above zero to be divided by."""
 
 METHOD = "exact noise of the counts"
 
@@ -60,8 +58,9 @@ class LabelShares:
 
     Where the number of people is public, the difference of the counts' sum to it is subtracted from
     all counts alike. Where it is secret, the counts are divided by their own sum. The noise of that
-    sum is counted to first order: ``e_i - share_i sum(e)``. There is no band where the sum is not 8
-    standard deviations above zero, because then the shares are not determined.
+    sum is counted: ``e_i - share_i sum(e)``. There is no band where the sum is not 8 standard
+    deviations above zero, because then the shares are not determined. A sum near that threshold
+    may have passed it by chance, so its band is wider (:class:`NoisyTotal`).
 
     The decoder is this library's own.
 
@@ -203,13 +202,15 @@ class CountedShares:
     def uncertainty(self, people: int, tails: Tails) -> Uncertainty | None:
         """Return the error distribution, or None where the people are too few to divide by."""
         size = self.center.size
-        if not self.total_is_known and KNOWN_WELL * self.deviation * np.sqrt(size) > 1:
+        total = NoisyTotal(people, people * self.deviation * float(np.sqrt(size)))
+        if not (self.total_is_known or total.is_known):
             return None
         zeros = np.zeros(size)
         laplace = self.deviation**2 if tails == "laplace" else 0.0
-        return Uncertainty(
+        law = Uncertainty(
             self.center, self.noise, zeros, self._plug_in, people, METHOD, laplace=laplace
         )
+        return law if self.total_is_known else total.allowed(law, np.full(size, 1 / size))
 
 
 @one_thread

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from lapwing.decoders.releases.label_shares import KNOWN_WELL, MANY, has_counts, segment_shares
+from lapwing.decoders.releases.label_shares import MANY, has_counts, segment_shares
+from lapwing.decoders.releases.noisy_total import NoisyTotal
 from lapwing.decoders.releases.prefix_estimate import DENSE, prefix_estimate
 from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
 from lapwing.errors import ArgumentError
@@ -44,7 +45,7 @@ def segment_distributions(release: Release) -> dict[Segment, Distribution]:
     :func:`segment_shares`. Other numbers are decoded as a release of the segment alone, whose
     number of people is secret (:class:`SpectralPursuit`). Of counts the band is that of the
     unbiased shares. There is no band where the number of people is not 8 standard deviations above
-    zero.
+    zero. A band holds of segments that are above it by chance (:class:`NoisyTotal`).
 
     **Cost.** A quarter of a second for each segment of 256 bins.
     """
@@ -61,9 +62,12 @@ def segment_distributions(release: Release) -> dict[Segment, Distribution]:
         if counted is not None:
             uncertainty = counted[segment].uncertainty
         else:
-            total = prefix_estimate(alone.channel, alone)
-            known = total.sums[-1] >= KNOWN_WELL * total.deviation(-1)
-            uncertainty = result.uncertainty if known else None
+            sums = prefix_estimate(alone.channel, alone)
+            total = NoisyTotal(float(sums.sums[-1]), sums.deviation(-1))
+            along = np.diff(sums.column(-1) / sums.column(-1)[-1], prepend=0.0)
+            uncertainty = None
+            if total.is_known and result.uncertainty is not None:
+                uncertainty = total.allowed(result.uncertainty, along)
         found[segment] = replace(
             result,
             guarantee=release.guarantee,
