@@ -154,7 +154,10 @@ def share_ends(error_law: Uncertainty, symbol: int) -> Ends:
     """Return the ends of the mass of one symbol."""
     weights = np.zeros(error_law.center.size)
     weights[symbol] = 1.0
-    share = functional(error_law, weights)
+    # The weights as they are: a law without correlations does not say that the total is known.
+    deviation = error_law.deviation(weights, "empirical")
+    tails = error_law.laplace_part(weights, deviation)
+    share = Reading(float(error_law.center[symbol]), deviation, tails)
     return Ends(share, share)
 
 

@@ -15,6 +15,7 @@ from lapwing.decoders.resolution import steps_entry
 from lapwing.decoders.series.label_walk import walked_labels, walked_labels_so_far
 from lapwing.decoders.series.walk_decoder import filter_series, smooth_series
 from lapwing.decoders.series.walk_model import found_changes
+from lapwing.decoders.unbiased.linear_estimate import WHOLE, linear_estimate
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
 from lapwing.errors import ArgumentError, MismatchError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
@@ -311,20 +312,33 @@ def _shift(errors: Errors, weeks: Sequence[SeriesWeek], since: int, week: int) -
 
 
 def _shares(week: ReadWeek) -> UnbiasedShares | None:
-    """Return the unbiased shares of a week of labels."""
+    """Return the unbiased shares of a week of labels, with their variances about its people."""
     if week.channel is None:
         return None
-    if not isinstance(week.observed, Release):
+    if isinstance(week.observed, Release):
+        return _shares_of_release(week.channel, week.observed)
+    size = week.channel.domain.size
+    if size > WHOLE:
         return unbiased_shares(week.channel, week.observed)
-    law = noise_of_counts(week.channel)
-    release = week.observed
-    people = release.total
-    counted = CountedShares.of(
-        release.answers, people, law.variance, total_is_known=release.people is not None
+    # The known total makes estimates of few labels better. Variances are linear in the shares.
+    even, ramp = np.full(size, 1 / size), np.arange(1.0, size + 1)
+    uneven = ramp / ramp.sum()
+    one, two = (linear_estimate(week.channel, week.observed, plug_in=p) for p in (even, uneven))
+    slope = 0.0
+    if size > 1:
+        off = uneven - even
+        slope = float(off @ (two.noise.variance() - one.noise.variance()) / (off @ off))
+    empty = np.maximum(one.noise.variance() - slope / size, 0.0)
+    return UnbiasedShares(one.center, empty, slope, week.observed.total)
+
+
+def _shares_of_release(channel: Channel, release: Release) -> UnbiasedShares:
+    law = noise_of_counts(channel)
+    known = release.people is not None
+    counted = CountedShares.of(release.answers, release.total, law.variance, total_is_known=known)
+    return UnbiasedShares(
+        counted.center, counted.noise.variance(), 0.0, release.total, tails_of(release)
     )
-    # About the population: the draw of the people adds to the noise.
-    empty = np.full(counted.center.size, counted.deviation**2)
-    return UnbiasedShares(counted.center, empty, 1 / people, people, tails_of(release))
 
 
 def _weeks(

@@ -9,7 +9,7 @@ in one week has a variance of its own, which goes to zero where the reports show
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.projections import simplex
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import Uncertainty, Variants
 from lapwing.results.walk_errors import LabelErrors
 
 LEVELS = (0.0, *np.geomspace(1e-4, 0.2, 12).tolist())
@@ -49,6 +49,14 @@ _NEGLIGIBLE = 1e-6
 
 _BAND_INFLATION, _LEAST = 4.0, 0.01
 """Factor on the variances of steps, for bands, and the least standard deviation of a step there."""
+
+_UNSEEN, _CONTRASTS = 0.12**2 / 3, 3.0
+"""Variance of a jump that may be beside any week unseen, for bands: a third of the square of the
+largest that they allow for. Then an interval holds if one side is off by that jump. It is at most
+three times the variance of the gap between the two sides, because larger ones are found."""
+
+_ANYWHERE = 1e3
+"""Prior variance of a share before the first week and after the last, for bands."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,24 +130,46 @@ def _walked(weeks: Sequence[UnbiasedShares | None], chosen: Sequence[int]) -> La
     """Return the answer with masses and distributions of the chosen weeks."""
     there = [week for week in weeks if week is not None]
     labels = there[0].shares.size
-    weight = np.sum([1 / week.empty for week in there], axis=0)
-    usual = simplex(np.sum([week.shares / week.empty for week in there], axis=0) / weight)
+    precise = [1 / (week.empty + 1 / (labels * week.reports)) for week in there]
+    weight = np.sum(precise, axis=0)
+    pooled = np.sum([week.shares * each for week, each in zip(there, precise, strict=True)], axis=0)
     # Nobody knows that a label is empty better than the reports of all weeks do.
-    usual = np.maximum(usual, np.minimum(1 / np.sqrt(weight), 1 / labels))
-    noise = [None if week is None else week.variance(usual) for week in weeks]
+    least = np.minimum(1 / np.sqrt(weight), 1 / labels)
+    usual = np.maximum(simplex(pooled / weight), least)
     seen = [None if week is None else week.shares for week in weeks]
+    noise = [None if week is None else _about_all(week, usual) for week in weeks]
     step, jump = _learned(seen, noise, usual)
+    rough = _walk(seen, noise, step + jump).mean
+    plug_ins = [np.maximum(simplex(mean), least) for mean in rough]
+    noise = [
+        None if week is None else _about_all(week, plug_in)
+        for week, plug_in in zip(weeks, plug_ins, strict=True)
+    ]
+    found = _walk(seen, noise, step + jump)
+    wider = _BAND_INFLATION * (step + jump) + _LEAST**2 * usual
+    wide, beside = _walk(seen, noise, wider), _beside(seen, noise, wider)
     masses: list[Vector | None] = [None] * len(weeks)
     laws: list[Uncertainty | None] = [None] * len(weeks)
-    found = _walk(seen, noise, step + jump)
-    wide = _walk(seen, noise, _BAND_INFLATION * (step + jump) + _LEAST**2 * usual)
     for number in chosen:
         week = weeks[number]
         if week is not None:
-            masses[number] = _mass(found.mean[number], found.variance[number], week)
-            laws[number] = _law(week, wide.mean[number], wide.variance[number], usual)
+            plug_in = plug_ins[number]
+            own = _own(week, plug_in, found.mean[number], found.variance[number])
+            masses[number] = _mass(*own, week)
+            laws[number] = _law(week, plug_in, *(part[number] for part in beside))
     gained = _gained(seen, noise, step, jump)
     return LabelAnswer(masses, laws, wide, jump, gained)
+
+
+def _drawn(week: UnbiasedShares, plug_in: Vector) -> Vector:
+    """Return the variances of the draw of a week's people: float64 [labels]."""
+    variance: Vector = plug_in * np.maximum(1 - plug_in, 1 / week.reports) / week.reports
+    return variance
+
+
+def _about_all(week: UnbiasedShares, plug_in: Vector) -> Vector:
+    """Return the variances of a week's estimates about the population: noise and draw."""
+    return week.variance(plug_in) + _drawn(week, plug_in)
 
 
 def _learned(
@@ -183,24 +213,84 @@ def _mass(mean: Vector, variance: Vector, week: UnbiasedShares) -> Vector:
     return shrunk(known.with_total()).mass
 
 
-def _law(week: UnbiasedShares, mean: Vector, variance: Vector, usual: Vector) -> Uncertainty:
-    """Return the error distribution about the week's own people."""
-    drawn = usual * (1 - usual) / week.reports
-    told = drawn / week.variance(usual)
+def _own(
+    week: UnbiasedShares, plug_in: Vector, mean: Vector, variance: Vector
+) -> tuple[Vector, Vector]:
+    """Return mean and variance of the shares of a week's own people from the population's.
+
+    Given the population, the reports tell the draw of these people by the part ``told`` that the
+    draw has in the variance of the estimate.
+    """
+    drawn = _drawn(week, plug_in)
+    told = drawn / (drawn + week.variance(plug_in))
     center = mean + told * (week.shares - mean)
-    spread = (1 - told) ** 2 * variance + drawn * np.maximum(1 - told, 0.0)
-    nothing = np.zeros(mean.size)
-    noise = Covariance(spread, np.zeros((mean.size, 0)), np.zeros(0))
-    return Uncertainty(center, noise, nothing, simplex(mean), week.reports, METHOD, laplace=0.0)
+    return center, (1 - told) ** 2 * variance + drawn * (1 - told)
+
+
+def _law(week: UnbiasedShares, plug_in: Vector, mean: Vector, variance: Vector) -> Uncertainty:
+    """Return the error distributions about the week's own people and about the population."""
+    mass = plug_in / plug_in.sum()
+    about: list[Uncertainty] = []
+    for center, spread in (_own(week, plug_in, mean, variance), (mean, variance)):
+        # All shares sum to one, so their errors are correlated as those of a multinomial draw.
+        part = spread / spread.sum()
+        scaled = spread / np.maximum(1 - part, _NEGLIGIBLE)
+        columns = np.sqrt(part * scaled)[:, None]
+        noise = Covariance(scaled, columns, np.array([-1.0]))
+        laplace = 0.0 if week.tails == "laplace" else None
+        nothing = np.zeros(mean.size)
+        about.append(
+            Uncertainty(center, noise, nothing, mass, week.reports, METHOD, laplace=laplace)
+        )
+    own, everybody = about
+    return replace(
+        own,
+        variants=Variants(population_pointwise=everybody, population_simultaneous=everybody),
+    )
+
+
+def _beside(
+    seen: Sequence[Vector | None], noise: Sequence[Vector | None], steps: Matrix
+) -> tuple[Matrix, Matrix]:
+    """Return means and variances of every week with room for unseen jumps into it and out of it.
+
+    Each week combines its own reports, the filter of those before it, and the filter of those after
+    it in reverse. Both filters are doubted by the variance of a jump.
+    """
+    before, ahead, *_ = _filtered(seen, noise, steps, flat=_ANYWHERE)
+    back = np.vstack([steps[:1], steps[:0:-1]])
+    after, behind, *_ = _filtered(seen[::-1], noise[::-1], back, flat=_ANYWHERE)
+    after, behind = after[::-1], behind[::-1]
+    mean, variance = before.copy(), ahead.copy()
+    for week, (value, own) in enumerate(zip(seen, noise, strict=True)):
+        if value is None or own is None:
+            continue
+        earlier, later = ahead[week], behind[week]
+        left = _doubted(earlier, own, later)
+        right = _doubted(later, own, earlier)
+        precision = 1 / left + 1 / right + 1 / own
+        mean[week] = (before[week] / left + after[week] / right + value / own) / precision
+        variance[week] = 1 / precision
+    return mean, variance
+
+
+def _doubted(side: Vector, own: Vector, other: Vector) -> Vector:
+    """Return the variances of one side, with a jump between it and the week with its other side."""
+    gap = side + 1 / (1 / own + 1 / other)
+    return side + np.minimum(_UNSEEN, _CONTRASTS * gap)
 
 
 def _filtered(
-    seen: Sequence[Vector | None], noise: Sequence[Vector | None], steps: Matrix
+    seen: Sequence[Vector | None],
+    noise: Sequence[Vector | None],
+    steps: Matrix,
+    *,
+    flat: float = _FLAT,
 ) -> tuple[Matrix, Matrix, Matrix, Matrix, Vector]:
     """Return predicted means and variances, those after the reports, and the evidence."""
     weeks, labels = steps.shape
     predicted, ahead, mean, variance = np.zeros((4, weeks, labels))
-    center, spread = np.full(labels, 1 / labels), np.full(labels, _FLAT)
+    center, spread = np.full(labels, 1 / labels), np.full(labels, flat)
     evidence = np.zeros(labels)
     for week in range(weeks):
         if week:

@@ -1,0 +1,69 @@
+"""Intervals of labels in weeks decoded together: what they hold, and how wide they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+
+SHARES = np.array([0.3, 0.25, 0.2, 0.12, 0.08, 0.05])
+RANDOMIZERS = [
+    lw.RandomizedResponse,
+    lw.randomizers.OptimizedUnaryEncoding,
+    lw.randomizers.UnaryEncoding,
+    lw.randomizers.SubsetSelection,
+    lw.randomizers.AffineSubsetSelection,
+    lw.randomizers.HadamardResponse,
+    lw.randomizers.LocalHashing,
+    lw.randomizers.LinearHashing,
+]
+
+
+def surveyed(randomizer: Any, people: list[Any], seed: int) -> list[Any]:
+    survey = lw.Survey("w", randomizer)
+    return [
+        (survey, lw.simulate(randomizer, counts, rng=100 * seed + week))
+        for week, counts in enumerate(people)
+    ]
+
+
+def inside(band: Any, counts: np.ndarray) -> np.ndarray:
+    truth = counts / counts.sum()
+    held: np.ndarray = (band.low <= truth + 1e-12) & (truth <= band.high + 1e-12)
+    return held
+
+
+@pytest.mark.parametrize("epsilon", [1, 2, 3, 4])
+def test_intervals_of_own_people_hold_at_every_epsilon_and_are_no_wider(epsilon: float) -> None:
+    randomizer = lw.RandomizedResponse(lw.Categories(6), epsilon=epsilon)
+    rng, held, together, alone = np.random.default_rng(1), [], 0.0, 0.0
+    for seed in range(12):
+        people = [rng.multinomial(3000, SHARES) for _ in range(8)]
+        weeks = surveyed(randomizer, people, seed)
+        for (survey, tally), counts, week in zip(
+            weeks, people, lw.decode_series(weeks), strict=True
+        ):
+            band = week.distribution.confidence_band()
+            held.append(inside(band, counts).mean())
+            one = survey.decode(tally).confidence_band()
+            together += float(np.sum(band.high - band.low))
+            alone += float(np.sum(one.high - one.low))
+    assert np.mean(held) > 0.93
+    assert together < 1.02 * alone
+
+
+@pytest.mark.parametrize("randomizer", RANDOMIZERS)
+@pytest.mark.parametrize("labels", [2, 30])
+def test_no_randomizer_of_labels_fails_at_a_large_epsilon(randomizer: Any, labels: int) -> None:
+    rng = np.random.default_rng(1)
+    shares = rng.dirichlet(np.ones(labels))
+    people = [rng.multinomial(500, shares) for _ in range(4)]
+    for epsilon in (0.5, 10, 16):
+        weeks = surveyed(randomizer(lw.Categories(labels), epsilon=epsilon), people, 1)
+        for smooth in (True, False):
+            for week in lw.decode_series(weeks, smooth=smooth):
+                ends = week.distribution.share_interval(0)
+                assert 0 <= ends[0] <= ends[1] <= 1
