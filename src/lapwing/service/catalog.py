@@ -31,12 +31,15 @@ class KeptSurvey:
     epochs : dict of str to StoredEpoch
     notices : list of FormerNotice
         What the survey said to people before, the oldest first.
+    pages : dict of str to str
+        Pages about the survey that were made, by their templates. None of them shows epochs.
     """
 
     stored: StoredSurvey
     survey: Survey
     epochs: dict[str, StoredEpoch] = field(default_factory=dict)
     notices: list[FormerNotice] = field(default_factory=list)
+    pages: dict[str, str] = field(default_factory=dict)
 
     @cached_property
     def tag(self) -> str:
@@ -132,4 +135,7 @@ class Catalog:
         else:
             survey = Survey.from_json(stored.document)
         epochs = {epoch.name: epoch for epoch in self._store.epochs(stored.fingerprint)}
-        return KeptSurvey(stored, survey, epochs, self._store.notices(stored.fingerprint))
+        notices = self._store.notices(stored.fingerprint)
+        if known is not None and (known.stored, known.notices) == (stored, notices):
+            return KeptSurvey(stored, survey, epochs, notices, known.pages)
+        return KeptSurvey(stored, survey, epochs, notices)
