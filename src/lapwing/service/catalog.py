@@ -39,6 +39,8 @@ class KeptSurvey:
     past : dict of str to str
         Epochs whose end is past by the latest look at the clock alone, with what that look makes of
         them: "grace" or "closed". They have not moved on yet.
+    pages : dict of str to str
+        Pages about the survey that were made, by their templates. None of them shows epochs.
     """
 
     stored: StoredSurvey
@@ -46,6 +48,7 @@ class KeptSurvey:
     epochs: dict[str, StoredEpoch] = field(default_factory=dict)
     notices: list[FormerNotice] = field(default_factory=list)
     past: dict[str, EpochState] = field(default_factory=dict)
+    pages: dict[str, str] = field(default_factory=dict)
 
     def state_of(self, epoch: StoredEpoch) -> EpochState:
         """Return the state that is told of an epoch: past its end, it takes no new answers."""
@@ -149,5 +152,8 @@ class Catalog:
             survey = known.survey
         else:
             survey = Survey.from_json(stored.document)
-        past = {} if known is None else known.past
-        return KeptSurvey(stored, survey, {epoch.name: epoch for epoch in epochs}, notices, past)
+        named = {epoch.name: epoch for epoch in epochs}
+        past, pages = ({}, {}) if known is None else (known.past, known.pages)
+        if known is not None and (known.stored, known.notices) != (stored, notices):
+            pages = {}
+        return KeptSurvey(stored, survey, named, notices, past, pages)

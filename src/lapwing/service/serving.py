@@ -191,16 +191,16 @@ class Connection(HttpToolsProtocol):
             self._stop_parsing()
         self._waiting.pop(self, None)
         limit = self.config.limit_concurrency
-        if limit is None or self.url.partition(b"?")[0] == HEALTH_PATH.encode():
-            self.limit_concurrency = None
-        else:
-            self.limit_concurrency = limit + len(self._waiting)  # only the busy ones count
+        if limit is not None and len(self.connections) >= limit:
+            of_health = self.url.partition(b"?")[0] == HEALTH_PATH.encode()
+            # Only the busy ones count.
+            self.limit_concurrency = None if of_health else limit + len(self._waiting)
         cast(dict[str, Any], self.scope)[UNREAD] = self._unread_body
         super().on_headers_complete()
 
     def on_response_complete(self) -> None:
         """End an answer, and wait for the next request unless it is here already."""
-        super().on_response_complete()
+        HttpToolsProtocol.on_response_complete(self)
         if self.cycle.response_complete:
             self._waiting[self] = None
 

@@ -52,7 +52,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     admin_token_file, analyst_token_file, monitor_token_file : str, optional
         A file that holds the token of the role, and nothing else.
     largest_body : int
-        Bytes of the largest body that is read.
+        Bytes of the largest body that is read. The same at all collectors of a database.
     body_seconds : float
         How long a body may take to arrive, from its first byte to its last.
     receiving_bytes : int

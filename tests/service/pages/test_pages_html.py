@@ -18,6 +18,7 @@ import pytest
 import lapwing as lw
 from lapwing.protocol.messages.batch import Batch
 from lapwing.results.rounding import interval_text, number_text, number_writer, percent
+from lapwing.service.pages.page_answers import rendered
 from lapwing.service.pages.plain_words import learned_at_most
 from lapwing.service.security import COOKIE
 from lapwing.service.settings import Settings
@@ -489,6 +490,46 @@ def test_take_part_has_an_input_that_fits(tmp_path: Path) -> None:
             await here.done("POST", f"/v1/surveys/{TEXTS.fingerprint}/retire")
             ended = await look(here, f"/take-part/{TEXTS.fingerprint}", token=None)
             assert "has ended" in ended and "<form" not in ended
+
+    asyncio.run(run())
+
+
+def test_the_public_page_is_made_once_for_each_text_and_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anybody may ask for it, and that of 60,000 labels takes 50 ms to make."""
+    made = []
+
+    def counted(template: str, **values: Any) -> str:
+        made.append(template)
+        return rendered(template, **values)
+
+    monkeypatch.setattr("lapwing.service.pages.take_part.rendered", counted)
+    first, second = (
+        lw.Survey("labels", LABELS.randomizer, question=f"{word}?") for word in ("One", "Two")
+    )
+    path = f"/v1/surveys/{first.fingerprint}"
+
+    async def run() -> None:
+        async with site(tmp_path) as here:
+
+            async def asked() -> str:
+                return await look(here, f"/take-part/{first.fingerprint}", token=None)
+
+            await here.publish(first)
+            shown = await asked()
+            assert "One?" in shown
+            await here.close("e", path)  # which has the surveys read again
+            here.collector.catalog.load()
+            assert [await asked() for _ in range(9)] == [shown] * 9
+            assert len(made) == 1
+            body = {"survey": second.to_document(), "minimum": 1}
+            await here.done("PUT", path, json=body)
+            changed = await asked()
+            assert "Two?" in changed and "One?" in changed and "This text is version 2" in changed
+            assert await asked() == changed and len(made) == 2
+            await here.done("POST", f"{path}/retire")
+            assert "has ended" in await asked()
 
     asyncio.run(run())
 

@@ -39,7 +39,16 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 def page(template: str, *, status: int = 200, **values: Any) -> Response:
     """Return a page, made from one of our templates."""
-    text = _TEMPLATES.get_template(template).render(**values)
+    return page_of(rendered(template, **values), status=status)
+
+
+def rendered(template: str, **values: Any) -> str:
+    """Return the text of a page, made from one of our templates."""
+    return _TEMPLATES.get_template(template).render(**values)
+
+
+def page_of(text: str, *, status: int = 200) -> Response:
+    """Return a page of a text that has been made."""
     return Response(text, status_code=status, headers=HEADERS, media_type="text/html")
 
 

@@ -11,7 +11,8 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.units import to_text
 from lapwing.protocol.messages.problems import Problem
 from lapwing.results.rounding import exact_text
-from lapwing.service.pages.page_answers import page
+from lapwing.service.catalog import KeptSurvey
+from lapwing.service.pages.page_answers import page_of, rendered
 from lapwing.service.pages.plain_words import (
     TEXTS,
     asked_in_words,
@@ -36,9 +37,16 @@ async def show(request: Request) -> Response:
     kept = collector_of(request).life.survey(request.path_params["survey"])
     if kept.stored.state == "draft":
         raise ProblemError(Problem.UNKNOWN_SURVEY, "there is no survey of this fingerprint")
+    name = "take_part.html"
+    if name not in kept.pages:  # of many labels, it takes far longer than all else
+        kept.pages[name] = _page_text(kept, name)
+    return page_of(kept.pages[name])
+
+
+def _page_text(kept: KeptSurvey, template: str) -> str:
     survey = kept.survey
-    return page(
-        "take_part.html",
+    return rendered(
+        template,
         name=survey.name,
         notice=survey.notice,
         former=[{"until": moment_to_text(each.until), "text": each.text} for each in kept.notices],
