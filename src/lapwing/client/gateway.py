@@ -193,7 +193,7 @@ class Gateway:
             if any(kept.text != survey.text_fingerprint for kept, _ in found):
                 raise MismatchError(
                     f"the batch group {pile!r} of this epoch was stored under another text of the "
-                    "survey. Give these reports another name, if they are of other people"
+                    "survey. To send these reports under the text at hand, give them another name"
                 )
             same = not found or sum(kept.reports for kept, _ in found) == len(reports)
             if not same or any(

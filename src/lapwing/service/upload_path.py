@@ -189,22 +189,25 @@ _TEXTS = re.compile(rb"(?:^|&)text=([^&]*)")
 _HASH = re.compile(rb"[0-9a-f]{64}")
 
 
-def text_of(query: bytes) -> str | None:
-    """Return the fingerprint of the text that an upload names in its query. None: it names none.
+def text_of(query: bytes) -> bytes | None:
+    """Return what an upload names as its text in its query. None: it names none.
 
     Examples
     --------
-    >>> text_of(b"") is None, text_of(b"text=" + b"0" * 64) == "0" * 64
-    (True, True)
+    >>> text_of(b""), text_of(b"text=0123"), text_of(b"q=1&text=0123")
+    (None, b'0123', b'0123')
     """
-    named = _TEXTS.findall(query) if query else []
-    if not named:
-        return None
-    if len(named) > 1 or not _HASH.fullmatch(named[0]):  # a proxy may change it on its way
-        raise ProblemError(
-            Problem.DAMAGED, "text must be the fingerprint of one text: 64 hex digits"
-        )
-    return str(named[0], "ascii")
+    if query.startswith(b"text=") and b"&" not in query:
+        return query[5:]
+    return b"&".join(_TEXTS.findall(query)) if _TEXTS.search(query) else None
+
+
+def _other_text(text: bytes) -> ProblemError:
+    """Return the problem of a text that is not the one of the epoch."""
+    if not _HASH.fullmatch(text):  # a proxy may have changed it on its way
+        detail = "text must be the fingerprint of one text: 64 hex digits"
+        return ProblemError(Problem.DAMAGED, detail)
+    return ProblemError(Problem.OTHER_TEXT, _DETAILS[Problem.OTHER_TEXT])
 
 
 class UploadPath:
@@ -348,7 +351,7 @@ class UploadPath:
             raise _refused(outcome.verdict, outcome.refused)
         return started, batch.reports, outcome
 
-    def _place(self, address: Address, text: str | None) -> KeptSurvey:
+    def _place(self, address: Address, text: bytes | None) -> KeptSurvey:
         """Return the survey of an upload. A ProblemError where its epoch takes no reports of it."""
         kept = self._catalog.get(address.survey)
         epoch = None if kept is None else kept.epochs.get(address.epoch)
@@ -366,12 +369,12 @@ class UploadPath:
         if kept.past.get(address.epoch) == "closed":
             raise ProblemError(Problem.NOT_OPEN, _PAST, retry_after=60 * self._retry)
         # From here on no text of the survey changes before the epoch closes.
-        if text is not None and text != kept.text_of(epoch):
-            raise ProblemError(Problem.OTHER_TEXT, _DETAILS[Problem.OTHER_TEXT])
+        if text is not None and text != kept.text_of(epoch).encode():
+            raise _other_text(text)
         return kept
 
     async def _place_again(
-        self, address: Address, text: str | None, batch_id: bytes | None, problem: ProblemError
+        self, address: Address, text: bytes | None, batch_id: bytes | None, problem: ProblemError
     ) -> KeptSurvey:
         """Return the survey of an upload for which there was no place at first.
 
