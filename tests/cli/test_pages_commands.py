@@ -94,7 +94,7 @@ ELSEWHERE = {
     "guides/command-line.md": "tests/test_readme.py",
     "guides/operate/collector.md": "tests/service/test_collector_pages.py",
     "guides/operate/keep-and-delete.md": "tests/cli/test_collector_commands.py",
-    "guides/local/python-devices.md": "tests/client/test_device_page.py",
+    "guides/local/python-devices.md": "tests/test_pages_in_one_folder.py",
     "start/install.md": "tests/test_install_lines.py",
 }
 """Where the commands of other pages run."""

@@ -105,7 +105,8 @@ class SmallCollector:
                 found = self.documents.get(asked.path)
                 if found is None:
                     return 404, OWN, json.dumps({"type": f"{PROBLEM}unknown-survey"}).encode()
-                return 200, {**JSON, "set-cookie": "who=you"}, found
+                kind = {"content-type": "text/html"} if found.startswith(b"<") else JSON
+                return 200, {**kind, "set-cookie": "who=you"}, found
             self.before(asked)
             reply = self.replies.popleft() if self.replies else None
             if reply is None or reply.stored:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,7 +18,8 @@ import pytest
 
 import lapwing as lw
 from lapwing.service.storage.opening import open_store
-from tests.clients_js.programs import CLIENT, ROOT
+from tests.clients_js.programs import CLIENT, ROOT, node
+from tests.clients_js.scripted_collector import scripted_collector
 from tests.service.one_collector import ADMIN, served
 
 pytestmark = pytest.mark.service
@@ -93,6 +96,29 @@ def test_the_page_of_the_guide_reports_to_the_collector_of_the_guide(tmp_path: P
         assert collector.stop() == 0
     store = open_store(str(tmp_path / "collector.sqlite"))
     try:
-        assert store.tally(survey.fingerprint, "2026-w48").total == 1
+        assert store.tally(survey.fingerprint, "2026-w49").total == 1
     finally:
         store.close()
+
+
+def test_the_new_text_is_read_past_the_memory_and_agreed_to(tmp_path: Path) -> None:
+    survey = lw.Survey("tea", lw.RandomizedResponse(lw.Categories(["no", "yes"]), 1))
+    texts = [replace(survey, question=question).to_json() for question in ("Tea?", "Coffee?")]
+    with scripted_collector() as collector:
+        path = f"/v1/surveys/{survey.fingerprint}"
+        collector.pages[path] = ("application/json", texts[1].encode())
+        names = {"collector": collector.address, "fingerprint": survey.fingerprint}
+        program = f"""
+            import {{ Device, MemoryStorage }} from "{(CLIENT / "lapwing.mjs").as_uri()}";
+            const {{ collector, fingerprint }} = {json.dumps(names)};
+            const storage = new MemoryStorage();
+            const device = new Device({{ epsilonCap: 2, budget: 10, storage }});
+            const old = device.readSurvey({json.dumps(texts[0])});
+            await device.answer(old, "yes", {{ epoch: "a" }});
+            const refused = await device.fetch(collector, fingerprint).catch(({{ name }}) => name);
+            {block(BROWSER, "js", "offered")}
+            const survey = await device.fetch(collector, fingerprint, {{ text }});
+            console.log(refused, offered.question, survey.question);
+        """
+        said = node("--input-type=module", "-e", program)
+    assert said == "MismatchError Coffee? Coffee?\n"

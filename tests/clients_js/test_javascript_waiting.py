@@ -466,6 +466,10 @@ def test_a_kept_text_is_the_survey_when_its_collector_is_out_of_reach(
         copy, unknown = play(collector, ["survey", COLOR], ["survey", THIRD], file=file)
         assert copy == online and unknown["error"] == "LapwingError"
         collector.pages[page] = other
+    collector.pages.update({page: portal, f"{page}/epochs": portal})
+    for step in (["survey", COLOR], ["epochs", "color"]):
+        (nobody,) = play(collector, step)
+        assert nobody["error"] == "LapwingError" and "sent a web page" in nobody["message"]
     # What was changed in the storage is not that survey.
     text = Path(file).read_text()
     assert text.count('\\"green\\"') == 1

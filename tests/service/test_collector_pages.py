@@ -43,16 +43,36 @@ def blocks(text: str, language: str) -> list[str]:
     return found
 
 
+@pytest.mark.service
 def test_the_way_to_a_first_distribution_is_one(tmp_path: Path) -> None:
-    with served(tmp_path) as here:
+    """From a shell to an open epoch, then in Python to the results."""
+    (text,) = (each for each in blocks(COLLECTOR, "sh") if "add-survey" in each)
+    folder = tmp_path / "collector"
+    folder.mkdir()
+    program = f'lapwing() {{ {shlex.join(command(COLLECTOR, "lapwing"))} "$@"; }}\n'
+    with served(folder) as here:
+        real = {"http://127.0.0.1:8080": here.address, "lwa_...": ADMIN}
         code = "\n".join(blocks(COLLECTOR, "python"))
-        code = code.replace("http://127.0.0.1:8080", here.address).replace("lwa_...", ADMIN)
+        for shown, there in real.items():
+            text, code = text.replace(shown, there), code.replace(shown, there)
+        subprocess.run(
+            ["bash", "-e", "-c", program + text],
+            cwd=tmp_path,
+            env=environment(),
+            check=True,
+            timeout=120,
+            capture_output=True,
+        )
+        made = json.loads((tmp_path / "income-survey.json").read_text())
+        listed = f"{here.address}/v1/surveys/{made['fingerprint']}/epochs"
+        epochs = httpx.get(listed, timeout=60).json()["epochs"]
+        assert [(each["name"], each["state"]) for each in epochs] == [("2026-w48", "open")]
         shown = "\nprint(result['reports'], address)\n"
         ran = run(COLLECTOR, "exec", text=code + shown, folder=tmp_path)
         assert (ran.returncode, ran.stderr) == (0, "")
         *lines, last = ran.stdout.splitlines()
         reports, path = last.removesuffix("/results/2026-w48").split()
-        assert reports == "5001" and path.startswith(here.address)
+        assert reports == "5001" and path == listed.removesuffix("/epochs")
         with httpx.Client(headers=as_role(ADMIN), timeout=60) as desk:
             for address in re.findall(r"^\| `(/\w+/EPOCH[^`]*)`", COLLECTOR, re.M):
                 filled = path + address.replace("EPOCH", "2026-w48")
@@ -63,28 +83,6 @@ def test_the_way_to_a_first_distribution_is_one(tmp_path: Path) -> None:
                 assert answer.status_code == wanted, answer.text
             assert desk.get(f"{path}/state").json()["epochs"][0]["reports"] == 5001
     assert len(lines) == 7 and lines[3].startswith("0.5 ")
-
-
-@pytest.mark.service
-def test_the_way_from_a_shell_ends_at_an_open_epoch(tmp_path: Path) -> None:
-    (text,) = (each for each in blocks(COLLECTOR, "sh") if "add-survey" in each)
-    folder = tmp_path / "collector"
-    folder.mkdir()
-    program = f'lapwing() {{ {shlex.join(command(COLLECTOR, "lapwing"))} "$@"; }}\n'
-    with served(folder) as here:
-        code = text.replace("http://127.0.0.1:8080", here.address).replace("lwa_...", ADMIN)
-        subprocess.run(
-            ["bash", "-e", "-c", program + code],
-            cwd=tmp_path,
-            env=environment(),
-            check=True,
-            timeout=120,
-            capture_output=True,
-        )
-        made = json.loads((tmp_path / "income.json").read_text())
-        listed = f"{here.address}/v1/surveys/{made['fingerprint']}/epochs"
-        epochs = httpx.get(listed, timeout=60).json()
-    assert [(each["name"], each["state"]) for each in epochs["epochs"]] == [("2026-w48", "open")]
 
 
 def test_all_settings_are_listed_with_what_holds_without_them() -> None:

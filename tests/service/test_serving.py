@@ -150,7 +150,7 @@ def test_what_cannot_start_says_why(tmp_path: Path) -> None:
         assert code == 7 and "another collector holds collector.sqlite" in said
         own = str(tmp_path / "own.sqlite")
         code, said = run("--port", str(here.port), "--database", own)
-        assert code == 7 and "in use" in said
+        assert code == 7 and "in use. Stop" in said and "another --port" in said
     config = tmp_path / "c.toml"
     config.write_text("prot = 1")
     code, said = run("--config", str(config))

@@ -86,10 +86,15 @@ export class Collector {
   }
 
   async #get(address, most, signal) {
-    const { status, text } = await this.#ask(address, {}, most, signal).catch((error) => {
+    const { status, text, type } = await this.#ask(address, {}, most, signal).catch((error) => {
       throw new LapwingError(`${address} cannot be reached`, { cause: error });
     });
     if (status !== 200) throw new LapwingError(`${address} answers ${status}`);
+    if (mediaType(type) === "text/html") {
+      throw new LapwingError(
+        `${address} sent a web page, so it is no collector; the network may ask to sign in first`,
+      );
+    }
     return text;
   }
 

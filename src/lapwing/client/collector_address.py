@@ -509,6 +509,11 @@ class Connection:
             raise CollectorError(f"{self._url} sent an encoded answer. It is no collector")
         if answer.status != 200:
             raise CollectorError(f"{self._url} says {_said(answer.status, answer.content)}")
+        if _media_type(answer) == "text/html":
+            raise CollectorError(
+                f"{self._url} sent a web page, so it is no collector. The network may ask you to "
+                "sign in first"
+            )
         return answer.content
 
     def put(self, parcel: Parcel, *, seconds: float | None = None) -> Delivery:

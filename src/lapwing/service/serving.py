@@ -23,6 +23,7 @@ front may limit both, too, but a collector must survive without one.
 from __future__ import annotations
 
 import asyncio
+import errno
 import resource
 import signal
 import socket
@@ -436,7 +437,9 @@ def _listener(host: str, port: int) -> socket.socket:
         listener.bind(address)
     except OSError as error:
         listener.close()
-        raise OSError(error.errno, error.strerror, f"{host}:{port}") from None
+        used = error.errno == errno.EADDRINUSE
+        advice = ". Stop the program that listens there, or choose another --port" if used else ""
+        raise OSError(error.errno, f"{error.strerror}{advice}", f"{host}:{port}") from None
     listener.setblocking(False)
     return listener
 
