@@ -106,6 +106,7 @@ DOMAINS = [
     lw.Interval(edges=[0, 18, 25, 65, 100], atoms=(18, 30)),
     lw.Interval(edges=[-1.5, 0, 1e-300, 7, 1e100], closed="left"),
     lw.Interval(0, 1, bins=2**17),
+    lw.Interval(-3, 9, bins=6, whole=True, missing="bin"),
     lw.Integers(-5, 90),
     lw.Integers(0, 9, outside="refuse", missing="bin"),
     lw.Categories(["red", "green", 7, "7"]),

@@ -45,8 +45,8 @@ def test_the_median_of_a_small_group_is_near(delta: float, most: float) -> None:
 
 
 def test_the_bins_follow_from_the_guarantee_alone() -> None:
-    assert published(1).note == "The interval is cut into 48 bins of width 5."
-    assert published(1, delta=1e-6).note == "The interval is cut into 240 bins of width 1."
+    assert published(1).note.endswith("The interval is cut into 48 bins of width 5.")
+    assert published(1, delta=1e-6).note.endswith("is cut into 240 bins of width 1.")
     assert isinstance(published(1).release.mechanism, lw.mechanisms.LabelCounts)
     assert published(1, delta=1e-6).release.mechanism.name == "prefix-sums"
 

@@ -154,6 +154,12 @@ class HashedStrings extends Domain {
   }
 }
 
+function requireWhole(number) {
+  if (Math.floor(number) !== number) {
+    throw new DomainError("a value must be a whole number, this one is not; round it");
+  }
+}
+
 class Integers extends Domain {
   ordered = true;
 
@@ -170,9 +176,7 @@ class Integers extends Domain {
 
   symbol(value) {
     const number = inside(value, this.document);
-    if (!Number.isInteger(number)) {
-      throw new DomainError("a value must be a whole number, this one is not; round it");
-    }
+    requireWhole(number);
     return number - this.document.low;
   }
 }
@@ -195,7 +199,7 @@ class Interval extends Domain {
       "missing",
       "unit",
     ];
-    requireKeys(document, keys, ["closed", "edges"], "an interval");
+    requireKeys(document, keys, ["closed", "edges", "whole"], "an interval");
     super(document, "bin");
     const { low, high, bins, scale, atoms, edges } = document;
     const numbers = (list) => Array.isArray(list) && list.every((one) => typeof one === "number");
@@ -229,6 +233,13 @@ class Interval extends Domain {
     demand(
       !Object.hasOwn(document, "closed") || document.closed === "right",
       "closed must be right, or absent",
+    );
+    demand(
+      !Object.hasOwn(document, "whole") ||
+        (document.whole === true &&
+          !document.circular &&
+          ["number", "date"].includes(document.unit)),
+      "whole must be true on a line of numbers or dates, or absent",
     );
     if (Object.hasOwn(document, "edges")) {
       demand(
@@ -329,6 +340,7 @@ class Interval extends Domain {
   }
 
   symbol(value) {
+    if (this.document.whole) requireWhole(value);
     if (this.overflow && value < this.document.low) return 0;
     if (this.overflow && this.#above(value)) return this.inside + 1;
     const number = this.circular ? value : inside(value, this.document);

@@ -11,6 +11,7 @@ from fractions import Fraction
 from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import DAY
 from lapwing.protocol.domains.units import UNITS
 
@@ -19,6 +20,12 @@ FEW_BINS = 256
 BINS_FOR_ATOMS = 1024
 EPSILON_FOR_ATOMS = 2
 """From this epsilon on so many bins pay, where single values may be held by many people."""
+
+ADVICE = "If values are whole numbers, declare whole=True (--whole)."
+"""What is said of bounds that are whole numbers."""
+
+MOST_WHOLE = 10_000
+"""Whole numbers up to which half of one is worth a sentence: means are then moved by less."""
 
 _MANTISSAS = tuple(map(Fraction, ("1", "2", "2.5", "5")))
 
@@ -71,7 +78,8 @@ def with_bins(domain: Domain, wanted: int) -> tuple[Domain, str]:
         such widths the nearest in number of bins is chosen, and of two as near the finer. On a
         logarithmic scale each factor of ten has 1, 2 or 5 times a power of ten bins. So powers of
         ten times `low` are edges. Where no width fits, the interval has as many equal bins as are
-        wanted. But it never has more than one for each day, or for each second of times.
+        wanted. But it never has more than one for each day, or for each second of times. Whole
+        numbers get bins of a whole width, and at most one for each number.
 
     Notes
     -----
@@ -103,14 +111,35 @@ def with_bins(domain: Domain, wanted: int) -> tuple[Domain, str]:
             return replace(domain, bins=bins), f"The interval is cut into {bins:,} bins of {width}."
         whole = {"date": "width of whole days", "number": "round width"}
         what = f"No {whole.get(domain.unit, 'width of whole minutes')} cuts the range into"
-        units = wanted if domain.unit == "number" else max(1, math.floor(_range(domain)))
+        free = domain.unit == "number" and not domain.whole
+        units = wanted if free else max(1, math.floor(_range(domain)))
         if units < wanted:
-            name = "day" if domain.unit == "date" else "second"
+            name = {"date": "day", "number": "number"}.get(domain.unit, "second")
             return replace(domain, bins=units), f"The interval has one bin for each {name}."
     return (
         replace(domain, bins=wanted),
         f"{what} {-(-wanted // 2):,} to {2 * wanted:,} bins, so it has {wanted:,} equal bins.",
     )
+
+
+def advice_on(domain: Domain) -> str:
+    """Return what to declare of a domain whose bounds suggest whole numbers. Else an empty text.
+
+    Examples
+    --------
+    >>> advice_on(Interval(0, 600, bins=600))
+    'If values are whole numbers, declare whole=True (--whole).'
+    >>> advice_on(Interval(0, 0.5, bins=100)), advice_on(Interval(0, 600, bins=600, whole=True))
+    ('', '')
+    """
+    within = domain.domain if isinstance(domain, Segmented) else domain
+    if not isinstance(within, Interval) or within.circular or within.whole:
+        return ""
+    if within.unit != "number" or within.scale != "linear":
+        return ""
+    ends = (within.low, within.high)
+    few = within.high - within.low <= MOST_WHOLE and all(end.is_integer() for end in ends)
+    return ADVICE if few else ""
 
 
 def _range(domain: Interval) -> Fraction:
@@ -123,7 +152,10 @@ def _of_round_width(domain: Interval, wanted: int) -> int | None:
     """Return the bins of the round width that is nearest to what is wanted. None without one."""
     span = _range(domain)
     if domain.unit == "number":
-        return _nearest((span / width for width in _decimal_widths(span / wanted)), wanted)
+        widths = _decimal_widths(span / wanted)
+        if domain.whole:
+            widths = (width for width in widths if width.denominator == 1)
+        return _nearest((span / width for width in widths), wanted)
     if domain.unit == "date":
         return _nearest(_divisors(span, wanted), wanted)
     days = [n * DAY for n in range(1, math.ceil(2 * span / (DAY * wanted)) + 1)]

@@ -30,6 +30,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.planning.chosen_bins import (
     BINS_FOR_ATOMS,
     EPSILON_FOR_ATOMS,
+    advice_on,
     recommended_bins,
     with_bins,
 )
@@ -257,6 +258,7 @@ def recommend(
     """
     epsilon = exact_epsilon(epsilon)
     domain, bins_sentence = with_bins(domain, recommended_bins(epsilon))
+    bins_sentence = f"{advice_on(domain)} {bins_sentence}".strip()
     if not isinstance(domain, Product):  # whose axes may have no bins yet
         require_domain(domain)
     _check_target(users, error)

@@ -10,6 +10,7 @@ import cmath
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +20,7 @@ from lapwing.linear.arrays import Values, Vector, short_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import Places, check_range, to_points
-from lapwing.protocol.domains.ranges import Span
+from lapwing.protocol.domains.ranges import Span, held_values
 from lapwing.results.circle import (
     LEAST_LENGTH,
     NEEDS_START,
@@ -51,6 +52,9 @@ class Cumulative:
         Called when a moment is asked, which is that of limited values. Default: None.
     circle : Circle, optional
         Circle on which the line is wound, so that its ends are one point. Default: a line.
+    whole : tuple of numpy.ndarray, optional
+        First and last whole number of each piece, if values are whole numbers. Moments take the
+        mass of a piece to be spread evenly over these numbers. Default: None, over the piece.
 
     Notes
     -----
@@ -72,6 +76,7 @@ class Cumulative:
     outside: bool = False
     warn: Callable[[], None] | None = None
     circle: Circle | None = None
+    whole: tuple[Vector, Vector] | None = None
 
     __repr__ = short_repr
 
@@ -99,7 +104,14 @@ class Cumulative:
         present = mass[: domain.left.size]
         outside = bool(domain.outside_indices)
         circle = Circle.of_domain(domain)
-        return cls(domain.left, domain.right, present / present.sum(), outside, circle=circle)
+        return cls(
+            domain.left,
+            domain.right,
+            present / present.sum(),
+            outside,
+            circle=circle,
+            whole=held_values(domain) if domain.whole else None,
+        )
 
     @classmethod
     def of_values(cls, values: Values) -> Cumulative:
@@ -380,7 +392,8 @@ class Cumulative:
         On a circle it is the direction of the mean resultant vector, NaN where that is zero.
         """
         if self.circle is None:
-            return float(np.dot(self.mass, self.left + self.right) / 2)
+            first, last = self.whole or (self.left, self.right)
+            return float(np.dot(self.mass, first + last) / 2)
         if self.resultant_length < LEAST_LENGTH:
             return math.nan
         return self.circle.place(cmath.phase(self._resultant))
@@ -403,8 +416,11 @@ class Cumulative:
         """
         if self.circle is not None:
             raise refuse_on_circle("variance")
-        center = (self.left + self.right) / 2 - self.mean
-        within = (self.right - self.left) ** 2 / 12
+        first, last = self.whole or (self.left, self.right)
+        center = (first + last) / 2 - self.mean
+        within = (last - first) ** 2 / 12
+        if self.whole is not None:  # numbers, not a line: a step more at both ends, less one
+            within = ((last - first + 1) ** 2 - 1) / 12
         return float(np.dot(self.mass, center**2 + within))
 
     def moment(self, order: int) -> float:
@@ -440,9 +456,24 @@ class Cumulative:
             )
         if self.warn is not None:
             self.warn()
+        if self.whole is None:
+            return self._spread_moment(order, self.left, self.right)
+        # The mean of Bernoulli's polynomial on [a, a + 1] is a power of a. So that of a power over
+        # whole numbers is that of the polynomial on the line from the first to after the last.
+        first, last = self.whole
+        numbers = [Fraction(1)]
+        for k in range(1, order + 1):
+            earlier = sum(math.comb(k + 1, j) * number for j, number in enumerate(numbers))
+            numbers.append(-Fraction(earlier, k + 1))
+        return math.fsum(
+            math.comb(order, k) * float(number) * self._spread_moment(order - k, first, last + 1)
+            for k, number in enumerate(numbers)
+        )
+
+    def _spread_moment(self, order: int, left: Vector, right: Vector) -> float:
         # The mean of x^k on [a, b] is (b^(k+1) - a^(k+1)) / ((k + 1) (b - a)), divided out: exact
         # at an atom, and nothing cancels where a and b have one sign.
-        powers = np.ones_like(self.left)
+        powers = np.ones_like(left)
         for power in range(1, order + 1):
-            powers = powers * self.right + self.left**power
+            powers = powers * right + left**power
         return float(np.dot(self.mass, powers)) / (order + 1)

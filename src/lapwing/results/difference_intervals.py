@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
-from lapwing.protocol.domains.ranges import Closed, bin_of_low, symbol_places, to_spans
+from lapwing.protocol.domains.ranges import Closed, bin_of_low, held_values, symbol_places, to_spans
 from lapwing.results.band import (
     Among,
     DifferenceBand,
@@ -194,7 +194,7 @@ class DifferenceIntervals:
             if math.isnan(shift):
                 return None
             return shift_interval(*self._directions(level), circle=circle, shift=shift)
-        left, right = self.first.domain.left, self.first.domain.right
+        left, right = held_values(self.first.domain)
         length = float(right[-1] - left[0])
         one, two = (mean_ends(each, left, right) for each in error_laws)
         interval = one.minus(two).interval(level, least=-length, most=length)

@@ -410,7 +410,8 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
         Notes
         -----
         **Accuracy.** It is the mean of values limited to the range of the domain: a person outside
-        counts at the nearest end. The method :meth:`mean_interval` has the interval.
+        counts at the nearest end. Values are spread evenly in a bin, or evenly over its whole
+        numbers if the domain has ``whole=True``. :meth:`mean_interval` has the interval.
 
         Examples
         --------

@@ -18,7 +18,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import Places, to_days, to_interval
-from lapwing.protocol.domains.ranges import Closed, end_symbol, to_spans
+from lapwing.protocol.domains.ranges import Closed, end_symbol, held_values, to_spans
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.atoms import Atom, found_bins
 from lapwing.results.band import Among, Band, Kind, Target, table_kind
@@ -251,7 +251,7 @@ class DistributionIntervals:
         error_law = answering(self._present_uncertainty, target)
         if error_law is None:
             return None
-        left, right = self.domain.left, self.domain.right
+        left, right = held_values(self.domain)
         ends = mean_ends(error_law, left, right)
         interval = ends.interval(level, least=float(left[0]), most=float(right[-1]))
         return to_interval(reaching(interval, self.cumulative.mean), self.domain)
@@ -306,7 +306,7 @@ class DistributionIntervals:
         error_law = answering(self._present_uncertainty, target)
         if error_law is None:
             return None
-        left, right = self.domain.left, self.domain.right
+        left, right = held_values(self.domain)
         return reaching(variance_interval(error_law, left, right, level), self.cumulative.variance)
 
     def quantile_interval(

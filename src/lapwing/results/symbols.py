@@ -14,6 +14,7 @@ from lapwing.linear.arrays import Values, Vector, as_numbers
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_answers import to_points, to_values
 from lapwing.protocol.domains.label_text import place_of
+from lapwing.protocol.domains.ranges import held_values
 from lapwing.protocol.domains.units import is_missing, to_text
 from lapwing.results.band import Among
 
@@ -66,9 +67,13 @@ def drawn_values(
     symbols = generator.choice(mass.size, size=size, p=mass)
     if not domain.ordered:
         return np.array(values_of(domain, symbols), dtype=object)
-    left, right = domain.left, domain.right
+    left, right = held_values(domain)
     known = np.minimum(symbols, left.size - 1)
-    values = left[known] + generator.random(size) * (right - left)[known]
+    part = generator.random(size)
+    if domain.whole:
+        values = left[known] + np.floor(part * (right - left + 1)[known])
+    else:
+        values = left[known] + part * (right - left)[known]
     drawn: NDArray[Any] = to_values(np.where(symbols < left.size, values, np.nan), domain)
     return drawn
 

@@ -21,7 +21,7 @@ from lapwing.documents import Stored, html_of
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError, WeakAnswerWarning
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
-from lapwing.planning.chosen_bins import with_bins
+from lapwing.planning.chosen_bins import advice_on, with_bins
 from lapwing.planning.registry import MECHANISMS
 from lapwing.planning.release_defaults import (
     recommended_mechanism,
@@ -288,6 +288,7 @@ def release(
     if domain is not None:
         domain, note = with_bins(domain, release_bins(promise, by_segment=segments is not None))
         require_domain(domain)
+        note = f"{advice_on(domain)} {note}".strip()
     if isinstance(values, ExactCounts):
         if domain is not None and domain.for_curator() != values.domain:
             raise MismatchError("the domain is not that of the exact counts. Leave it out")

@@ -26,7 +26,7 @@ from lapwing.cli.reading.stored import read_survey
 from lapwing.documents import nearest, read, require
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.arrays import Vector
-from lapwing.planning.chosen_bins import BINS_FOR_ATOMS, recommended_bins
+from lapwing.planning.chosen_bins import BINS_FOR_ATOMS, advice_on, recommended_bins
 from lapwing.planning.recommendation import recommend
 from lapwing.planning.registry import RANDOMIZERS
 from lapwing.protocol.domains.domain import Domain
@@ -242,7 +242,7 @@ def _write_survey(
     write_text(output, survey.to_json())
     document = {"command": "new", "output": str(output), "survey": survey.to_document()}
     rows, tables, randomizer = survey._facts(), [], survey.randomizer
-    if note:
+    if note := f"{advice_on(domain)} {note}".strip():
         document["note"] = rows["bins"] = note
     if known.like is not None and isinstance(randomizer, MultiscaleWave):
         rows["components"] = components_text(randomizer, chosen_by=str(known.like))
@@ -269,7 +269,8 @@ def _write_domain(
     write_text(output, text)
     document = {"command": "new", "output": str(output), **json.loads(text)}
     shown = domain_text(domain, bins=OPEN_BINS if note else None)
-    out.show(document, facts({"domain": shown, "written": str(output)}))
+    advice = {"whole numbers": said} if (said := advice_on(domain)) else {}
+    out.show(document, facts({"domain": shown, **advice, "written": str(output)}))
 
 
 def _next_epoch(

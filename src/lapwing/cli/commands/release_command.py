@@ -27,6 +27,7 @@ from lapwing.cli.showing.answer import ShownAnswer, shown_answer
 from lapwing.engines.arrow.inputs import STDIN
 from lapwing.errors import ArgumentError, WeakAnswerWarning
 from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
+from lapwing.planning.chosen_bins import advice_on
 from lapwing.planning.error_prediction import expected_error
 from lapwing.planning.expected_error import ExpectedError
 from lapwing.planning.registry import MECHANISMS
@@ -196,6 +197,7 @@ def release(
     promise = replace(promised.promise(), unit=asked.whose() if stored is None else stored.unit)
     bins = release_bins(promise, by_segment=asked.by is not None)
     domain, note = asked.curated(bins=bins) if stored is None else (stored.domain, "")
+    note = f"{advice_on(domain) if stored is None else ''} {note}".strip()
     texts_of(asked.texts, domain), decimal_of(asked.decimal, domain)  # refused before it is paid
     planned = planned_release(domain, promise, chosen.build_mechanism())
     with out.listening():

@@ -184,6 +184,11 @@ class DomainOptions(DomainFile):
         "edge is exact) or left (default for circles, dates and times).",
         "SIDE",
     )
+    whole: bool = option(
+        "The values of the interval are whole numbers, as minutes are. The mean then takes the "
+        "whole numbers in each bin and not its middle.",
+        default=False,
+    )
     integers: tuple[int, int] | None = option(
         "Whole numbers from LOW to HIGH, instead of an interval.", "LOW HIGH"
     )

@@ -61,6 +61,9 @@ class Domain(ABC):
     unit: Unit = "number"
     """What its numbers stand for. "number" where there are none."""
 
+    whole: bool = False
+    """Whether only whole numbers are legal in bins that have a width."""
+
     @property
     @abstractmethod
     def size(self) -> int:
@@ -314,5 +317,17 @@ def refuse_outside(outside: NDArray[np.bool_], *, what: str) -> None:
         raise DomainError(
             f"every value must lie in {what}, the value at position {position} does not. Correct "
             "it, or declare outside='clip' in the domain",
+            position=position,
+        )
+
+
+def refuse_fractions(numbers: NDArray[np.float64]) -> None:
+    """Raise DomainError at the first number that is not whole."""
+    whole = numbers == np.floor(numbers)
+    if not whole.all():
+        position = int(np.argmin(whole))
+        raise DomainError(
+            f"every value must be a whole number, the one at position {position} is not. "
+            "Round it, or use an Interval that takes fractions",
             position=position,
         )

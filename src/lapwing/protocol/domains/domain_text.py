@@ -53,6 +53,7 @@ def domain_text(domain: Any, *, bins: str | None = None) -> str:
     return (
         f"{kind} {low} to {high} ({domain.unit}), {bins or f'{domain.bins:,} bins'} {closed}{scale}"
         + _edges_text(domain)
+        + (", whole numbers" if domain.whole else "")
         + (f", atoms at {atoms}" if atoms else "")
         + _OUTSIDE.get(domain.outside, "")
         + missing

@@ -18,6 +18,7 @@ from lapwing.protocol.domains.domain import (
     Domain,
     check_choice,
     read_numbers,
+    refuse_fractions,
     refuse_outside,
 )
 
@@ -115,14 +116,7 @@ class Integers(Domain):
                 (numbers < self.low) | (numbers > self.high), what="low..high of the domain"
             )
         numbers = np.clip(numbers, self.low, self.high)
-        whole = numbers == np.floor(numbers)
-        if not whole.all():
-            position = int(np.argmin(whole))
-            raise DomainError(
-                f"every value must be a whole number, the one at position {position} is not. "
-                "Round it, or use an Interval",
-                position=position,
-            )
+        refuse_fractions(numbers)
         symbols: NDArray[np.int64] = numbers.astype(np.int64) - self.low
         if missing is not None:
             symbols[missing] = self.size - 1

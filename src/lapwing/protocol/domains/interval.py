@@ -28,6 +28,7 @@ from lapwing.protocol.domains.domain import (
     check_choice,
     check_list,
     read_numbers,
+    refuse_fractions,
     refuse_outside,
 )
 from lapwing.protocol.domains.text_values import Unit
@@ -104,6 +105,10 @@ class Interval(Domain):
         Edges of custom bins, at least two and increasing, in the unit of the domain. Examples are
         age bands, income brackets, and quantiles of an earlier release. They are public, like `low`
         and `high`. Default: `bins` of equal width or ratio.
+    whole : bool
+        Whether the values are whole numbers, as minutes or dates are. Means and moments then take
+        the whole numbers that each bin can hold, and not its middle. A device refuses a fraction,
+        and a curator rounds it. For the units "number" and "date" on a line. Default: False.
 
     See Also
     --------
@@ -148,6 +153,7 @@ class Interval(Domain):
     # A document without one of these was written before they came, and keeps its meaning.
     closed: Closed = field(default=_OF_EDGES, metadata={"absent": "left"})
     edges: Sequence[float] | None = field(default=None, metadata={"absent": None})
+    whole: bool = field(default=False, metadata={"absent": False})
 
     if TYPE_CHECKING:  # what it takes: bins by their number or by their edges
 
@@ -165,6 +171,7 @@ class Interval(Domain):
             missing: Literal["refuse", "bin"] = "refuse",
             unit: Unit = "number",
             closed: Closed | None = None,
+            whole: bool = False,
         ) -> None: ...
 
         @overload
@@ -178,6 +185,7 @@ class Interval(Domain):
             missing: Literal["refuse", "bin"] = "refuse",
             unit: Unit = "number",
             closed: Closed | None = None,
+            whole: bool = False,
         ) -> None: ...
 
         def __init__(self, *ends: Any, **fields: Any) -> None: ...
@@ -191,6 +199,10 @@ class Interval(Domain):
         check_choice(self.unit, name="unit", choices=UNITS)
         if not isinstance(self.circular, bool):
             raise DomainError(f"circular must be True or False, got {kind_of(self.circular)}")
+        if not isinstance(self.whole, bool):
+            raise DomainError(f"whole must be True or False, got {kind_of(self.whole)}")
+        if self.whole and (self.circular or self.unit not in ("number", "date")):
+            raise DomainError("whole=True is for numbers and dates on a line. Leave it out")
         if self.outside is not None:
             check_choice(self.outside, name="outside", choices=("clip", "overflow", "refuse"))
         if self.circular and self.outside == "overflow":
@@ -436,6 +448,8 @@ class Interval(Domain):
                     refuse_outside(nowhere, what="a circle, so be finite")
                 missing = nowhere if missing is None else missing | nowhere
             numbers = np.where(nowhere | (numbers >= self.high), self.low, numbers)
+        if self.whole:
+            refuse_fractions(numbers if missing is None else numbers[~missing])
         beyond = None if self.outside == "clip" else self._beyond(numbers)
         if beyond is not None and self.outside == "refuse" and not self.circular:
             refuse_outside(beyond[0] | beyond[1], what="[low, high] of the domain")
@@ -490,6 +504,9 @@ class Interval(Domain):
         atoms = np.array(self.atoms)
         nearest = np.minimum(np.searchsorted(atoms, numbers), atoms.size - 1)
         return np.where(atoms[nearest] == numbers, atom_symbols[nearest], symbols)
+
+    def _rounded(self, numbers: Vector) -> Vector:
+        return np.rint(numbers) if self.whole else numbers
 
     name: ClassVar[str] = "interval"
     """Name of its class in documents."""

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError
+from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import Places, check_range, to_places
 from lapwing.protocol.domains.interval import Interval
@@ -297,3 +298,27 @@ def bin_of_low(domain: Domain) -> int | None:
     if not domain.ordered or not domain.outside_indices:
         return None
     return end_symbol(domain, _place(float(domain.left[0]), before=False))
+
+
+def held_values(domain: Domain) -> tuple[Vector, Vector]:
+    """Return the least and the greatest value that each bin can hold, limited to the range.
+
+    They are the ends of the bin. Where all values are whole numbers, they are the first and the
+    last one in it. A bin that has none stands for its middle.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> first, last = held_values(Interval(0, 6, bins=3, whole=True))
+    >>> first.tolist(), last.tolist()
+    ([0.0, 3.0, 5.0], [2.0, 4.0, 6.0])
+    """
+    left, right = domain.left, domain.right
+    if not domain.whole:
+        return left, right
+    starts, stops = symbol_places(domain)
+    first = np.where(starts.before, np.ceil(starts.points), np.floor(starts.points) + 1)
+    last = np.where(stops.before, np.ceil(stops.points) - 1, np.floor(stops.points))
+    first, last = (np.clip(ends, left[0], right[-1]) for ends in (first, last))
+    none = first > last
+    return np.where(none, (left + right) / 2, first), np.where(none, (left + right) / 2, last)

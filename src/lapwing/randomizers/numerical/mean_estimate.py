@@ -71,12 +71,13 @@ def grid_points(domain: Domain) -> tuple[float, float]:
     if isinstance(domain, Integers) and domain.missing_index is None:
         return float(domain.low), 1.0
     regular = isinstance(domain, Interval) and domain.regular and not domain.circular
+    regular = regular and not domain.whole  # of which the first bin has a number more
     if isinstance(domain, Interval) and regular and domain.scale == "linear":
         step = (domain.high - domain.low) / domain.bins
         return domain.low + step / 2, step
     raise DomainError(
         "a mean needs symbols that are evenly spaced on a line: Integers, or an Interval that is "
-        "not circular or logarithmic, without atoms and without a missing bin"
+        "not circular, logarithmic or of whole numbers, without atoms and without a missing bin"
     )
 
 
