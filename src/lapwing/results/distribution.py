@@ -54,6 +54,7 @@ from lapwing.results.symbols import (
     one_for_each_symbol,
     share_symbol,
 )
+from lapwing.results.unanswered import columns_without_numbers, reason_of
 from lapwing.results.uncertainty import Uncertainty
 
 
@@ -717,9 +718,10 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
         never fall (:meth:`Band.monotone`), and they contain the CDF.
 
         A row that counts values outside the range ends at ``-inf`` or ``inf``. The column
-        `interval` has the kind. The column `share` is of all people, and `cdf` of those whose value
-        is present. If the domain has a missing category, `share_of_present` is the share among
-        those present. :meth:`to_document` returns everything, for a file.
+        `interval` has the kind. Where there are too few people for numbers, it says so. The column
+        `share` is of all people, and `cdf` of those whose value is present. If the domain has a
+        missing category, `share_of_present` is the share among those present. :meth:`to_document`
+        returns everything, for a file.
 
         Examples
         --------
@@ -728,7 +730,8 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
         >>> table["label"], table["share"]
         (['no', 'yes'], [0.75, 0.25])
         """
-        return table_columns(self, level, kind or table_kind(ordered=self.domain.ordered))
+        columns = table_columns(self, level, kind or table_kind(ordered=self.domain.ordered))
+        return columns_without_numbers(columns, reason_of(self))
 
     def _facts(self, level: float) -> dict[str, str]:
         request = AnswerRequest(
