@@ -174,7 +174,9 @@ class TestSegments:
         Path("t.json").write_text(json.dumps(made.release.to_document()))
         return made
 
-    def test_each_is_answered(self, done: Program, table: lw.survey.Publication) -> None:
+    def test_each_is_answered(
+        self, done: Program, lapwing: Program, table: lw.survey.Publication
+    ) -> None:
         north, south = (table.by_segment()[name] for name in ("north", "south"))
         given = ("t.json", "--segment", "north")
         (row,) = done("answer", *given, "--at-most", "2", "--json").document["questions"]
@@ -205,7 +207,8 @@ class TestSegments:
         assert north.difference(other.by_segment()["south"]).people == "same"
         document = done("compare", "t.json", "t.json", "--segment", "north", "--json").document
         assert document["mean"]["shift"] == 0
-        done("answer", "t.json", "--segment", "(no segment)", "--at-most", "2")
+        run = lapwing("answer", "t.json", "--segment", "(no segment)", "--at-most", "2")
+        assert run.code == 2 and "no rows outside its segments" in run.complaint
 
     def test_without_one_they_are_listed(
         self, lapwing: Program, table: lw.survey.Publication

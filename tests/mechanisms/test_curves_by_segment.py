@@ -118,7 +118,23 @@ def test_a_group_that_is_too_small_is_named() -> None:
             table.by_segment()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert set(published(1, {"some": 5000}).by_segment()) == {"some", None}
+        assert set(published(1, {"some": 5000}).by_segment()) == {"some"}
+
+
+def test_rows_in_none_of_the_segments_are_told_where_there_are_some() -> None:
+    values, groups = waiting({"some": 5000, "other": 2000}, 1)
+    for how in ({}, {"delta": 1e-6}):
+        table = lw.release(
+            values,
+            WAITING,
+            by=groups,
+            segments=["some"],
+            neighbors="replace-one",
+            epsilon=1,
+            rng=lw.seeded(1),
+            **how,
+        )
+        assert table.by_segment()[None].reports == pytest.approx(2000, abs=100)
 
 
 def test_labels_have_no_curve_by_segment() -> None:

@@ -167,7 +167,7 @@ def test_a_release_by_segment_is_drawn_as_small_multiples(
 ) -> None:
     figure = segmented(values, domain).plot(title="By place")
     panels = {ax.get_title(): ax for ax in figure.axes if ax.get_title()}
-    assert list(panels) == ["north", "south", "nowhere", "(no segment)"]
+    assert list(panels) == ["north", "south", "nowhere"]
     assert [text.get_text() for text in panels["nowhere"].texts] == ["too few people"]
     assert panels["north"].patches and not panels["nowhere"].patches
     assert "By place" in figure.get_suptitle() and "epsilon = 4" in figure.get_suptitle()

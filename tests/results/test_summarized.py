@@ -202,12 +202,12 @@ def test_a_recommendation_can_be_read() -> None:
     assert found.reason in text and "<table>" in found._repr_html_()
 
 
-def test_a_column_without_values_says_that_its_numbers_are_noise() -> None:
+def test_a_column_without_values_says_so_in_place_of_numbers() -> None:
     domain = lw.Interval(0, 60, bins=16)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lw.errors.RowsWarning)
         options: Any = {"epsilon": 1, "neighbors": "replace-one", "rng": lw.seeded(3)}
         nobody = lw.release(["?"] * 40_000, domain, mechanism="sum-tree", **options)
         many = lw.release([5.0] * 40_000, domain, mechanism="sum-tree", **options)
-    assert "all numbers but the missing share are noise" in nobody.distribution.summary()
-    assert "noise" not in many.distribution.summary()
+    assert "none: hardly anybody has a value" in nobody.distribution.summary()
+    assert "hardly anybody" not in many.distribution.summary()

@@ -98,7 +98,8 @@ class LabelShareRow(IntervalRow):
     """The share of a label or of a listed value. The label is None for the missing symbol."""
 
     label: str | int | float | None
-    share: float
+    share: float | None
+    reason: NotRequired[str]
 
 
 class BinEnds(TypedDict):
@@ -225,7 +226,8 @@ class GapRow(IntervalRow):
     """The share of a label in the first minus that in the second."""
 
     label: str | int | float | None
-    difference: float
+    difference: float | None
+    reason: NotRequired[str]
 
 
 class CurveDocument(TypedDict):
@@ -250,8 +252,9 @@ class RangeErrors(TypedDict):
 
 
 class ResultDocument(TypedDict):
-    """What every result says."""
+    """What every result says. The reason says why its rows have none of their numbers."""
 
+    reason: str | None
     reports: int
     level: float
     guarantee: dict[str, Any] | None
@@ -314,6 +317,7 @@ class DifferenceAnswer(TypedDict):
     """What the first of two results has more than the second."""
 
     kind: Literal["difference"]
+    reason: str | None
     level: float
     reports: int
     against_reports: int

@@ -56,6 +56,7 @@ from lapwing.results.rounding import (
     with_interval,
 )
 from lapwing.results.symbols import MISSING_UNSEEN, missing_unseen
+from lapwing.results.unanswered import reason_of
 from lapwing.results.uncertainty import Target
 
 METHOD = "method of the intervals"
@@ -265,12 +266,8 @@ def facts_of(answer: Answer, *, detail: bool = False) -> dict[str, str]:
             facts["missing"] = with_interval(share, interval_text(missing, percent))
     band = answer["band"]
     if band is None:
-        absent: Any = answer["missing"] if answer["kind"] == "numbers" else None
-        facts["intervals"] = (
-            "none: hardly anybody has a value, so all numbers but the missing share are noise"
-            if absent is not None and absent["low"] is not None
-            else "none: not computed for this estimator or this many bins"
-        )
+        why = answer["reason"] or "not computed for this estimator or this many bins"
+        facts["intervals"] = f"none: {why}"
         return facts
     facts["intervals"] = band_text(band, answer["level"], guarantee=answer["guarantee"])
     if detail:
@@ -303,7 +300,7 @@ def _number_facts(answer: NumbersAnswer, *, detail: bool) -> dict[str, str]:
     if mean is not None:
         name = "mean" if answer["quarters"] is None else "mean direction"
         facts[name] = with_interval(number_text(mean, write), interval_text(mean, write))
-        facts[name] += _limited(answer, write)
+        facts[name] += "" if "reason" in mean else _limited(answer, write)
     length = answer["resultant_length"]
     if length is not None:
         plain = number_writer("number")
@@ -312,7 +309,7 @@ def _number_facts(answer: NumbersAnswer, *, detail: bool) -> dict[str, str]:
     if std is not None and (answer["unit"] == "number" or length is not None):
         width = length_writer(answer["unit"])
         text = with_interval(number_text(std, width), interval_text(std, width))
-        facts["standard deviation"] = text + _limited(answer, write)
+        facts["standard deviation"] = text if answer["reason"] else text + _limited(answer, write)
     if detail and bounds is not None:
         worst, average = (100 * bounds[name] for name in ("worst", "average"))
         facts["error of the share of a range"] = (
@@ -679,10 +676,11 @@ def csv_rows(answer: Answer) -> list[dict[str, Any]]:
             kind = answer["band"] and answer["band"]["kind"]
             quantiles = [dict(row) for row in answer["quantiles"] or []]
             mean = [] if answer["mean"] is None else [{"probability": "mean", **answer["mean"]}]
-            return [{**row, "interval": kind} for row in (*quantiles, *mean)]
+            rows = [{**row, "interval": kind} for row in (*quantiles, *mean)]
+            return list(map(_csv_share, rows)) if answer["reason"] else rows
         case _:
             shares = answer["shares"] or []
-            return [{**row, "label": label_text(row["label"])} for row in shares]
+            return [_csv_share({**row, "label": label_text(row["label"])}) for row in shares]
 
 
 def table_rows(result: Any, level: float) -> list[dict[str, Any]]:
@@ -701,6 +699,9 @@ def table_rows(result: Any, level: float) -> list[dict[str, Any]]:
     rows = rows_of(columns)
     if missing_unseen(result):
         rows[-1]["share"] = MISSING_UNSEEN
+    reason = reason_of(result)
+    for row in rows if reason else ():
+        row["share"] = reason if row["share"] is None else row["share"]
     return rows
 
 
@@ -714,14 +715,26 @@ def question_rows(answer: ResultAnswer) -> list[dict[str, Any]]:
     ]
 
 
+def _csv_share(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with its reason in the cell of the number that it does not have."""
+    reason = row.pop("reason", None)
+    if reason is None:
+        return row
+    names = ("value", "share", "difference", "shift")
+    return {name: reason if name in names else cell for name, cell in row.items()}
+
+
 def _csv_quarter(row: QuarterRow) -> dict[str, Any]:
     ends = {end: row.get(f"{end}_text", row[end]) for end in ("left", "right")}
-    shares = {"share": row["share"], "low": row["low"], "high": row["high"]}
+    share = row.get("reason", row["share"])
+    shares = {"share": share, "low": row["low"], "high": row["high"]}
     return {**ends, **shares, "interval": None if row["low"] is None else "pointwise"}
 
 
 def _csv_quantile(row: QuantileRow, unit: Unit) -> dict[str, Any]:
     cells: dict[str, Any] = {"probability": row["probability"]}
+    if row.get("reason"):
+        return {**cells, "value": row["reason"], "low": None, "high": None}
     for name in ("value", "low", "high"):
         prefix = "" if name == "value" else f"{name}_"
         beyond: dict[str, Any] = {word: row.get(f"{prefix}{word}") for word in OPEN_ENDS}

@@ -81,6 +81,7 @@ from lapwing.results.range_answers import bin_ends, number_of, range_row, share_
 from lapwing.results.readable import Columns, interval_columns, rows_of
 from lapwing.results.steps import Steps, shared_steps
 from lapwing.results.symbols import MISSING_UNSEEN, measured_in, missing_unseen, values_of
+from lapwing.results.unanswered import reason_of, without_numbers
 
 
 def answer_of(result: Any, request: AnswerRequest) -> Answer:
@@ -111,7 +112,8 @@ def result_answer(result: Any, request: AnswerRequest) -> ResultAnswer:
         raise ArgumentError("a range is for numbers. For labels ask for the share of one")
     if heavy:
         return _heavy_hitters(result, request)
-    return _numbers(result, request) if ordered else _labels(result, request)
+    answer = _numbers(result, request) if ordered else _labels(result, request)
+    return without_numbers(answer, reason_of(result))
 
 
 def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocument:
@@ -124,6 +126,7 @@ def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocum
         "level": request.level,
         "guarantee": result.guarantee.to_document() if result.guarantee else None,
         "guarantee_text": str(result.guarantee) if result.guarantee else None,
+        "reason": None,
         "all_noise": all_noise(result),
         "provenance": result.provenance,
         "domain": result.domain.to_document(),
@@ -279,7 +282,7 @@ def _labels(result: Any, request: AnswerRequest) -> LabelsAnswer:
         "share_in_band": result._share_in_band(request.level),
         "labels": result.domain.size,
         "shares": [
-            {"label": label, "share": share, **ends}
+            {"label": label, "share": share, **ends}  # type: ignore[typeddict-item]
             for label, share, ends in largest_rows(result.domain, result.mass, band)
         ],
     }
@@ -327,8 +330,9 @@ def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnsw
     gaps = difference.first.mass - difference.second.mass
     shown = band if ordered else difference._shown_band(level)
     guarantee = difference.guarantee
-    return {
+    answer: DifferenceAnswer = {
         "kind": "difference",
+        "reason": None,
         "level": level,
         "reports": difference.first.reports,
         "against_reports": difference.second.reports,
@@ -345,7 +349,7 @@ def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnsw
         "shares": None
         if ordered
         else [
-            {"label": label, "difference": gap, **ends}
+            {"label": label, "difference": gap, **ends}  # type: ignore[typeddict-item]
             for label, gap, ends in largest_rows(domain, gaps, shown)
         ],
         "labels": None if ordered else domain.size,
@@ -354,6 +358,7 @@ def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnsw
         "quantiles": _quantile_shifts(difference, request) if ordered else None,
         "curve": _difference_curve(difference, band, wide) if ordered and request.curve else None,
     }
+    return without_numbers(answer, reason_of(difference.first) or reason_of(difference.second))
 
 
 def _mean_shift(difference: Any, level: float) -> ShiftRow:

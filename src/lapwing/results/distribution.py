@@ -54,6 +54,7 @@ from lapwing.results.symbols import (
     one_for_each_symbol,
     share_symbol,
 )
+from lapwing.results.unanswered import columns_without_numbers, reason_of
 from lapwing.results.uncertainty import Uncertainty
 
 
@@ -735,9 +736,8 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
 
         A row that counts values outside the range ends at ``-inf`` or ``inf``. At `low`, `cdf` is
         None if the first bin also holds `low` itself: it is from `low` to `high`. The column
-        `interval` has the kind. The column `share` is of all people, and `cdf` of those whose value
-        is present. If the domain has a missing category, `share_of_present` is the share among
-        those present. :meth:`to_document` returns everything, for a file.
+        `interval` has the kind, or that there are too few people for numbers. The column `share` is
+        of all people, `cdf` is of those whose value is present. :meth:`to_document` returns all.
 
         Examples
         --------
@@ -746,7 +746,8 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
         >>> table["label"], table["share"]
         (['no', 'yes'], [0.75, 0.25])
         """
-        return table_columns(self, level, kind or table_kind(ordered=self.domain.ordered))
+        columns = table_columns(self, level, kind or table_kind(ordered=self.domain.ordered))
+        return columns_without_numbers(columns, reason_of(self))
 
     def _facts(self, level: float) -> dict[str, str]:
         request = AnswerRequest(

@@ -28,6 +28,7 @@ from lapwing.results.cumulative import Cumulative
 from lapwing.results.rounding import beyond_text, count_text, level_text, number_writer, percent
 from lapwing.results.steps import Detail, Steps, shared_steps
 from lapwing.results.symbols import measured_in, values_of
+from lapwing.results.unanswered import reason_of
 
 BAR_LIMIT = 40
 """How many bars can be read. Of more values the largest are shown."""
@@ -632,6 +633,8 @@ def pictures_of(
         Ends of the axis, as :func:`limits_of` takes them.
     """
     domain = result.domain
+    if (reason := reason_of(result)) is not None:
+        raise ArgumentError(f"{reason}, so there is nothing to draw")
     if truth is not None:
         same = domain.ordered == truth.domain.ordered and domain.unit == truth.domain.unit
         if not same or (not domain.ordered and truth.mass.size < domain.size):

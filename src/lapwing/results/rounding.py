@@ -253,7 +253,7 @@ def number_text(
     for word in OPEN_ENDS if name in ("value", "low", "high") else ():
         if f"{prefix}{word}" in row:
             return beyond_text(write(row[f"{prefix}{word}"]), unit, word)
-    if name in ("value", "share") and row[name] is None and "reason" in row:
+    if name not in ("low", "high") and row[name] is None and "reason" in row:
         return str(row["reason"])
     return none if row[name] is None else write(row[name], _ends_of(row), rounding)
 

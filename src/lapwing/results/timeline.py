@@ -32,6 +32,7 @@ from lapwing.results.plotting import (
 from lapwing.results.rounding import count_text, level_text
 from lapwing.results.steps import Detail, check_detail, shared_steps
 from lapwing.results.symbols import measured_in, values_of
+from lapwing.results.unanswered import reason_of
 
 _COLUMNS = 6
 """Small pictures in a row."""
@@ -291,7 +292,10 @@ def segments_figure(
     A segment of too few people to be estimated is named and has no picture. `people`: the public
     number of all, where there is one.
     """
-    known = [(name, each if each.uncertainty else None) for name, each in segments.items()]
+    known = [
+        (name, each if each.uncertainty and reason_of(each) is None else None)
+        for name, each in segments.items()
+    ]
     left_out = len(known) - _MOST_SEGMENTS
     if left_out > 0:
         largest = sorted(segments, key=lambda name: -segments[name].reports)[:_MOST_SEGMENTS]

@@ -9,7 +9,7 @@ from typing import Any, Literal, assert_never
 
 from lapwing.errors import ArgumentError
 from lapwing.results.answer_documents import AnswerRequest
-from lapwing.results.answer_text import table_rows
+from lapwing.results.answer_text import csv_rows, table_rows
 from lapwing.results.answers import answer_of, difference_answer, result_answer
 from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
@@ -93,6 +93,8 @@ def table_of(result: Result | Difference, level: float) -> str:
     """Return a result as CSV: a row for each bin, label or listed value."""
     if isinstance(result, Difference):
         answer = difference_answer(result, AnswerRequest(level=level, curve=True))
+        if answer["reason"] is not None:
+            return csv_of(csv_rows(answer))
         curve = answer["curve"]
         rows = answer["shares"] if curve is None else rows_of(curve["columns"])
         return csv_of([dict(row) for row in rows or []])

@@ -15,6 +15,7 @@ from lapwing.decoders.releases.segment_curves import (
     Segment,
     is_table_of_curves,
     segment_distributions,
+    somebody_in_none,
     table_of_curves,
 )
 from lapwing.documents import Stored, html_of
@@ -116,7 +117,8 @@ class Publication(Stored):
         Returns
         -------
         dict
-            Distribution of each segment, by its label. Rows in none of the segments are under None.
+            Distribution of each segment, by its label. Rows in none of the segments are under None,
+            if the 95 % interval of their number excludes zero.
 
         Warns
         -----
@@ -124,18 +126,20 @@ class Publication(Stored):
             When the 95 % interval of the median of a segment of numbers spans more than half of the
             range, or there is no interval.
         """
-        found = self._segments
+        found = dict(self._segments)
+        if not somebody_in_none(self.release):
+            del found[None]
         weak = [segment_text(key) for key, each in found.items() if key is not None and vague(each)]
         if weak:
             warnings.warn(
                 f"{', '.join(weak[:_NAMED])}{', ...' if len(weak) > _NAMED else ''}: too few "
                 f"{counted_word(self.guarantee)} for a distribution by segment ({len(weak)} of "
-                f"{len(found) - 1} segments). {VAGUE}. Use a larger epsilon, fewer bins or fewer "
-                "segments",
+                f"{len(found.keys() - {None})} segments). {VAGUE}. Use a larger epsilon, fewer "
+                "bins or fewer segments",
                 WeakAnswerWarning,
                 stacklevel=2,
             )
-        return dict(found)
+        return found
 
     @cached_property
     def _segments(self) -> dict[Segment, Distribution]:

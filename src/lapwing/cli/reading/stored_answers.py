@@ -84,13 +84,16 @@ def read_segment(path: Path, segment: str | None) -> Distribution:
         raise ArgumentError(
             f"{path.name} has no segments. --segment is for a release that was made with --by"
         )
-    found = {segment_text(key): each for key, each in Publication(made).by_segment().items()}
-    if segment not in found:
+    named = {segment_text(key): key for key in (*made.domain.segments, None)}
+    if segment not in named:
         raise ArgumentError(
-            f"there is no segment {segment!r}{nearest(segment, found)}. --segment is one of "
-            f"{', '.join(found)}"
+            f"there is no segment {segment!r}{nearest(segment, named)}. --segment is one of "
+            f"{', '.join(named)}"
         )
-    return found[segment]
+    found = Publication(made).by_segment()
+    if named[segment] not in found:
+        raise ArgumentError(f"{path.name} has no rows outside its segments, or too few to tell")
+    return found[named[segment]]
 
 
 def segmented_release(path: Path) -> Publication | None:

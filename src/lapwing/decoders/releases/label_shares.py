@@ -26,6 +26,7 @@ from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
+from lapwing.results.unanswered import too_few
 from lapwing.results.uncertainty import Uncertainty
 
 MANY = 64
@@ -120,6 +121,7 @@ class LabelShares:
         mass = found.sparse(tails) if sparse else simplex(found.center)
         provenance = decoder_document(self) | {"sparse": sparse}
         uncertainty = found.uncertainty(people, tails) if self.band else None
+        provenance |= too_few(self.band and uncertainty is None)
         return distribution_of(
             channel, release, mass, provenance=provenance, uncertainty=uncertainty
         )
@@ -257,13 +259,15 @@ def segment_shares(
     for segment, counts in zip([*table.segments, None], answers, strict=True):
         people = max(1, sum(counts.tolist()))
         shares = CountedShares.of(counts, people, noise.variance, total_is_known=False)
+        uncertainty = shares.uncertainty(people, tails) if asked.band else None
         found[segment] = Distribution(
             inner,
             shares.sparse(tails) if sparse else simplex(shares.center),
             reports=people,
             guarantee=release.guarantee,
-            uncertainty=shares.uncertainty(people, tails) if asked.band else None,
+            uncertainty=uncertainty,
             provenance=decoder_document(asked)
-            | {"sparse": sparse, "segment": segment, "segments_of": one_release},
+            | {"sparse": sparse, "segment": segment, "segments_of": one_release}
+            | too_few(asked.band and uncertainty is None),
         )
     return found

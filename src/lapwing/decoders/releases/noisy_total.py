@@ -48,6 +48,11 @@ class NoisyTotal:
         return self.people >= KNOWN_WELL * self.deviation
 
     @property
+    def is_positive(self) -> bool:
+        """Whether the 95 % interval of the true number excludes zero."""
+        return self.people > normal_critical_value(_LEVEL) * self.deviation
+
+    @property
     def ends(self) -> tuple[float, float]:
         """An interval for the true number, given that the noisy one passed the threshold."""
         above = self.people / self.deviation - KNOWN_WELL

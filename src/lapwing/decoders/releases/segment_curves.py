@@ -7,7 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from lapwing.decoders.releases.label_shares import MANY, has_counts, segment_shares
+from lapwing.decoders.releases.label_shares import (
+    MANY,
+    has_counts,
+    noise_of_counts,
+    segment_shares,
+)
 from lapwing.decoders.releases.noisy_total import NoisyTotal
 from lapwing.decoders.releases.prefix_estimate import DENSE, prefix_estimate
 from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
@@ -16,6 +21,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
+from lapwing.results.unanswered import too_few
 
 Segment = str | int | None
 """The label of a segment. None for the rows in none of them."""
@@ -72,9 +78,30 @@ def segment_distributions(release: Release) -> dict[Segment, Distribution]:
             result,
             guarantee=release.guarantee,
             uncertainty=uncertainty,
-            provenance={**result.provenance, "segment": segment, "segments_of": one_release},
+            provenance={**result.provenance, "segment": segment, "segments_of": one_release}
+            | too_few(uncertainty is None),
         )
     return found
+
+
+def somebody_in_none(release: Release) -> bool:
+    """Return whether the interval of the number of rows in none of the segments excludes zero.
+
+    Parameters
+    ----------
+    release : Release
+        On a :class:`Segmented` domain.
+    """
+    table = release.domain
+    assert isinstance(table, Segmented)
+    if has_counts(release.channel):
+        size = table.domain.size
+        counted = float(release.answers.reshape(-1, size)[-1].sum())
+        variance = noise_of_counts(release.channel).variance * size
+        return NoisyTotal(counted, float(np.sqrt(variance))).is_positive
+    rest = segments_alone(release, table)[None]
+    sums = prefix_estimate(rest.channel, rest)
+    return NoisyTotal(float(sums.sums[-1]), sums.deviation(-1)).is_positive
 
 
 def is_table_of_curves(release: Release) -> bool:

@@ -75,8 +75,10 @@ def result_view(document: Document) -> dict[str, Any]:
         else None,
     }
     match document["kind"]:
+        case _ if document["reason"] is not None:
+            return {**head, "nobody": f"No numbers: {document['reason']}."}
         case "numbers" if document["curve"] is None:
-            return {**head, "nobody": True}
+            return {**head, "nobody": "The estimate is that nobody had an answer."}
         case "numbers":
             return {**head, **_numbers(document)}
         case "labels":
@@ -286,6 +288,8 @@ def difference_view(document: Document) -> dict[str, Any]:
         "caution": document.get("caution"),
         "warnings": document["warnings"],
     }
+    if document["reason"] is not None:
+        return {**view, "caution": f"no numbers: {document['reason']}", "nobody": True}
     if document["shares"] is not None:
         return {**view, "bars": _bars(document["shares"], "difference", points)}
 

@@ -1,0 +1,115 @@
+"""Groups of too few people, and columns without values: every output says so, without numbers."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import lapwing as lw
+from lapwing.errors import ArgumentError, WeakAnswerWarning
+from lapwing.results.answer_documents import AnswerRequest
+from lapwing.results.answer_text import csv_rows, table_rows
+from lapwing.results.answers import difference_answer, result_answer
+from lapwing.service.pages.result_views import difference_view, result_view
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::lapwing.errors.WeakAnswerWarning"),
+    pytest.mark.filterwarnings("ignore::lapwing.errors.RowsWarning"),
+]
+
+FEW = "too few people"
+
+
+def published(values: list[Any], domain: Any, **how: Any) -> lw.survey.Publication:
+    return lw.release(
+        values,
+        domain,
+        by=["small"] * 10 + ["large"] * (len(values) - 10),
+        segments=["small", "large"],
+        neighbors="replace-one",
+        epsilon=0.5,
+        rng=lw.seeded(2),
+        **how,
+    )
+
+
+CASES: dict[str, Any] = {
+    "labels": published(["yes"] * 1200, lw.Categories(["yes", "no"])),
+    "counts": published([35.0] * 1200, lw.Interval(0, 500, bins=20)),
+    "many counts": published([35.0] * 2000, lw.Interval(0, 500, bins=80)),
+    "curves": published([35.0] * 2000, lw.Interval(0, 500, bins=50), delta="1e-6"),
+    "circle": published([35.0] * 2000, lw.Interval(0, 360, bins=12, circular=True)),
+}
+
+
+def numbers(value: Any) -> list[float]:
+    """Return the numbers in rows, but those of places."""
+    rows = value if isinstance(value, list) else [value]
+    names = {"share", "value", "cdf", "low", "high", "difference", "shift"}
+    return [
+        cell
+        for row in rows
+        for name, cell in row.items()
+        if name in names and isinstance(cell, int | float)
+    ]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_group_that_is_too_small_has_a_reason_in_place_of_numbers(case: str) -> None:
+    groups = CASES[case].by_segment()
+    small, large = groups["small"], groups["large"]
+    asked = AnswerRequest(labels=["yes"] if case == "labels" else [35.0], curve=True)
+    answer: Any = result_answer(small, asked)
+    assert answer["reason"] == FEW and answer["band"] is None
+    lists = [answer.get(name) or [] for name in ("quantiles", "shares", "questions", "quarters")]
+    rows = [row for each in lists for row in each]
+    rows += [answer[name] for name in ("mean", "std", "missing") if answer.get(name)]
+    assert len(rows) >= 4
+    assert all(row["reason"] == FEW for row in rows) and not numbers(rows)
+    assert not numbers(csv_rows(answer)) and FEW in str(csv_rows(answer))
+    table = table_rows(small, 0.95)
+    assert not numbers(table) and {row["share"] for row in table} == {FEW}
+    columns = small.to_dict()
+    assert set(columns["share"]) == {None} and set(columns["interval"]) == {FEW}
+    assert re.search(rf"^intervals +none: {FEW}$", small.summary(), re.M)
+    assert not re.search(r"[0-9] ?%$", small.summary(), re.M)
+    with pytest.raises(ArgumentError, match=FEW):
+        small.plot()
+    view = result_view({**answer, "warnings": [], "notice": {}, "name": "x"})
+    assert view["nobody"] == f"No numbers: {FEW}."
+    # Another group of the same table has its numbers, and their difference has none.
+    assert result_answer(large, asked)["reason"] is None
+    gap: Any = difference_answer(large.difference(small), AnswerRequest(curve=True))
+    assert gap["reason"] == FEW
+    assert not numbers((gap["shares"] or []) + (gap["quantiles"] or []))
+    ends = {"epoch": "a", "against": "b", "segment": None, "against_segment": None}
+    assert difference_view({**gap, **ends, "warnings": []})["nobody"]
+    again = lw.Distribution.from_json(small.to_json())
+    assert result_answer(again, asked) == answer
+    assert CASES[case].plot() is not None
+
+
+@pytest.mark.parametrize("how", [{}, {"delta": "1e-6"}])
+@pytest.mark.parametrize("relation", ["replace-one", "add-or-remove-one"])
+def test_a_column_without_values_has_no_quantiles(how: Any, relation: Any) -> None:
+    domain = lw.Interval(0, 500, bins=100, missing="bin")
+    result = lw.release(
+        [None] * 1000, domain, neighbors=relation, epsilon=1, rng=lw.seeded(3), **how
+    ).distribution
+    answer: Any = result_answer(result, AnswerRequest())
+    assert answer["reason"] == "hardly anybody has a value"
+    assert not numbers(answer["quantiles"] + [answer["mean"], answer["std"]])
+    assert answer["missing"]["share"] > 0.98
+    table = table_rows(result, 0.95)
+    assert table[-1]["share"] > 0.98 and not numbers(table[:-1])
+    half = lw.release(
+        [None] * 500 + [35.0] * 500, domain, neighbors=relation, epsilon=1, rng=lw.seeded(3), **how
+    ).distribution
+    assert result_answer(half, AnswerRequest())["reason"] is None
+
+
+def test_the_group_is_named_in_a_warning() -> None:
+    with pytest.warns(WeakAnswerWarning, match="small: too few people"):
+        CASES["counts"].by_segment()
