@@ -177,8 +177,8 @@ for connections in (40, 100, 10**9 if hard > 0 else 200):
         check=True,
     )
     (few, hard), (more, _), (most, _) = (map(int, row.split()) for row in ran.stdout.splitlines())
-    assert (few, more) == (296, 356)
-    assert most == (hard if hard > 0 else 456)
+    assert (few, more) == (298, 362)
+    assert most == (hard if hard > 0 else 468)
 
 
 def test_a_signal_ends_it_after_what_it_accepted_is_stored(

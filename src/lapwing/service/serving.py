@@ -143,8 +143,7 @@ class Connection(HttpToolsProtocol):
         limit = self.config.limit_concurrency
         if limit is None:
             return
-        most = limit + limit // SPARE_SHARE
-        while self._waiting and len(self.connections) > most:
+        while self._waiting and len(self.connections) > most_open(limit - 1):
             longest = next(iter(self._waiting))
             del self._waiting[longest]
             self.connections.discard(longest)
@@ -316,6 +315,11 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
 
+def most_open(connections: int) -> int:
+    """Return how many connections are open at most when so many may be busy."""
+    return connections + connections // SPARE_SHARE
+
+
 KEEP_ALIVE_SECONDS = 75
 
 _OTHER_FILES = 256
@@ -391,7 +395,7 @@ def allow_connections(connections: int) -> None:
     Many systems allow 1024 unless asked. Beyond, connections would wait without an answer.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = connections + _OTHER_FILES
+    wanted = most_open(connections) + _OTHER_FILES
     if hard != resource.RLIM_INFINITY:
         wanted = min(wanted, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
