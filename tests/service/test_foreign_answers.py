@@ -204,7 +204,7 @@ def compare(site: Site, batches: list[Made]) -> int:
     Returns
     -------
     int
-        Number of batches of ended epochs that were counted, whose senders only saw the end.
+        Number of batches of deleted epochs that were counted, whose senders only saw the end.
     """
     store = SqliteStore(site.folder / "right" / "collector.sqlite")
     try:
@@ -230,7 +230,9 @@ def compare(site: Site, batches: list[Made]) -> int:
             assert ids["stored"] <= counted, key
             reasons = {one.reason for one in of_key if one.state == "refused"}
             assert reasons <= {word, f"{status} ({word})"}, (key, reasons)
-            lost_answers += len(counted & ids.get("refused", set()))
+            unheard = counted & ids.get("refused", set())
+            assert key != CLOSED or not unheard  # its list of batches is still there
+            lost_answers += len(unheard)
         else:
             assert {*ids} == {"stored"}, (key, states(of_key))
             assert ids["stored"] == counted, key
