@@ -60,7 +60,7 @@ def range_row(result: Any, asked: AskedRange, *, level: float) -> QuestionRow:
         for typed, place in _typed_places(asked, spans)
         if end_symbol(domain, place) is not None
     ]
-    if held and ends is not None:  # the share is anywhere between the ends of its interval
+    if held:  # the share is anywhere between the ends of its interval
         row["share"], row["reason"] = None, AT_AN_END.format(held[0])
     row["at_least" if closed in ("left", "both") else "above"] = asked.low or None
     row["below" if closed in ("left", "neither") else "at_most"] = asked.high or None

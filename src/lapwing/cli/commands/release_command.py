@@ -196,8 +196,7 @@ def release(
     stored = _stored(data[0], column, asked) if kind.dry_run is None else None
     promise = replace(promised.promise(), unit=asked.whose() if stored is None else stored.unit)
     bins = release_bins(promise, by_segment=asked.by is not None)
-    domain, note = asked.curated(bins=bins) if stored is None else (stored.domain, "")
-    note = f"{advice_on(domain) if stored is None else ''} {note}".strip()
+    domain, note = _domain_and_note(asked, stored, bins=bins)
     texts_of(asked.texts, domain), decimal_of(asked.decimal, domain)  # refused before it is paid
     planned = planned_release(domain, promise, chosen.build_mechanism())
     with out.listening():
@@ -242,6 +241,16 @@ def _round(
         raise ArgumentError("--next-round takes DATA, --output and --ledger, and no others")
     assert kind.next_round is not None
     publish_round(kind.next_round, data, output, payment.ledger, out, force=force)
+
+
+def _domain_and_note(
+    asked: CuratorDomainOptions, stored: ExactCounts | None, *, bins: int
+) -> tuple[Domain, str]:
+    """Return the domain of the release, and what to say of it before it is paid."""
+    if stored is not None:
+        return stored.domain, ""
+    domain, note = asked.curated(bins=bins)
+    return domain, f"{advice_on(domain)} {note}".strip()
 
 
 def _stored(data: Path, column: str | None, asked: CuratorDomainOptions) -> ExactCounts | None:
