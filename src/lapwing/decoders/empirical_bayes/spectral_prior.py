@@ -180,11 +180,11 @@ def always_allowed(mass: Vector, scaled: ScaledBasis) -> tuple[Matrix, Vector]:
 def with_free_ends(local: Vector, scaled: ScaledBasis) -> Vector:
     """Return local masses whose first and last bin may hold anything: float64 [size].
 
-    People heap at the ends of a range: values beyond it are moved there, and tables are cut there.
-    No other bin shows it. A bin at an end that is taken to be like its neighbors, while the tail is
-    empty, puts a heap of 1 % into the wrong place of the tail. The whole curve of a column with
-    such a heap was covered in half of the polls (epsilon 1, 32,561 people). Where values outside
-    are counted apart, the ends have neighbors like other bins.
+    People heap at the ends of a range: values beyond it are moved there, and tables have top codes.
+    Bins nearby say nothing about such a heap. If the end is taken to be like an empty tail, the
+    band puts the heap into the tail. The whole curve of a column with a heap of 0.5 % was covered
+    in half of the polls (epsilon 1, 32,561 people). Where values outside are counted apart, they
+    are free already.
 
     Parameters
     ----------
