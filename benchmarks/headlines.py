@@ -546,6 +546,8 @@ def index() -> str:
     randomize, tally = (
         seconds(times[f"square wave: {work}"]["cpu"]["median"]) for work in ("randomize", "tally")
     )
+    whole = kept("accuracy/whole_curves")
+    edges = [one["whole"] / whole["settings"]["repeats"] for one in whole["measured"]["cells"]]
     half = margin(ratio["standard_error"], repeats)
     ends = f"{ratio['ratio'] - half:.2f} to {ratio['ratio'] + half:.2f}"
     lowest, highest = min(one["ratio"] for one in gains), max(one["ratio"] for one in gains)
@@ -560,7 +562,10 @@ def index() -> str:
             "How often do 95 % bands contain the truth?",
             f"pointwise {100 * min(inside):.1f} to {100 * max(inside):.1f} %, simultaneous "
             f"{100 * min(curves):.1f} to {100 * max(curves):.1f} % "
-            f"(ε from 0.5 to 4, two columns, {coverage['settings']['repeats']:,} repeats)",
+            f"(ε from 0.5 to 4, two columns without their tails, "
+            f"{coverage['settings']['repeats']:,} repeats). Whole curves at all edges "
+            f"{100 * min(edges):.0f} to {100 * max(edges):.0f} % (seven kinds of columns, "
+            f"{whole['settings']['repeats']} repeats each)",
             "[Accuracy](accuracy.md#confidence-bands-and-intervals)",
         ],
         [

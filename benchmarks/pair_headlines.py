@@ -72,6 +72,7 @@ def pairs_dependence() -> str:
     document = kept("accuracy/dependence_coverage")
     settings = document["settings"]
     whats = [*dependence_coverage.MEASURES, dependence_coverage.DIFFERENCES]
+    heads = [dependence_coverage.HEADS.get(what, what) for what in whats]
     rows = []
     for epsilon in settings["epsilons"]:
         here = [one for one in document["measured"]["cells"] if one["epsilon"] == epsilon]
@@ -83,9 +84,10 @@ def pairs_dependence() -> str:
         rows.append([*row, f"{fmean(reach):.3f}"])
     return "\n\n".join(
         [
-            table(["ε", *whats, "half-width, Spearman"], rows),
+            table(["ε", *heads, "half-width, Spearman"], rows),
             "Coverage of 95 % intervals of the people's own value: the mean over the pairs, then "
-            f"the pair with the least. In each of {settings['repeats']} repeats two groups of "
+            "the pair with the least. Of mutual information it is that of the lower end alone, so "
+            f"97.5 % is nominal. In each of {settings['repeats']} repeats two groups of "
             f"{settings['people']:,} people answer.",
             measured_by(document),
         ]

@@ -76,6 +76,7 @@ BENCHMARKS = {
     "accuracy/default_release_bands": "the same of all its intervals, in sixty settings",
     "accuracy/found_atoms": "shares and intervals of found atoms (needs the data folder)",
     "accuracy/reported_atoms": "found and declared atoms of reports (needs the data folder)",
+    "accuracy/whole_curves": "whole-curve bands of reports, seven kinds of columns, all edges",
     "accuracy/label_tables": "tables of the largest of many labels (needs the data folder)",
     "accuracy/central_projection": "the functional-approximation paper's figures 2 and 10-12",
     "accuracy/central_pursuit": "the functional-approximation paper's figures 3 and 13-15",

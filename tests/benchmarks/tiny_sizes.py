@@ -373,6 +373,13 @@ TINY: dict[str, dict[str, Any]] = {
         "columns": ["uniform"],
         "epsilons": [2],
     },
+    "accuracy/whole_curves": {
+        "repeats": 2,
+        "people": 2000,
+        "bins": 32,
+        "epsilons": [4],
+        "kinds": ["smooth", "whole numbers"],
+    },
     "accuracy/reported_atoms": {
         "repeats": 1,
         "bins": 64,

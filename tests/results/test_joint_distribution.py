@@ -18,6 +18,7 @@ from lapwing.errors import ArgumentError, DomainError, FormatError, LimitedWarni
 from lapwing.results import JointDifference, JointDistribution, JointUncertainty
 from lapwing.results.association import (
     MEASURES,
+    information_text,
     measure_of,
     mutual_information,
     pearson,
@@ -565,7 +566,7 @@ def test_what_it_says_of_itself() -> None:
     assert repr(times) == "<JointDistribution of wait and hour, 4000 reports>"
     assert "epsilon" in repr(drawn) and "wait" in repr(drawn)
     lines = drawn.summary()
-    for words in ("4,000", "quartiles of wait", "mutual information (nats)"):
+    for words in ("4,000", "quartiles of wait", "mutual information"):
         assert words in lines
     assert "quartiles of hour" not in lines, "a circle has none"
 
@@ -657,3 +658,10 @@ def test_a_document_with_shares_beyond_all_bounds_is_refused() -> None:
 def test_a_name_that_questions_use_is_no_axis(name: str) -> None:
     with pytest.raises(DomainError, match=f"cannot be named {name}"):
         lw.Product(**{name: lw.Integers(0, 3), "y": lw.Integers(0, 3)})
+
+
+def test_mutual_information_is_said_from_its_lower_end_on() -> None:
+    table = np.kron(np.eye(2), np.full((2, 3), 1 / 12))
+    assert information_text(table, None) == "0.69 nats"
+    assert information_text(table, (0.0278, np.log(4))) == "at least 0.027 nats"
+    assert information_text(table, (0.0278, 0.9)) == "0.69 nats (0.028 to 0.9)"

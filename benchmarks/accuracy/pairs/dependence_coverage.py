@@ -39,6 +39,9 @@ QUICK: dict[str, Any] = {
 }
 
 MEASURES = ("Pearson correlation", "Spearman correlation", "mutual information")
+HEADS = {"mutual information": "lower end of mutual information"}
+"""Reports say nothing about its upper end, so there is no two-sided coverage."""
+
 DIFFERENCES = "differences"
 NUMBER = 100
 """Rectangles whose differences are asked."""
@@ -175,8 +178,9 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
                     for what in (*MEASURES, DIFFERENCES)
                 ),
                 *(
-                    f"{of[what]['estimate']:.3f} ± {of[what]['reach']:.3f} "
-                    f"({of[what]['of people']:.3f}, {of[what]['of population']:.3f})"
+                    f"{of[what]['estimate']:.3f}"
+                    + ("" if what in HEADS else f" ± {of[what]['reach']:.3f}")
+                    + f" ({of[what]['of people']:.3f}, {of[what]['of population']:.3f})"
                     for what in MEASURES
                 ),
             ]
@@ -185,7 +189,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         [
             "Coverage of 95 % intervals in percent, of the people's own value / of the value of "
             "the rows from which they were drawn. Then mean estimates ± mean half-widths, and in "
-            "brackets the mean value of the people and the value of the rows. "
+            "brackets the mean value of the people and the value of the rows. Of mutual "
+            "information the coverage is that of the lower end alone, so 97.5 % is nominal. "
             f"{settings['people']:,} people, {settings['bins']} x {settings['bins']} cells, "
             f"{settings['repeats']} repeats of two groups. Differences are those of "
             f"{NUMBER} rectangles between the two groups.",
@@ -193,7 +198,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
                 [
                     "pair",
                     "ε",
-                    *(f"{what}, %" for what in (*MEASURES, DIFFERENCES)),
+                    *(f"{HEADS.get(what, what)}, %" for what in (*MEASURES, DIFFERENCES)),
                     *MEASURES,
                 ],
                 lines,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.protocol.domains.product import Product
+from lapwing.results.rounding import estimate_text, least_text
 
 Statistic = Callable[[Matrix], float]
 """A number that says how rows and columns of a table depend on each other."""
@@ -217,3 +219,29 @@ def mutual_information(table: Matrix) -> float:
     product = np.outer(held.sum(axis=1), held.sum(axis=0))
     some = held > 0
     return max(float((held[some] * np.log(held[some] / product[some])).sum()), 0.0)
+
+
+def most_information(table: Matrix) -> float:
+    """Return the largest mutual information of a table of so many rows and columns, in nats."""
+    return math.log(min(table.shape))
+
+
+def information_text(table: Matrix, interval: tuple[float, float] | None) -> str:
+    """Return the mutual information of a table in words.
+
+    Where only its lower end is known, that is said alone. The table is smooth, and its own value
+    may be far from that of the people.
+
+    Parameters
+    ----------
+    table : numpy.ndarray
+        Shares, float64 [rows, columns].
+    interval : (float, float) or None
+    """
+    own = estimate_text(mutual_information(table), 2)
+    if interval is None:
+        return f"{own} nats"
+    low, high = interval
+    if high >= most_information(table):
+        return f"at least {least_text(low)} nats"
+    return f"{own} nats ({estimate_text(low, 2)} to {estimate_text(high, 2)})"

@@ -18,7 +18,7 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import generator_of
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.product import Product
-from lapwing.results.association import correlation_of, mutual_information
+from lapwing.results.association import correlation_of, information_text, mutual_information
 from lapwing.results.band import check_level
 from lapwing.results.critical_values import normal_critical_value
 from lapwing.results.distribution import Distribution
@@ -725,9 +725,7 @@ class JointDistribution(Stored):
                     for value in (plain(one.quantile(q)) for q in (0.25, 0.5, 0.75))
                 )
         interval = self.mutual_information_interval(level=level)
-        ends = () if interval is None else [estimate_text(end, 2) for end in interval]
-        reach = f" ({' to '.join(ends)})" if ends else ""
-        facts["mutual information (nats)"] = estimate_text(self.mutual_information(), 2) + reach
+        facts["mutual information"] = information_text(self.table, interval)
         if self.guarantee is not None:
             facts["privacy guarantee"] = str(self.guarantee)
         return facts

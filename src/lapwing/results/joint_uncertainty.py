@@ -14,7 +14,7 @@ from lapwing.errors import FormatError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.covariance import Covariance
 from lapwing.protocol.domains.product import Product
-from lapwing.results.association import MEASURES, deviation, measure_of
+from lapwing.results.association import MEASURES, deviation, measure_of, most_information
 from lapwing.results.critical_values import normal_critical_value
 from lapwing.results.spread_law import decoded, encoded
 from lapwing.results.uncertainty import Uncertainty, Variants
@@ -123,7 +123,7 @@ class JointUncertainty:
         low, high = min(center - reach, value), max(center + reach, value)
         if measure != "mutual_information":
             return max(low, -1.0), min(high, 1.0)
-        most = math.log(min(table.shape))
+        most = most_information(table)
         # A direct estimate is about a lower bound, so it limits the measure on one side only.
         return max(low, 0.0), most if measure in self.direct else min(high, most)
 

@@ -362,6 +362,18 @@ def factor_text(number: float) -> str:
     return f"{_on_grid(exact, step, 'up'):,.{max(0, -step.adjusted())}f}"
 
 
+def least_text(number: float) -> str:
+    """Return a lower bound, rounded down to two significant digits.
+
+    Examples
+    --------
+    >>> least_text(0.0278), least_text(0.0)
+    ('0.027', '0')
+    """
+    exact = _decimal(number)
+    return f"{float(_on_grid(exact, _significant(exact, 2), 'down')):.4g}"
+
+
 def axis_text(number: float, digits: int = 15) -> str:
     """Return a number at a tick of an axis, without the zeros at its end."""
     return f"{number:,.{digits}g}"

@@ -9,6 +9,7 @@ from typing import Any
 from lapwing.cli.console import facts, grid
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.units import to_text
+from lapwing.results.association import most_information
 from lapwing.results.joint_distribution import JointDistribution
 from lapwing.results.rounding import estimate_text, level_text, percent
 
@@ -23,7 +24,9 @@ def joint_document(joint: JointDistribution, *, level: float) -> dict[str, Any]:
         "level": level,
         "axes": list(joint.domain.names),
         "mutual_information": joint.mutual_information(),
-        "mutual_information_interval": None if interval is None else list(interval),
+        "mutual_information_interval": None
+        if interval is None  # the upper end is None where the reports say nothing about it
+        else [interval[0], interval[1] if interval[1] < most_information(joint.table) else None],
         "quartiles": {
             name: _finite(joint.conditional_quantiles(name, level=level, slice_share=0.1))
             for name, axis in joint.domain.axes.items()
