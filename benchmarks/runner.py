@@ -54,6 +54,7 @@ BENCHMARKS = {
     "accuracy/marginal_cost": "marginals of pairs beside surveys of one (needs the data folder)",
     "accuracy/series_errors": "weeks decoded together (needs the data folder)",
     "accuracy/series_changes": "jumps of a series, found and false, and its bands",
+    "accuracy/label_weeks": "intervals of weeks of labels, still and beside a change",
     "accuracy/watch_alarms": "changes that a watch reports where there are none",
     "accuracy/shuffle_table": "what shuffled reports promise",
     "accuracy/predicted_labels": "what `recommend` predicts for labels, beside simulation",

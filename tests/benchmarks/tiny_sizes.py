@@ -89,6 +89,7 @@ TINY: dict[str, dict[str, Any]] = {
     },
     "accuracy/series_errors": {"repeats": 1, "series": ["jump"]},
     "accuracy/series_changes": {"repeats": 1, "moving": 0},
+    "accuracy/label_weeks": {"settings": 2, "repeats": 1, "of_many": 1},
     "accuracy/watch_alarms": {"repeats": 1, "weeks": 2, "settings": [["labels", 4, 1, 500]]},
     "speed/series": {"sizes": [[3, 16]], "repeats": 1},
     "speed/pairs": {

@@ -13,6 +13,7 @@ from lapwing.errors import ArgumentError
 from lapwing.results.critical_values import (
     independent_critical_values,
     normal_critical_value,
+    whole_reach,
     with_tails,
 )
 
@@ -77,3 +78,25 @@ def test_an_excess_kurtosis_never_narrows() -> None:
         assert with_tails(critical, 0.0) == critical
         assert with_tails(critical, 1.0) >= critical
     assert with_tails(2.0, 1.5) == pytest.approx(2 + 1.5 * 2 / 24)
+
+
+@pytest.mark.parametrize("variance", [0.01, 0.05, 0.14, 0.3, 1.0, 2.5, 6.0])
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.5])
+@pytest.mark.parametrize("level", [0.95, 0.9983])
+def test_intervals_of_a_few_whole_people_hold_them(
+    variance: float, part: float, level: float
+) -> None:
+    """Errors are people who came by mistake minus those who went: two Poisson numbers."""
+    rng = np.random.default_rng(1)
+    came, went = (1 - part) * variance, part * variance
+    errors = rng.poisson(came, 400_000) - rng.poisson(went, 400_000) - (came - went)
+    critical = normal_critical_value(level)
+    (reach,) = whole_reach(critical, np.array([math.sqrt(variance)]))
+    outside = float((np.abs(errors) > reach).mean())
+    assert outside <= 1.6 * (1 - level) + 3e-4
+    assert reach <= max(critical * math.sqrt(variance) + 2, 0.5)
+
+
+def test_many_people_have_a_normal_interval() -> None:
+    many = np.array([3.0, 10.0, 400.0])
+    assert whole_reach(1.96, many).tolist() == (1.96 * many).tolist()

@@ -67,3 +67,24 @@ def test_no_randomizer_of_labels_fails_at_a_large_epsilon(randomizer: Any, label
             for week in lw.decode_series(weeks, smooth=smooth):
                 ends = week.distribution.share_interval(0)
                 assert 0 <= ends[0] <= ends[1] <= 1
+
+
+@pytest.mark.parametrize("labels", [6, 30])
+@pytest.mark.parametrize("kind", ["pointwise", "simultaneous"])
+def test_intervals_of_one_week_hold_where_the_noise_is_a_few_people(labels: int, kind: Any) -> None:
+    survey = lw.Survey("w", lw.RandomizedResponse(lw.Categories(labels), epsilon=10))
+    rng, shares, held = np.random.default_rng(1), np.arange(1.0, labels + 1) ** -0.7, []
+    for seed in range(60):
+        people = rng.multinomial(3000, shares / shares.sum())
+        found = survey.decode(lw.simulate(survey.randomizer, people, rng=seed))
+        band = found.confidence_band(kind=kind)
+        assert band is not None
+        held.append(
+            inside(band, people).mean() if kind == "pointwise" else inside(band, people).all()
+        )
+        again = lw.Distribution.from_json(found.to_json()).confidence_band(kind=kind)
+        assert again is not None and np.array_equal(band.low, again.low)
+        assert found.share_interval(0) == pytest.approx(
+            (found.confidence_band().low[0], found.confidence_band().high[0])
+        )
+    assert np.mean(held) > 0.92

@@ -21,6 +21,9 @@ _LEAST_PART = 1e-4
 
 _HALVINGS = 60
 
+_FEW, _MOST_STEPS = 3.0, 48
+"""Standard deviation in people below which errors are whole numbers, and the largest of them."""
+
 
 def normal_critical_value(level: float) -> float:
     """Return how many standard deviations on each side hold this part of a normal distribution."""
@@ -71,6 +74,46 @@ def _outside(bound: Vector, part: Vector) -> Vector:
     far = ratio**2 / 2 + bound / scale + log_ndtr(-steps - ratio)
     beyond: Vector = 2 * ndtr(-steps) + np.exp(near) - np.exp(far)
     return beyond
+
+
+def whole_reach(critical: float | Vector, deviation: Vector) -> Vector:
+    """Return how far intervals of whole numbers reach, where errors are a few of them.
+
+    Below a standard deviation of three people, errors follow a Poisson distribution, or that of the
+    difference of two equal Poisson numbers (Skellam 1946). The wider of the two is taken. The
+    interval holds the whole numbers around its center that are not improbable. The allowed
+    probability grows to one and a half times that of a normal error, so that no width jumps where
+    normal errors begin.
+
+    Parameters
+    ----------
+    critical : float or numpy.ndarray
+        Standard deviations that a normal error would need.
+    deviation : numpy.ndarray
+        Standard deviations of the errors, in people.
+
+    Examples
+    --------
+    >>> whole_reach(1.96, np.array([0.1, 0.5, 1.0, 4.0])).round(2).tolist()
+    [0.2, 1.5, 2.5, 7.84]
+    """
+    from scipy.special import ive, ndtr, pdtr, pdtrc
+
+    reach: Vector = np.broadcast_to(critical * deviation, deviation.shape).copy()
+    few = np.flatnonzero((deviation > 0) & (deviation < _FEW))
+    if few.size == 0:
+        return reach
+    variance = deviation[few] ** 2
+    outside = 2 * ndtr(-np.broadcast_to(critical, deviation.shape)[few])
+    outside = outside * (1 + variance / (2 * _FEW**2))
+    steps = np.arange(_MOST_STEPS + 1)[:, None]
+    alike = 2 * ive(steps + 1, variance)[::-1].cumsum(axis=0)[::-1]
+    above = pdtrc(np.floor(variance + steps + 0.5), variance)
+    below = np.where(variance > steps + 0.5, pdtr(np.maximum(variance - steps - 1, 0), variance), 0)
+    held = np.maximum(alike, above + below) <= outside
+    most = np.argmax(held, axis=0)
+    reach[few] = np.maximum(reach[few], np.where(most > 0, most + 0.5, 0.0))
+    return reach
 
 
 def with_tails(critical: float, tails: float) -> float:

@@ -22,6 +22,7 @@ from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import has_whole_days, to_days
 from lapwing.protocol.domains.ranges import Span, symbol_places, touched
+from lapwing.results.critical_values import whole_reach
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.uncertainty import (
     Band,
@@ -44,11 +45,14 @@ class Reading:
     tails : float
         The part of its variance that one Laplace error would have with the same kurtosis, in 0..1:
         0 for normal errors.
+    people : int
+        Number of people of which it is a share, where its errors are whole people. Default: 0.
     """
 
     value: float
     deviation: float
     tails: float = 0.0
+    people: int = 0
 
     def minus(self, other: Reading) -> Reading:
         """Return the difference of two numbers with independent errors."""
@@ -63,6 +67,9 @@ class Reading:
         critical = normal_critical_value(level)
         if self.tails > 0:
             critical = float(independent_critical_values(level, 1, np.array([self.tails]))[0])
+        if self.people:
+            steps = np.array([self.deviation * self.people])
+            return float(whole_reach(critical, steps)[0]) / self.people
         return critical * self.deviation
 
 
@@ -157,7 +164,8 @@ def share_ends(error_law: Uncertainty, symbol: int) -> Ends:
     # The weights as they are: a law without correlations does not say that the total is known.
     deviation = error_law.deviation(weights, "empirical")
     tails = error_law.laplace_part(weights, deviation)
-    share = Reading(float(error_law.center[symbol]), deviation, tails)
+    people = error_law.reports if error_law.whole else 0
+    share = Reading(float(error_law.center[symbol]), deviation, tails, people)
     return Ends(share, share)
 
 

@@ -25,6 +25,7 @@ from lapwing.results.band import Band, Kind, Target, check_kind, check_level, cu
 from lapwing.results.critical_values import (
     independent_critical_values,
     normal_critical_value,
+    whole_reach,
     with_tails,
 )
 from lapwing.results.spread_law import SHORT, Spread, SpreadLaw, decoded, encoded, factor_kind
@@ -127,6 +128,9 @@ class Uncertainty:
         each mass has a noise of its own, as in a release of labels. Simultaneous intervals then
         follow from those of one mass, without simulation. Of a difference of two, it is the
         variance of one Laplace error of the same kurtosis.
+    whole : bool
+        Whether the masses are numbers of people over `reports`, with errors of whole people where
+        they are a few. Intervals of single masses allow for it. Default: False.
     of_cells : SpreadLaw, optional
         Where `center` and `noise` are spread over the symbols from cells. A file then holds those.
     """
@@ -140,6 +144,7 @@ class Uncertainty:
     variants: Variants = Variants()
     tails: float = 0.0
     laplace: float | None = None
+    whole: bool = False
     of_cells: SpreadLaw | None = None
 
     __repr__ = short_repr
@@ -179,7 +184,8 @@ class Uncertainty:
         if variant is not None:
             return variant
         noise = self.covariance(target)
-        return replace(self, noise=noise, variants=Variants(), of_cells=None)
+        whole = self.whole and target == "empirical"
+        return replace(self, noise=noise, variants=Variants(), whole=whole, of_cells=None)
 
     def cdf_deviation(self, target: Target) -> Vector:
         """Return the standard deviation of the cumulative sums: float64 [symbols]."""
@@ -249,8 +255,10 @@ class Uncertainty:
                 critical = np.maximum(normal, independent_critical_values(alone, 1, part))
             else:
                 critical = with_tails(normal, self.tails)
-        low = np.clip(heights - critical * deviation, least, 1.0)
-        high = np.clip(heights + critical * deviation, least, 1.0)
+        reach = critical * deviation
+        if self.whole and not cumulative:
+            reach = whole_reach(critical, deviation * self.reports) / self.reports
+        low, high = (np.clip(heights + side * reach, least, 1.0) for side in (-1, 1))
         # The sum of all is one, and a posterior has it to some 1e-9: rounding must not exclude it.
         high[high > 1.0 - _ROUNDING] = 1.0
         return low, high
@@ -432,6 +440,7 @@ class Uncertainty:
             Variants(**{name: one.given_present() for name, one in self.variants.listed().items()}),
             self.tails,
             None if self.laplace is None else self.laplace / present**2,
+            self.whole,
         )
 
     def to_document(self) -> dict[str, Any]:
@@ -475,7 +484,8 @@ class Uncertainty:
                 for name, one in self.variants.listed().items()
             },
         }
-        more = {"tails": self.tails} if self.tails else {}
+        more: dict[str, Any] = {"tails": self.tails} if self.tails else {}
+        more |= {"whole": True} if self.whole else {}
         return document | more | ({} if self.laplace is None else {"laplace": self.laplace})
 
     @classmethod
@@ -506,12 +516,14 @@ class Uncertainty:
             spread = Spread.from_document(document["cells"], symbols=symbols)
         keys = {"center", "factor", "signs", "remainder", "plug_in"}
         keys |= {"diagonal"} if spread is None else set()
-        optional = {"tails", "laplace"}
+        optional = {"tails", "laplace", "whole"}
         if spread is not None:
             optional |= {"cells"} if outer is None else {"plug_in"}
         all_keys = (keys | {"reports", "method", "variants"}) - optional
         require(document, all_keys, name="an uncertainty", optional=tuple(sorted(optional)))
         variants, laplace = document["variants"], document.get("laplace")
+        if document.get("whole", True) is not True:
+            raise FormatError("the uncertainty of this distribution is damaged. Do not use it")
         if "laplace" in document and not (type(laplace) is float and 0 <= laplace < np.inf):
             raise FormatError("the uncertainty of this distribution is damaged. Do not use it")
         if not isinstance(variants, dict) or not set(variants) <= _VARIANTS:
@@ -549,7 +561,7 @@ class Uncertainty:
             found = cls(center, noise, *parts)
         else:
             found = cls.spread(SpreadLaw(spread, center, factor), *parts)
-        found = replace(found, tails=float(tails), laplace=laplace)
+        found = replace(found, tails=float(tails), laplace=laplace, whole="whole" in document)
         listed = {
             name.replace(" ", "_"): cls.from_document(variant, symbols=symbols, outer=found)
             for name, variant in variants.items()

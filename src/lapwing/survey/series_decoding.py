@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -319,7 +319,7 @@ def _shares(week: ReadWeek) -> UnbiasedShares | None:
         return _shares_of_release(week.channel, week.observed)
     size = week.channel.domain.size
     if size > WHOLE:
-        return unbiased_shares(week.channel, week.observed)
+        return replace(unbiased_shares(week.channel, week.observed), whole=True)
     # The known total makes estimates of few labels better. Variances are linear in the shares.
     even, ramp = np.full(size, 1 / size), np.arange(1.0, size + 1)
     uneven = ramp / ramp.sum()
@@ -329,7 +329,7 @@ def _shares(week: ReadWeek) -> UnbiasedShares | None:
         off = uneven - even
         slope = float(off @ (two.noise.variance() - one.noise.variance()) / (off @ off))
     empty = np.maximum(one.noise.variance() - slope / size, 0.0)
-    return UnbiasedShares(one.center, empty, slope, week.observed.total)
+    return UnbiasedShares(one.center, empty, slope, week.observed.total, whole=True)
 
 
 def _shares_of_release(channel: Channel, release: Release) -> UnbiasedShares:

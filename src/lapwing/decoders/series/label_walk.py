@@ -229,23 +229,34 @@ def _own(
 
 def _law(week: UnbiasedShares, plug_in: Vector, mean: Vector, variance: Vector) -> Uncertainty:
     """Return the error distributions about the week's own people and about the population."""
-    mass = plug_in / plug_in.sum()
-    about: list[Uncertainty] = []
-    for center, spread in (_own(week, plug_in, mean, variance), (mean, variance)):
-        # All shares sum to one, so their errors are correlated as those of a multinomial draw.
-        part = spread / spread.sum()
-        scaled = spread / np.maximum(1 - part, _NEGLIGIBLE)
-        columns = np.sqrt(part * scaled)[:, None]
-        noise = Covariance(scaled, columns, np.array([-1.0]))
-        laplace = 0.0 if week.tails == "laplace" else None
-        nothing = np.zeros(mean.size)
-        about.append(
-            Uncertainty(center, noise, nothing, mass, week.reports, METHOD, laplace=laplace)
-        )
-    own, everybody = about
-    return replace(
-        own,
-        variants=Variants(population_pointwise=everybody, population_simultaneous=everybody),
+    noise, drawn = week.variance(plug_in), _drawn(week, plug_in)
+    # By what part of its error the week's own estimate is in the answer.
+    taken = variance / (noise + drawn)
+    told = drawn / (noise + drawn)
+    center, spread = _own(week, plug_in, mean, variance)
+    own = _about(week, plug_in, center, spread, noise * (told + (1 - told) * taken) ** 2)
+    everybody = _about(week, plug_in, mean, variance, noise * taken**2)
+    variants = Variants(population_pointwise=everybody, population_simultaneous=everybody)
+    return replace(own, whole=week.whole, variants=variants)
+
+
+def _about(
+    week: UnbiasedShares, plug_in: Vector, center: Vector, variance: Vector, noise: Vector
+) -> Uncertainty:
+    """Return an error distribution of these variances, of which so much is this week's noise."""
+    # All shares sum to one, so their errors are correlated as those of a multinomial draw.
+    part = variance / variance.sum()
+    scaled = variance / np.maximum(1 - part, _NEGLIGIBLE)
+    columns = np.sqrt(part * scaled)[:, None]
+    return Uncertainty(
+        center,
+        Covariance(scaled, columns, np.array([-1.0])),
+        np.zeros(center.size),
+        plug_in / plug_in.sum(),
+        week.reports,
+        METHOD,
+        # As of a week alone: errors of counts are independent, and normal or Laplace.
+        laplace=None if week.whole else float(noise.max()) * (week.tails == "laplace"),
     )
 
 

@@ -249,8 +249,12 @@ def _mass(
     state, spread = _with_own(look, walk.own_parts[week], after.mean[week], after.covariance[week])
     mean = walk.mean + walk.columns @ state
     covariance = walk.columns @ spread @ walk.columns.T
-    mean = mean + _drawn(pilot, quadratic.score - quadratic.information @ mean, weeks.reports(week))
-    return Posterior(mean, covariance).distribution()
+    people = weeks.reports(week)
+    mean = mean + _drawn(pilot, quadratic.score - quadratic.information @ mean, people)
+    drawn = (np.diag(pilot) - np.outer(pilot, pilot)) / people
+    kept = np.eye(pilot.size) - drawn @ quadratic.information
+    own = kept @ covariance @ kept.T + kept @ drawn
+    return Posterior(mean, (own + own.T) / 2).distribution()
 
 
 def _drawn(pilot: Vector, score: Vector, reports: int) -> Vector:

@@ -37,6 +37,8 @@ class UnbiasedShares:
         Number of respondents.
     tails : {"normal", "laplace"}
         Distribution of the errors.
+    whole : bool
+        Whether errors are whole people where they are a few. Default: False.
     """
 
     shares: Vector
@@ -44,6 +46,7 @@ class UnbiasedShares:
     slope: float
     reports: int
     tails: Tails = "normal"
+    whole: bool = False
 
     def variance(self, mass: Vector) -> Vector:
         """Return the variances of the estimates when these are the shares: float64 [size]."""
