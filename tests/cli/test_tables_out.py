@@ -108,8 +108,8 @@ def test_a_release_of_labels_is_shown(files: Path, done: Program) -> None:
 
 def test_a_release_by_segment_is_shown_by_segment(files: Path, done: Program) -> None:
     said = done("show", "table.json", "--csv", "t.csv", "--json").document
-    assert [part["segment"] for part in said["segments"]] == ["n", "s", None]
-    assert {row["segment"] for row in written(files / "t.csv")} == {"n", "s", "(no segment)"}
+    assert [part["segment"] for part in said["segments"]] == ["n", "s"]
+    assert {row["segment"] for row in written(files / "t.csv")} == {"n", "s"}
     assert "n, about" in done("show", "table.json").out
 
 
