@@ -322,3 +322,41 @@ def test_the_limit_counts_bins_not_the_symbols_outside() -> None:
     _check_size(domain, 2)
     with pytest.raises(UnsupportedChannelError, match="got 1,025"):
         _check_size(lw.Interval(0, 1, bins=1025, outside="overflow"), 2)
+
+
+@pytest.mark.parametrize("smooth", [True, False])
+def test_weeks_that_say_more_than_the_walk_holds_are_decoded_alone(smooth: bool) -> None:
+    """At epsilon 8, 256 bins had intervals 13 times as wide as alone, and half of them missed."""
+    domain = lw.Interval(0, 1, bins=256, outside="clip")
+    survey = lw.Survey("wait", lw.MultiscaleWave(domain, epsilon=8))
+    place = (np.arange(256) + 0.5) / 256
+    shares = np.exp(-((place - 0.4) ** 2) / 0.04) + 0.05
+    weeks = pairs(counted([shares / shares.sum()] * 3), survey)
+    series = lw.decode_series(weeks, smooth=smooth)
+    for (_, tally), week in zip(weeks, series, strict=True):
+        one, found = survey.decode(tally), week.distribution
+        assert found is not None and np.array_equal(found.mass, one.mass)
+        assert found.probability_interval(0.25, 0.5) == one.probability_interval(0.25, 0.5)
+    again = lw.Series.from_json(series.to_json())
+    assert again == series and again.weeks == series.weeks
+    kept, first = again[0].distribution, series[0].distribution
+    assert kept is not None and first is not None
+    assert kept.quantile_interval(0.5) == first.quantile_interval(0.5)
+
+
+def test_at_few_bins_weeks_are_decoded_together_at_any_epsilon() -> None:
+    survey = lw.Survey("wait", lw.MultiscaleWave(DOMAIN, epsilon=8))
+    series = lw.decode_series(pairs(counted([BEFORE] * 3), survey))
+    assert not any(week.is_alone for week in series)
+
+
+def test_labels_without_shares_of_their_own_are_decoded_alone() -> None:
+    randomizer = lw.randomizers.CompressivePrivatization(lw.Categories(30), epsilon=4, outputs=16)
+    survey = lw.Survey("app", randomizer)
+    weeks = pairs(counted([np.full(30, 1 / 30)] * 2), survey)
+    for smooth in (True, False):
+        series = lw.decode_series([weeks[0], None, weeks[1]], smooth=smooth)
+        assert series[1].gap == "nobody reported"
+        assert np.array_equal(answer(series, 2).mass, survey.decode(weeks[1][1]).mass)
+        assert answer(series, 2).confidence_band() is None
+        assert lw.Series.from_json(series.to_json()) == series

@@ -48,6 +48,9 @@ from lapwing.results.week_names import check_names
 VERSION = 2
 """Of its stored form. Version 1 lacked the errors that two weeks share."""
 
+ALONE = "alone"
+"""In the provenance of a week: it was decoded without the others, and keeps its own errors."""
+
 CHECKSUM = "checksum"
 """Of the weeks and their errors. The first files of version 2 had none."""
 
@@ -95,9 +98,16 @@ class SeriesWeek:
         }
 
     def without_errors(self) -> SeriesWeek:
-        """Return the week without its error distribution, which that of all weeks tells."""
+        """Return the week without its error distribution, if that of all weeks tells it."""
         found = self.distribution
-        return self if found is None else replace(self, distribution=_with_law(found, None))
+        if found is None or self.is_alone:
+            return self
+        return replace(self, distribution=_with_law(found, None))
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the week was decoded without the others, so that its errors are its own."""
+        return self.distribution is not None and ALONE in self.distribution.provenance
 
     @classmethod
     def from_document(cls, document: Any) -> SeriesWeek:
@@ -655,7 +665,7 @@ class Series(Stored):
             people = None if alone is None else alone.reports
             if people != (None if found is None else found.reports):
                 raise FormatError(f"the errors of week {week.name} are not about its people")
-            if found is not None:
+            if found is not None and not week.is_alone:
                 week = replace(week, distribution=_with_law(found, errors.law(number)))
             weeks.append(week)
         return replace(self, weeks=tuple(weeks), errors=errors)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -17,9 +18,10 @@ from lapwing.decoders.series.walk_decoder import filter_series, smooth_series
 from lapwing.decoders.series.walk_model import found_changes
 from lapwing.decoders.unbiased.linear_estimate import WHOLE, linear_estimate
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
-from lapwing.errors import ArgumentError, MismatchError, UnsupportedChannelError
+from lapwing.errors import ArgumentError, MismatchError, TallyError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
+from lapwing.planning.release_defaults import release_decoder
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.domains.domain import Domain
@@ -29,7 +31,7 @@ from lapwing.protocol.messages.tally import CountTally, Tally
 from lapwing.protocol.randomizer import channel_for
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
-from lapwing.results.series import Errors, Series, SeriesWeek, laws_between
+from lapwing.results.series import ALONE, Errors, Series, SeriesWeek, laws_between
 from lapwing.results.series_change import SeriesChange, Shift
 from lapwing.results.uncertainty import Uncertainty
 from lapwing.results.week_names import check_names, with_missing
@@ -64,6 +66,8 @@ class ReadWeek:
         Equal for one tally given twice. None where nobody reported.
     measured : dict
         Unit of measurement, as the provenance of a result has it.
+    alone : callable, optional
+        Returns the distribution of the week decoded on its own. None where nobody reported.
     """
 
     name: str
@@ -73,6 +77,7 @@ class ReadWeek:
     guarantee: Guarantee | None
     identity: Any
     measured: dict[str, str] = field(default_factory=dict)
+    alone: Callable[[], Any] | None = None
 
 
 @one_thread
@@ -111,8 +116,7 @@ def decode_series(
         reports are memoized, and so show no changes.
     UnsupportedChannelError
         Of numbers on more than 1024 bins, or of more weeks than memory should hold (512 at 512
-        symbols). Of labels under a randomizer that gives no share by
-        itself. Of a release that is not linear.
+        symbols). Of a release that is not linear.
 
     Notes
     -----
@@ -126,6 +130,9 @@ def decode_series(
 
     **Accuracy.** See the tables of `benchmarks/accuracy/series`. Intervals are about each week's
     own people, under the model. Their coverage, also in weeks with a jump, is measured there.
+    Numbers on more than 128 bins are decoded week by week at an epsilon of about 5 and more,
+    because the walk would lose what their reports say. Labels are also where the reports do not
+    determine all shares, and then they have no intervals.
 
     **Cost.** Numbers: O(weeks * state^3) with a state of at most 128 amplitudes. 2 s for 36 weeks
     of 64 bins, 4 s of 256 and 25 s of 1024. With ``smooth=False`` about five times as much. Labels:
@@ -208,7 +215,10 @@ def read_week(week: WeekGiven, name: str) -> ReadWeek:
     numbers = tuple(block.tobytes() for block in counts.blocks)
     identity = (counts.fingerprint, tuple(counts.reports), numbers)
     measured = survey._measured()
-    return ReadWeek(name, channel.domain, channel, counts, survey.guarantee, identity, measured)
+    alone = partial(survey.decode, tally)
+    return ReadWeek(
+        name, channel.domain, channel, counts, survey.guarantee, identity, measured, alone
+    )
 
 
 def channel_and_counts(survey: Survey, tally: Tally) -> tuple[Channel, CountTally]:
@@ -232,7 +242,13 @@ def _of_release(release: Release, name: str) -> ReadWeek:
         )
     release.mechanism.verify(release)
     parts = tuple(sorted(part.identifier for part in release.parts))
-    return ReadWeek(name, release.domain, release.channel, release, release.guarantee, parts)
+
+    def alone() -> Distribution:
+        return release_decoder(release.mechanism).decode(release.channel, release)
+
+    return ReadWeek(
+        name, release.domain, release.channel, release, release.guarantee, parts, alone=alone
+    )
 
 
 def _check_names(names: list[str], weeks: int) -> None:
@@ -273,7 +289,7 @@ def _of_numbers(read: list[ReadWeek], domain: Domain, *, smooth: bool) -> Series
     given = [None if week.channel is None else (week.channel, week.observed) for week in read]
     scaled = ScaledBasis(domain)
     answer = smooth_series(given, scaled) if smooth else filter_series(given, scaled)
-    weeks = _weeks(read, answer.masses, answer.uncertainties)
+    weeks = _weeks(read, answer.masses, answer.uncertainties, answer.better_alone)
     if not smooth:
         return Series(weeks, (), False, _made("random-walk"))
     errors = answer.errors
@@ -288,7 +304,12 @@ def _of_numbers(read: list[ReadWeek], domain: Domain, *, smooth: bool) -> Series
 
 
 def _of_labels(read: list[ReadWeek], domain: Domain, *, smooth: bool) -> Series:
-    shares = [_shares(week) for week in read]
+    try:
+        shares = [_shares(week) for week in read]
+    except (UnsupportedChannelError, TallyError):  # the second: a group has no reports
+        nothing = [None] * len(read)
+        weeks = _weeks(read, nothing, nothing, frozenset(range(len(read))))
+        return Series(weeks, (), smooth, _made("each week alone"))
     if not smooth:
         return Series(_weeks(read, *walked_labels_so_far(shares)), (), False, _made("label-walk"))
     answer = walked_labels(shares)
@@ -345,9 +366,14 @@ def _weeks(
     read: list[ReadWeek],
     masses: Sequence[Vector | None],
     laws: Sequence[Uncertainty | None],
+    alone: frozenset[int] = frozenset(),
 ) -> tuple[SeriesWeek, ...]:
     found = []
-    for week, mass, law in zip(read, masses, laws, strict=True):
+    for number, (week, mass, law) in enumerate(zip(read, masses, laws, strict=True)):
+        made = {"class": "series", "week": week.name}
+        if number in alone and week.alone is not None:
+            answer = week.alone()
+            mass, law, made[ALONE] = answer.mass, answer.uncertainty, ALONE
         if mass is None:
             found.append(SeriesWeek(week.name, None, NOBODY))
             continue
@@ -360,7 +386,7 @@ def _weeks(
                     reports=week.observed.total,
                     guarantee=week.guarantee,
                     uncertainty=law,
-                    provenance={"class": "series", "week": week.name}
+                    provenance=made
                     | week.measured
                     | steps_entry(week.channel, week.observed.total),
                 ),

@@ -24,7 +24,13 @@ from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.series.walk_model import Walk, Week, learned_walk, refitted
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.covariance import as_stored
-from lapwing.linear.random_walk import Filtered, PseudoMeasurement, Smoothed, smoothed
+from lapwing.linear.random_walk import (
+    Filtered,
+    PseudoMeasurement,
+    Smoothed,
+    left_inverse,
+    smoothed,
+)
 from lapwing.linear.random_walk import without_own as without
 from lapwing.results.uncertainty import Kind, Uncertainty
 from lapwing.results.walk_errors import WalkErrors, WeekErrors, Wider, root_of
@@ -45,6 +51,9 @@ weeks the walk is learned again."""
 
 METHOD = "posterior of a random walk over the weeks, under widened variances"
 
+_MOST_LEFT_OUT = 1 / 32
+"""Part of the draw of a week's own people, outside the walk's waves, that reports may tell."""
+
 Given = tuple[Any, Any]
 """A channel and what was observed through it."""
 
@@ -64,6 +73,8 @@ class WalkAnswer:
         Likelihood of the state from each week.
     errors : WalkErrors or None
         Errors of all weeks together, or None where weeks are decoded from those before them.
+    better_alone : frozenset of int
+        Weeks whose reports tell more of their own people than the waves of the walk can hold.
     """
 
     masses: Sequence[Vector | None]
@@ -71,6 +82,7 @@ class WalkAnswer:
     walk: Walk
     looks: Sequence[PseudoMeasurement | None]
     errors: WalkErrors | None
+    better_alone: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +135,8 @@ def smooth_series(
     errors = _errors(fit, _roots(fit, numbers), numbers)
     found = [errors.law(week) for week in numbers]
     masses = [fit.mass(week) for week in numbers]
-    return WalkAnswer(masses, found, fit.walk, fit.looks, errors)
+    alone = frozenset(week for week in numbers if fit.leaves_out(week))
+    return WalkAnswer(masses, found, fit.walk, fit.looks, errors, alone)
 
 
 def filter_series(given: Sequence[Given | None], scaled: ScaledBasis) -> WalkAnswer:
@@ -144,6 +157,7 @@ def filter_series(given: Sequence[Given | None], scaled: ScaledBasis) -> WalkAns
     masses: list[Vector | None] = []
     laws: list[Uncertainty | None] = []
     roots: list[Matrix | None] = []
+    alone: set[int] = set()
     fit: _Fit | None = None
     learned_at = start = 0
     for week, one in enumerate(given):
@@ -161,9 +175,10 @@ def filter_series(given: Sequence[Given | None], scaled: ScaledBasis) -> WalkAns
             roots += _roots(fit, range(len(roots), len(fit.looks)))
         last = len(fit.looks) - 1
         masses.append(fit.mass(last))
+        alone |= {week} if fit.leaves_out(last) else set()
         laws.append(_errors(fit, roots, [last]).law(last))
     assert fit is not None
-    return WalkAnswer(masses, laws, fit.walk, fit.looks, None)
+    return WalkAnswer(masses, laws, fit.walk, fit.looks, None, frozenset(alone))
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +193,22 @@ class _Fit:
     def mass(self, week: int) -> Vector | None:
         """Return a week's distribution: that of its own people, as far as their reports tell."""
         return _mass(self.walk, self.looks, self.weeks, self.after, week)
+
+    def leaves_out(self, week: int) -> bool:
+        """Return whether a week's reports tell much of its people that no wave of the walk holds.
+
+        The reports tell the part ``D A`` of the draw D of the people, with A their information
+        about the population. Its mean over the directions without a wave decides.
+        """
+        quadratic, pilot = self.weeks.quadratics[week], self.weeks.pilots[week]
+        columns = self.walk.columns
+        left = columns.shape[0] - 1 - columns.shape[1]
+        if quadratic is None or pilot is None or left <= 0:
+            return False
+        rest = np.eye(pilot.size) - columns @ left_inverse(columns)
+        drawn = (rest * pilot) @ rest.T - np.outer(rest @ pilot, rest @ pilot)
+        told = float(np.sum(drawn * quadratic.information)) / self.weeks.reports(week)
+        return bool(told > _MOST_LEFT_OUT * left)
 
     def extended(self, given: Sequence[Given | None]) -> _Fit:
         """Return the fit with the weeks that came since, of which jumps are learned, no more."""
