@@ -158,7 +158,7 @@ def test_the_command_line_advises_and_declares_it(done: Program) -> None:
     bounds = ("--low", "0", "--high", "240")
     plain = done("new", "--domain-only", *bounds, "-o", "d.json")
     assert ADVICE in " ".join(plain.out.split())
-    run = done("new", "--domain-only", *bounds, "--whole", "-o", "w.json", "--json")
+    run = done("new", "--domain-only", *bounds, "--unit", "whole", "-o", "w.json", "--json")
     assert run.document["domain"]["whole"] is True and ADVICE not in run.out
     assert (
         ADVICE

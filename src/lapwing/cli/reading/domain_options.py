@@ -165,7 +165,11 @@ class DomainOptions(DomainFile):
     bins: int | None = option(
         "Number of bins of an interval. Default: bins of a round width that suits epsilon.", "N"
     )
-    unit: str | None = option("number (default), date, datetime or time-of-day.", "UNIT")
+    unit: str | None = option(
+        "number (default), whole, date, datetime or time-of-day. Of whole numbers, as minutes are, "
+        "the mean takes those in each bin, and not its middle.",
+        "UNIT",
+    )
     scale: str | None = option(
         "linear (default), log (bins of equal ratio), or circular: the end of the interval is its "
         "start, as midnight is for times of day.",
@@ -183,11 +187,6 @@ class DomainOptions(DomainFile):
         "Which end belongs to a bin: right (default for numbers, so that a share of at most an "
         "edge is exact) or left (default for circles, dates and times).",
         "SIDE",
-    )
-    whole: bool = option(
-        "The values of the interval are whole numbers, as minutes are. The mean then takes the "
-        "whole numbers in each bin and not its middle.",
-        default=False,
     )
     integers: tuple[int, int] | None = option(
         "Whole numbers from LOW to HIGH, instead of an interval.", "LOW HIGH"
@@ -243,6 +242,9 @@ class DomainOptions(DomainFile):
         if interval.get("scale") == "circular":
             del interval["scale"]
             interval["circular"] = True
+        if interval.get("unit") == "whole":
+            del interval["unit"]
+            interval["whole"] = True
         if "atom" in interval:
             interval["atoms"] = interval.pop("atom")
         needed = ("low", "high") if bins is not None else ("low", "high", "bins")
