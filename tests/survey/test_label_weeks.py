@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
+from lapwing.errors import FormatError
 
 SHARES = np.array([0.3, 0.25, 0.2, 0.12, 0.08, 0.05])
 RANDOMIZERS = [
@@ -157,3 +158,15 @@ def test_the_interval_of_one_of_many_labels_is_that_of_the_band() -> None:
     assert ends is not None
     width = float(band.high[7] - band.low[7])
     assert ends[1] - ends[0] < max(width, found.share(7)) * 1.05
+
+
+def test_a_stored_law_of_whole_people_says_so_or_is_refused() -> None:
+    survey = lw.Survey("w", lw.RandomizedResponse(lw.Categories(3), epsilon=10))
+    found = survey.decode(lw.simulate(survey.randomizer, [30, 20, 10], rng=1))
+    document = found.to_document()
+    assert document["uncertainty"]["whole"] is True
+    for damaged in (False, 1, None, "yes"):
+        with pytest.raises(FormatError):
+            lw.Distribution.from_document(
+                document | {"uncertainty": document["uncertainty"] | {"whole": damaged}}
+            )

@@ -136,7 +136,8 @@ def decode_series(
 
     **Cost.** Numbers: O(weeks * state^3) with a state of at most 128 amplitudes. 2 s for 36 weeks
     of 64 bins, 4 s of 256 and 25 s of 1024. With ``smooth=False`` about five times as much. Labels:
-    O(weeks * labels).
+    O(weeks * labels). Up to 512 labels of a channel that is inverted as a matrix cost O(labels^3)
+    in each week.
 
     Examples
     --------
