@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
+from lapwing.errors import FormatError
 
 SHARES = np.array([0.3, 0.25, 0.2, 0.12, 0.08, 0.05])
 RANDOMIZERS = [
@@ -126,3 +127,46 @@ def test_the_estimate_of_a_week_is_about_its_own_people() -> None:
     for counts, week in zip(people, lw.decode_series(surveyed(randomizer, people, 1)), strict=True):
         assert week.distribution is not None
         assert np.abs(week.distribution.mass - counts / 300).max() < 0.01
+
+
+def test_many_weeks_tell_of_the_population_what_one_cannot() -> None:
+    """At epsilon 4 nearly all of a week's error about the population is the draw of people."""
+    randomizer = lw.RandomizedResponse(lw.Categories(6), epsilon=4)
+    rng, held, together, alone = np.random.default_rng(5), [], 0.0, 0.0
+    for seed in range(12):
+        people = [rng.multinomial(3000, SHARES) for _ in range(8)]
+        weeks = surveyed(randomizer, people, seed)
+        for (survey, tally), week in zip(weeks, lw.decode_series(weeks), strict=True):
+            assert week.distribution is not None
+            band = week.distribution.confidence_band(target="population")
+            one = survey.decode(tally).confidence_band(target="population")
+            assert band is not None and one is not None
+            held.append(inside(band, SHARES).mean())
+            together += float(np.sum(band.high - band.low))
+            alone += float(np.sum(one.high - one.low))
+    assert np.mean(held) > 0.93
+    assert together < 0.92 * alone
+
+
+def test_the_interval_of_one_of_many_labels_is_that_of_the_band() -> None:
+    """Of 300 labels of Hadamard response it was nine times as wide."""
+    survey = lw.Survey("w", lw.randomizers.HadamardResponse(lw.Categories(300), epsilon=2))
+    found = survey.decode(lw.simulate(survey.randomizer, np.full(300, 20), rng=1))
+    band = found.confidence_band()
+    assert band is not None
+    ends = found.share_interval(7)
+    assert ends is not None
+    width = float(band.high[7] - band.low[7])
+    assert ends[1] - ends[0] < max(width, found.share(7)) * 1.05
+
+
+def test_a_stored_law_of_whole_people_says_so_or_is_refused() -> None:
+    survey = lw.Survey("w", lw.RandomizedResponse(lw.Categories(3), epsilon=10))
+    found = survey.decode(lw.simulate(survey.randomizer, [30, 20, 10], rng=1))
+    document = found.to_document()
+    assert document["uncertainty"]["whole"] is True
+    for damaged in (False, 1, None, "yes"):
+        with pytest.raises(FormatError):
+            lw.Distribution.from_document(
+                document | {"uncertainty": document["uncertainty"] | {"whole": damaged}}
+            )

@@ -130,13 +130,15 @@ def decode_series(
 
     **Accuracy.** See the tables of `benchmarks/accuracy/series`. Intervals are about each week's
     own people, under the model. Their coverage, also in weeks with a jump, is measured there.
-    Numbers on more than 128 bins are decoded week by week at an epsilon of about 5 and more,
-    because the walk would lose what their reports say. Labels are also where the reports do not
-    determine all shares, and then they have no intervals.
+    Those of labels allow for a lasting change alongside any week, not for one of a single week.
+    Weeks of numbers are decoded alone where their reports tell more of their people than other
+    weeks could add. That is at an epsilon of about 8, and on more than 128 bins of about 5. Weeks
+    of labels are decoded alone, without intervals, if the reports do not determine all shares.
 
     **Cost.** Numbers: O(weeks * state^3) with a state of at most 128 amplitudes. 2 s for 36 weeks
     of 64 bins, 4 s of 256 and 25 s of 1024. With ``smooth=False`` about five times as much. Labels:
-    O(weeks * labels).
+    O(weeks * labels). Up to 512 labels of a channel that is inverted as a matrix cost O(labels^3)
+    in each week.
 
     Examples
     --------

@@ -4,6 +4,10 @@ Each week gives every label an unbiased estimate with a known variance. A filter
 one number per label, all labels at once, linear in the labels. The size of steps has one level for
 all labels, in proportion to the root of their shares, as counts vary. A change point of one label
 in one week has a variance of its own, which goes to zero where the reports show none.
+
+About the population, a week's estimate has two errors: the noise of its reports and the draw of its
+people. Given the population, the reports tell a part of that draw, which is added last. Bands allow
+for a change alongside any week that nobody could have found.
 """
 
 from __future__ import annotations

@@ -51,8 +51,9 @@ weeks the walk is learned again."""
 
 METHOD = "posterior of a random walk over the weeks, under widened variances"
 
-_MOST_LEFT_OUT = 1 / 32
-"""Part of the draw of a week's own people, outside the walk's waves, that reports may tell."""
+_MOST_TOLD, _MOST_LEFT_OUT = 4 / 5, 1 / 32
+"""Part of the draw of a week's own people that its reports may tell, for the week to be decoded
+with others: of the whole draw, and of that in directions which no wave of the walk has."""
 
 Given = tuple[Any, Any]
 """A channel and what was observed through it."""
@@ -74,7 +75,7 @@ class WalkAnswer:
     errors : WalkErrors or None
         Errors of all weeks together, or None where weeks are decoded from those before them.
     better_alone : frozenset of int
-        Weeks whose reports tell more of their own people than the waves of the walk can hold.
+        Weeks whose reports tell so much of their own people that they are to be decoded alone.
     """
 
     masses: Sequence[Vector | None]
@@ -135,7 +136,7 @@ def smooth_series(
     errors = _errors(fit, _roots(fit, numbers), numbers)
     found = [errors.law(week) for week in numbers]
     masses = [fit.mass(week) for week in numbers]
-    alone = frozenset(week for week in numbers if fit.leaves_out(week))
+    alone = frozenset(week for week in numbers if fit.is_better_alone(week))
     return WalkAnswer(masses, found, fit.walk, fit.looks, errors, alone)
 
 
@@ -175,7 +176,7 @@ def filter_series(given: Sequence[Given | None], scaled: ScaledBasis) -> WalkAns
             roots += _roots(fit, range(len(roots), len(fit.looks)))
         last = len(fit.looks) - 1
         masses.append(fit.mass(last))
-        alone |= {week} if fit.leaves_out(last) else set()
+        alone |= {week} if fit.is_better_alone(last) else set()
         laws.append(_errors(fit, roots, [last]).law(last))
     assert fit is not None
     return WalkAnswer(masses, laws, fit.walk, fit.looks, None, frozenset(alone))
@@ -194,21 +195,28 @@ class _Fit:
         """Return a week's distribution: that of its own people, as far as their reports tell."""
         return _mass(self.walk, self.looks, self.weeks, self.after, week)
 
-    def leaves_out(self, week: int) -> bool:
-        """Return whether a week's reports tell much of its people that no wave of the walk holds.
+    def is_better_alone(self, week: int) -> bool:
+        """Return whether a week's reports tell so much of its people that no other week adds to it.
 
-        The reports tell the part ``D A`` of the draw D of the people, with A their information
-        about the population. Its mean over the directions without a wave decides.
+        They tell the part ``D A`` of the draw D of the people, with A their information about the
+        population. It is large on average, or not small on average over the directions that no
+        wave of the walk has.
         """
         quadratic, pilot = self.weeks.quadratics[week], self.weeks.pilots[week]
-        columns = self.walk.columns
-        left = columns.shape[0] - 1 - columns.shape[1]
-        if quadratic is None or pilot is None or left <= 0:
+        if quadratic is None or pilot is None:
             return False
-        rest = np.eye(pilot.size) - columns @ left_inverse(columns)
-        drawn = (rest * pilot) @ rest.T - np.outer(rest @ pilot, rest @ pilot)
-        told = float(np.sum(drawn * quadratic.information)) / self.weeks.reports(week)
-        return bool(told > _MOST_LEFT_OUT * left)
+
+        def told(rows: Matrix) -> float:
+            drawn = (rows * pilot) @ rows.T - np.outer(rows @ pilot, rows @ pilot)
+            return float(np.sum(drawn * quadratic.information)) / self.weeks.reports(week)
+
+        whole, columns = np.eye(pilot.size), self.walk.columns
+        left = pilot.size - 1 - columns.shape[1]
+        if told(whole) > _MOST_TOLD * (pilot.size - 1):
+            return True
+        if left <= 0:
+            return False
+        return bool(told(whole - columns @ left_inverse(columns)) > _MOST_LEFT_OUT * left)
 
     def extended(self, given: Sequence[Given | None]) -> _Fit:
         """Return the fit with the weeks that came since, of which jumps are learned, no more."""
