@@ -27,6 +27,7 @@ TEA = lw.Survey(
 )
 OTHER = replace(TEA, question="Did you ever steal?", owner="Somebody else")
 CAFE = replace(TEA, question="Do you like the caf\u00e9?")
+RAPPOR = lw.randomizers.Rappor(lw.Interval(0, 100, bins=16), 1, lifetime=2)
 
 
 def opened(folder: Path) -> Device:
@@ -191,3 +192,28 @@ def test_a_batch_group_has_one_text(tmp_path: Path) -> None:
     assert gateway.put(TEA, reports, epoch="e1", pile="monday") == [batch]
     (other,) = gateway.put(OTHER, reports, epoch="e1", pile="tuesday")
     assert (batch.text, other.text) == (TEA.text_fingerprint, OTHER.text_fingerprint)
+
+
+@pytest.mark.parametrize(
+    "randomizer",
+    [lw.SquareWave(lw.Interval(0, 100, bins=16), 1), RAPPOR],
+    ids=["report", "round"],
+)
+@pytest.mark.parametrize("asked", [None, "How long, in ms?"])
+def test_a_memoized_report_answers_no_other_question(
+    tmp_path: Path, randomizer: Any, asked: str | None
+) -> None:
+    """It would be counted as the answer to a question that nobody was asked."""
+    unit = None if asked is None else "ms"
+    report = randomizer is not RAPPOR
+    first = lw.Survey("wait", randomizer, question=asked, measured_in=unit, remembered=report)
+    device = opened(tmp_path)
+    device.answer(first, 40, epoch="one")
+    for other in (replace(first, question="How long, in s?"), replace(first, measured_in="s")):
+        spent = device.ledger.spent
+        with pytest.raises(MismatchError, match="needs a new survey"):
+            device.answer(other, 0.04, epoch="two", text=other.text_fingerprint)
+        assert len(device.batches()) == 1 and device.ledger.spent == spent
+    renamed = replace(first, owner="Another office")
+    device.answer(renamed, 40, epoch="two", text=renamed.text_fingerprint)
+    assert len(device.batches()) == 2

@@ -440,6 +440,26 @@ def test_another_text_is_answered_only_when_the_person_agrees(
     assert wrong["error"] == "ArgumentError"
 
 
+def test_a_memoized_report_answers_no_other_question(collector: Scripted) -> None:
+    """As in Python: it would be counted as the answer to what nobody was asked."""
+    first = replace(SURVEYS["kept"], question="Which hat?", owner="Hats Ltd.")
+    texts = {
+        "first": first,
+        "same": replace(first, owner="Hats Inc."),
+        "other": replace(first, question="Which coat?"),
+        "none": replace(first, question=None),
+    }
+    steps = [
+        ["answer", name, name, "red", {"text": survey.text_fingerprint}]
+        for name, survey in texts.items()
+    ]
+    surveys = {name: survey.to_json() for name, survey in texts.items()}
+    one, same, other, none, ledger = _play(collector, *steps, ["ledger"], surveys=surveys)
+    assert one["body"] == same["body"] and len(ledger["answers"]) == 2
+    for refused in (other, none):
+        assert refused["error"] == "MismatchError" and "new survey" in refused["message"]
+
+
 WRONG_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({}, "PrivacyError"),
     ({"epsilonCap": 1}, "PrivacyError"),

@@ -351,3 +351,23 @@ def test_the_second_look_deletes_nothing_that_another_collector_undid(tmp_path: 
             assert store.epochs(SURVEY.fingerprint) and store.first_looks() == {}
 
     asyncio.run(run())
+
+
+def test_an_end_that_was_put_off_needs_two_new_looks(tmp_path: Path) -> None:
+    """Another collector of the database may have looked, and not know of the new end yet."""
+
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY, epochs=())
+            path = f"/v1/surveys/{SURVEY.fingerprint}/epochs/e"
+            plan = {"opens": to_text(NOON), "closes": to_text(NOON + 10)}
+            await here.done("PUT", path, json=plan)
+            store = here.collector.store
+            store.note_first_look(SURVEY.fingerprint, "e", mark=5, time=NOON + 11)
+            await here.done("PUT", path, json=plan)  # the same end: the look stands
+            assert len(store.first_looks()) == 1
+            await here.done("PUT", path, json={**plan, "closes": to_text(NOON + DAY)})
+            store.set_epoch_state(SURVEY.fingerprint, "e", "closed", mark=5)
+            assert store.epochs(SURVEY.fingerprint)[0].state == "open"
+
+    asyncio.run(run())

@@ -14,6 +14,7 @@ from lapwing.errors import ArgumentError, FormatError, NotStoredError, StoreErro
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.batch import Batch
 from lapwing.protocol.messages.problems import Problem
+from lapwing.service.catalog import Catalog
 from lapwing.service.storage.sql_store import Store
 from lapwing.service.storage.store import (
     ALREADY,
@@ -243,7 +244,7 @@ def test_an_epoch_keeps_the_text_that_it_asks(store: Store) -> None:
 
 
 def test_a_draft_says_what_it_says_when_its_epoch_opens(store: Store) -> None:
-    """Its epochs may open by the clock before it is published."""
+    """Its epochs may open by the clock before it is published. People see its last text alone."""
     one, two, three = (
         StoredSurvey(FP, canonical(replace(LABELS, question=text).to_document()))
         for text in ("One?", "Two?", "Three?")
@@ -254,7 +255,12 @@ def test_a_draft_says_what_it_says_when_its_epoch_opens(store: Store) -> None:
     store.set_epoch_state(FP, "w1", "open")
     assert store.set_notice(two, now=1) and store.set_notice(three, now=2)
     store.set_epoch_state(FP, "w2", "open")
-    assert [epoch.text_version for epoch in store.epochs(FP)] == [0, 2]
+    store.set_survey_state(FP, "published")
+    catalog = Catalog(store)
+    catalog.load()
+    kept = catalog.get(FP)
+    assert kept is not None and kept.notices == []
+    assert {kept.text_of(epoch) for epoch in kept.epochs.values()} == {kept.survey.text_fingerprint}
 
 
 def test_a_survey_is_what_its_fingerprint_says(store: Store) -> None:

@@ -27,6 +27,7 @@ import {
   isOf,
   isOver,
   requireOpen,
+  requireSameQuestion,
   storageError,
   waitsFor,
   withToken,
@@ -169,6 +170,7 @@ export class Device {
       const first = records.get(kept);
       let report = first?.report;
       if (first) {
+        requireSameQuestion(records, survey);
         if (this.#onChange === "refuse") requireUnchanged(records, first, survey, value);
       } else {
         this.#charge(records, survey);
@@ -455,10 +457,8 @@ const agreedKey = ({ fingerprint }) => `${fingerprint} #`;
 
 function spent(records) {
   const costs = [...records.values()].filter(({ epsilon = "0" }) => epsilon !== "0");
-  return costs.reduce(
-    (total, { epsilon }) => total.plus(amount(epsilon, "epsilon")),
-    new Rational(0n),
-  );
+  const sum = (total, { epsilon }) => total.plus(amount(epsilon, "epsilon"));
+  return costs.reduce(sum, new Rational(0n));
 }
 
 /** What a program sees of a record. `body` is the bytes that are sent, null once they are gone. */

@@ -106,3 +106,15 @@ export function requireOpen(epochs, survey, epoch) {
     );
   }
 }
+
+/** Refuse a question that the memoized report does not answer, whatever the person agreed to. */
+export function requireSameQuestion(records, survey) {
+  const given = [...records.values()].find((one) => one.batch && one.survey === survey.fingerprint);
+  // An answer of an older version keeps no notice.
+  const { question, measured_in: measure } = given?.notice ?? survey.notice;
+  if (question === survey.notice.question && measure === survey.notice.measured_in) return;
+  throw new MismatchError(
+    "the memoized report of this survey answers another question or another unit, and would be " +
+      "sent again; nothing was answered. A new question needs a new survey",
+  );
+}

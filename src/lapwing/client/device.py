@@ -390,7 +390,7 @@ class Device:
             When the payment would exceed the budget of the person.
         MismatchError
             When the text is not the one that the person agreed to, or the epoch was answered under
-            another one.
+            another one. Also when a memoized report answers another question or unit.
         DeviceError
             When the file cannot be written. After any error, nothing was spent or stored.
         """
@@ -534,6 +534,7 @@ class Device:
             "SELECT report, tag FROM remembered_report WHERE survey = ?", (survey.fingerprint,)
         ).fetchone()
         if row is not None:
+            _check_same_question(connection, survey)
             self._check_unchanged(row["tag"], secret, survey, value)
             data = np.frombuffer(row["report"], dtype=np.uint8).reshape(1, -1)
             return Reports(data, survey.randomizer.fingerprint, survey.fingerprint), None
@@ -562,6 +563,7 @@ class Device:
             new = (key, permanent, self._tag(secret, survey, value))
             connection.execute("INSERT INTO permanent_round VALUES (?, ?, ?, 1)", new)
         else:
+            _check_same_question(connection, survey)
             self._check_unchanged(row["tag"], secret, survey, value)
             permanent, before = row["round"], row["reports"]
             connection.execute(
@@ -677,6 +679,19 @@ def _check_same_text(connection: sqlite3.Connection, survey: Survey, epoch: str)
         raise MismatchError(
             f"epoch {epoch} of survey {survey.name!r} was answered under another text. The first "
             "answer stays, and this question is not answered"
+        )
+
+
+def _check_same_question(connection: sqlite3.Connection, survey: Survey) -> None:
+    """Refuse a question that the memoized report does not answer, whatever the person agreed to."""
+    (epoch,) = connection.execute(
+        "SELECT epoch FROM batch WHERE survey = ? LIMIT 1", (survey.fingerprint,)
+    ).fetchone()
+    first = _notice(connection, survey, epoch) or {}
+    if any(first.get(name) != survey.notice.get(name) for name in ("question", "measured_in")):
+        raise MismatchError(
+            f"the memoized report of {survey.name!r} answers another question or another unit, and "
+            "would be sent again. Nothing was answered. A new question needs a new survey"
         )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from lapwing.protocol.messages.problems import Problem
@@ -123,9 +125,9 @@ class Receiving:
         advice : str
             What to do with a larger one.
         held : callable, optional
-            Asked of a body that states a larger size: whether it is that of a batch which the
-            store has. Such a body is read, so that a sender who is told "too large" knows that
-            nothing of it was counted.
+            Asked of a body that states a larger size, or grows larger: whether it is that of a
+            batch which the store has. Such a body is read, so that a sender who is told "too large"
+            knows that nothing of it was counted.
 
         Raises
         ------
@@ -145,22 +147,19 @@ class Receiving:
                     "a body must be sent as it is, this one is encoded. Send it without "
                     "content-encoding",
                 )
-        if stated is not None and (not stated.isdigit() or int(stated) > limit):
-            most = max(limit, LARGEST_BODY)
-            known = stated.isdigit() and int(stated) <= most and held is not None and await held()
-            if not known:
-                raise _too_large(limit, advice)
-            limit = most
+        allowed = partial(_allowed, limit=limit, held=held, advice=advice)
+        if stated is not None:
+            limit = await allowed(int(stated) if stated.isdigit() else sys.maxsize)
         first = Begun(receive())
         if first.message is not None and not first.message.get("more_body", False):
-            return _part(first.message, limit, advice)
+            body = _part(first.message)
+            if len(body) > limit:
+                await allowed(len(body))
+            return body
         try:
             async with asyncio.timeout(self._seconds):
                 message = await first
-                body = _part(message, limit, advice)
-                if not message.get("more_body", False):
-                    return body
-                return await self._rest(receive, body, limit, advice)
+                return await self._rest(receive, message, limit, allowed)
         except TimeoutError:
             raise ProblemError(
                 Problem.NOT_READY,
@@ -178,14 +177,24 @@ class Receiving:
         finally:
             self.held -= size
 
-    async def _rest(self, receive: Receive, first: bytes, limit: int, advice: str) -> bytes:
-        parts = [first]
-        size = held = len(first)
-        self.held += held
+    async def _rest(
+        self,
+        receive: Receive,
+        message: Message,
+        limit: int,
+        allowed: Callable[[int], Awaitable[int]],
+    ) -> bytes:
+        parts: list[bytes] = []
+        size = 0
         try:
             while True:
+                parts.append(_part(message))
+                size += len(parts[-1])
+                self.held += len(parts[-1])
                 if size > limit:
-                    raise _too_large(limit, advice)
+                    limit = await allowed(size)
+                if not message.get("more_body", False):
+                    return b"".join(parts)
                 if self.held > self._together and size > SMALL_BODY:
                     raise ProblemError(
                         Problem.BUSY,
@@ -194,28 +203,27 @@ class Receiving:
                         retry_after=self._retry,
                     )
                 message = await receive()
-                if message["type"] != "http.request":
-                    raise ClientGoneError
-                part = message.get("body", b"")
-                parts.append(part)
-                size += len(part)
-                self.held += len(part)
-                held += len(part)
-                if not message.get("more_body", False):
-                    if size > limit:
-                        raise _too_large(limit, advice)
-                    return b"".join(parts)
         finally:
-            self.held -= held
+            self.held -= size
 
 
-def _part(message: Message, limit: int, advice: str) -> bytes:
+def _part(message: Message) -> bytes:
     if message["type"] != "http.request":
         raise ClientGoneError
     body: bytes = message.get("body", b"")
-    if len(body) > limit:
-        raise _too_large(limit, advice)
     return body
+
+
+async def _allowed(
+    size: int, *, limit: int, held: Callable[[], Awaitable[bool]] | None, advice: str
+) -> int:
+    """Return how many bytes a body may have that has so many. A ProblemError when it has more."""
+    most = max(limit, LARGEST_BODY)
+    if size <= limit:
+        return limit
+    if size <= most and held is not None and await held():
+        return most
+    raise _too_large(limit, advice)
 
 
 def _too_large(limit: int, advice: str) -> ProblemError:

@@ -300,15 +300,15 @@ class Store:
         with self._driver.writing() as transaction:
             key, _ = self._survey(transaction, survey, self._driver.alone)
             found = transaction.rows(
-                "SELECT key, state, opens FROM epochs WHERE survey = ?1 AND name = ?2"
-                + self._driver.alone,
+                "SELECT key, state, opens, closes, grace_seconds FROM epochs"
+                " WHERE survey = ?1 AND name = ?2" + self._driver.alone,
                 key,
                 epoch.name,
             )
             if not found:
                 self._insert_epoch(transaction, survey, key, epoch)
                 return True
-            state, opened = found[0][1:]
+            state, opened, *end = found[0][1:]
             if state == "closed":
                 raise ArgumentError("a closed epoch must stay as it is. Make one of another name")
             if state != "planned":
@@ -318,6 +318,9 @@ class Store:
                     )
                 epoch = replace(epoch, opens=opened)
                 check_epoch(epoch)
+            if end != [epoch.closes, epoch.grace_seconds]:
+                # Another collector may have looked at the former end, and not know of this one.
+                transaction.run("DELETE FROM deletions WHERE epoch = ?1", found[0][0])
             transaction.run(
                 "UPDATE epochs SET opens = ?1, closes = ?2, grace_seconds = ?3 WHERE key = ?4",
                 epoch.opens,

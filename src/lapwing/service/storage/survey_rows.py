@@ -80,7 +80,8 @@ def change_notice(
     """Let a survey say what another document of it says. Return whether that is a change.
 
     A document without a string changes nothing. Once an epoch has opened, people have seen the
-    former text: it is kept, with the time until which it was shown. ArgumentError where devices see
+    former text: it is kept, with the time until which it was shown. Nobody has seen that of a
+    draft, whose epochs ask the text with which it is published. ArgumentError where devices see
     the survey (by its `state`) and an epoch has not closed: its reports would answer two questions.
     """
     ((fingerprint, stored),) = transaction.rows(
@@ -100,7 +101,7 @@ def change_notice(
     opened = transaction.rows(
         "SELECT key FROM epochs WHERE survey = ?1 AND state <> 'planned' LIMIT 1", key
     )
-    if opened or ended_names(transaction, fingerprint):
+    if state != "draft" and (opened or ended_names(transaction, fingerprint)):
         insert_notice(transaction, key, FormerNotice(now, former))
     transaction.run("UPDATE surveys SET document = ?1 WHERE key = ?2", document, key)
     return True
