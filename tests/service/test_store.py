@@ -243,6 +243,24 @@ def test_an_epoch_keeps_the_text_that_it_asks(store: Store) -> None:
     assert [former.text["question"] for former in store.notices(FP)] == ["One?", "Two?"]
 
 
+def test_the_question_of_memoized_reports_stays(store: Store) -> None:
+    """They answer the first one, whatever a later epoch asks."""
+    first = replace(LABELS, question="Which?", owner="Lab", remembered=True)
+    same, other, none = (
+        StoredSurvey(first.fingerprint, canonical(replace(first, **said).to_document()))
+        for said in ({"owner": "Office"}, {"question": "Whose?"}, {"question": None})
+    )
+    stored = replace(same, document=canonical(first.to_document()))
+    store.add_epoch(stored, StoredEpoch("w1", "open", opens=1), now=1)
+    store.set_epoch_state(first.fingerprint, "w1", "closed")
+    for wrong in (other, none):
+        with pytest.raises(ArgumentError, match="a survey of another name"):
+            store.set_notice(wrong, now=2)
+        with pytest.raises(ArgumentError, match="a survey of another name"):
+            store.add_epoch(wrong, StoredEpoch("w2", "open", opens=2), now=2)
+    assert store.set_notice(same, now=2)
+
+
 def test_a_draft_says_what_it_says_when_its_epoch_opens(store: Store) -> None:
     """Its epochs may open by the clock before it is published. People see its last text alone."""
     one, two, three = (

@@ -17,6 +17,7 @@ from lapwing.service.storage.store import (
     StoredSurvey,
     UploadRule,
 )
+from lapwing.survey.survey import Survey
 
 LATEST = 2**53 - 1
 """Of times, in seconds, and of minimums."""
@@ -83,6 +84,7 @@ def change_notice(
     former text: it is kept, with the time until which it was shown. Nobody has seen that of a
     draft, whose epochs ask the text with which it is published. ArgumentError where devices see
     the survey (by its `state`) and an epoch has not closed: its reports would answer two questions.
+    Also where memoized reports answer the former question.
     """
     ((fingerprint, stored),) = transaction.rows(
         "SELECT fingerprint, document FROM surveys WHERE key = ?1", key
@@ -102,6 +104,12 @@ def change_notice(
         "SELECT key FROM epochs WHERE survey = ?1 AND state <> 'planned' LIMIT 1", key
     )
     if state != "draft" and (opened or ended_names(transaction, fingerprint)):
+        asked = [(text.get(name), former.get(name)) for name in ("question", "measured_in")]
+        if any(new != old for new, old in asked) and Survey.from_json(document).answers != "fresh":
+            raise ArgumentError(
+                "the question of memoized reports and its unit must stay, because devices send "
+                "the same report again. Ask the new question in a survey of another name"
+            )
         insert_notice(transaction, key, FormerNotice(now, former))
     transaction.run("UPDATE surveys SET document = ?1 WHERE key = ?2", document, key)
     return True
