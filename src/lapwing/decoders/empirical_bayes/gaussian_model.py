@@ -146,6 +146,10 @@ _TAIL = 0.5
 distance of columns on a range ten times too wide grows by 3% in place of 2%, with 1 the
 Wasserstein-1 distance is 3% larger."""
 
+_EMPTY, _RAMP = 0.4, 0.2
+"""Part of a range that people fill below which the rest counts as empty, and how much further down
+wholly. Where the range fits, true tails would be lost: the Wasserstein-1 distance grew by 13%."""
+
 _LEAST_VARIANCE = 1e-12
 """Of a running sum: that of the total is zero."""
 
@@ -245,19 +249,35 @@ class Posterior:
         bias, when isotonic regression with their posterior precisions makes them monotone. So the
         mass beyond each place, on the side that holds less, may differ from theirs by `_TAIL` of
         it. In the middle the metric decides, because it is better beside an atom.
+
+        Where less than `_EMPTY` of the cells lie between the tails that the reports show, those of
+        one posterior standard deviation or more, the range is too wide. Then tails of up to two
+        standard deviations are reduced as well, and those of half of one are zero.
         """
         from scipy.optimize import isotonic_regression  # slow to import
 
         curve = np.cumsum(mass)
         total = curve[-1]
         sums = running_sums(running_sums(self.covariance[np.ix_(line, line)]).T)
-        precision = 1 / np.maximum(np.diag(sums), _LEAST_VARIANCE)
-        monotone = isotonic_regression(np.cumsum(self.mean[line]), weights=precision).x
-        monotone = np.clip(monotone, 0.0, total)
-        allowed = _TAIL * np.minimum(monotone, total - monotone)
-        kept = np.clip(curve, monotone - allowed, monotone + allowed)
+        variance = np.maximum(np.diag(sums), _LEAST_VARIANCE)
+        below = isotonic_regression(np.cumsum(self.mean[line]), weights=1 / variance).x
+        below = np.clip(below, 0.0, total)
+        above, deviation = total - below, np.sqrt(variance)
+        shown = np.flatnonzero(np.minimum(below, above) > deviation)
+        part = (shown[-1] - shown[0] + 2) / curve.size if shown.size else 1.0
+        empty = np.clip((_EMPTY - part) / _RAMP, 0.0, 1.0)
+        # What the reports do not show beyond a place, nor anywhere further out, is taken as empty.
+        lower, upper = (
+            1 - empty * (1 - np.clip((tail / deviation - 0.5) / 1.5, 0.0, 1.0))
+            for tail in (below, above)
+        )
+        below = total - above * np.maximum.accumulate(upper[::-1])[::-1]
+        below = np.maximum.accumulate(below * np.maximum.accumulate(lower))
+        allowed = _TAIL * np.minimum(below, total - below)
+        kept = np.clip(curve, below - allowed, below + allowed)
         kept[-1] = total
-        return np.maximum(np.diff(kept, prepend=0.0), 0.0)
+        found: Vector = np.maximum(np.diff(kept, prepend=0.0), 0.0)
+        return found
 
 
 def nearest_distribution(
