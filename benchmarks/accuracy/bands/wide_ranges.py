@@ -33,7 +33,7 @@ FULL: dict[str, Any] = {
     "factors": [1, 10, 100, 1000],
     "epsilons": [1, 2, 4],
     "people": [200_000, 2_000_000, 20_000],
-    "repeats": 1,
+    "repeats": 2,
 }
 QUICK: dict[str, Any] = FULL | {"columns": ["lognormal"], "factors": [10], "repeats": 1}
 
