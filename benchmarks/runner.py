@@ -75,6 +75,7 @@ BENCHMARKS = {
     "accuracy/curators_bands": "the same of the curator's default",
     "accuracy/release_coverage": "the same from 64 to 4096 bins, with missing values",
     "accuracy/default_release_bands": "the same of all its intervals, in sixty settings",
+    "accuracy/wide_ranges": "means and deviations on ranges up to 1,000 times too wide",
     "accuracy/found_atoms": "shares and intervals of found atoms (needs the data folder)",
     "accuracy/reported_atoms": "found and declared atoms of reports (needs the data folder)",
     "accuracy/whole_curves": "whole-curve bands of reports, seven kinds of columns, all edges",

@@ -410,6 +410,13 @@ TINY: dict[str, dict[str, Any]] = {
         "repeats": {"0": 1, "383": 1},
         "ranges": 2,
     },
+    "accuracy/wide_ranges": {
+        "columns": ["lognormal"],
+        "factors": [10],
+        "epsilons": [1],
+        "people": [2000],
+        "repeats": 1,
+    },
     "accuracy/central_projection": {
         "repeats": 2,
         "functions": [4, 6],

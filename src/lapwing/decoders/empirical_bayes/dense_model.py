@@ -420,7 +420,7 @@ def one_pass(
     information, score = evidence.information, evidence.score
     prior = learned_prior(information, score, scaled, before, further)
     posterior = Posterior.of(information, score, prior.mean, prior.covariance)
-    return WholeAnswer(posterior.distribution(), evidence, prior)
+    return WholeAnswer(posterior.distribution(scaled.line), evidence, prior)
 
 
 def learned_prior(

@@ -11,7 +11,8 @@ cosines (sines and cosines on a circle) with independent normal amplitudes. Thei
 the reports under each.
 
 The posterior mean can be negative where the reports say little. The last step of a pass moves it
-to the distribution nearest to it, as little as the reports notice.
+to the distribution nearest to it, as little as the reports notice. Over hundreds of empty bins such
+small steps add up. So the tails then return to what the running sums say.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve, solve_triangular
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.linear.operators.operator import Operator, dense
+from lapwing.linear.operators.sums import running_sums
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.tally import CountTally
 
@@ -138,6 +141,18 @@ _BELOW = 1e-6
 """How far below zero a mass may stay, as a part of 1 / size, before it is set to zero: it changes
 the CDF by at most that."""
 
+_TAIL = 0.5
+"""By which part a tail may differ from that of the signed mean. With 0.25 the Kolmogorov-Smirnov
+distance of columns on a range ten times too wide grows by 3% in place of 2%, with 1 the
+Wasserstein-1 distance is 3% larger."""
+
+_EMPTY, _RAMP = 0.4, 0.2
+"""Part of a range that people fill below which the rest counts as empty, and how much further down
+wholly. Where the range fits, true tails would be lost: the Wasserstein-1 distance grew by 13%."""
+
+_LEAST_VARIANCE = 1e-12
+"""Of a running sum: that of the total is zero."""
+
 
 @dataclass(frozen=True, eq=False)
 class NormalPrior:
@@ -194,16 +209,22 @@ class Posterior:
         center = center + along * ((1 - center.sum()) / spread)
         return cls(center, covariance - np.outer(along, along) / spread)
 
-    def distribution(self) -> Vector:
+    def distribution(self, line: NDArray[np.bool_] | None = None) -> Vector:
         """Return the distribution that is nearest to the mean in the posterior's own metric.
 
         Minimizes ``(x - mean)' C^-1 (x - mean)`` over x >= 0, total one: what is taken from
         negative cells goes where the reports cannot tell the difference. The Euclidean
         projection can be far worse.
 
+        Parameters
+        ----------
+        line : numpy.ndarray, optional
+            bool [size], the symbols in order on a line, whose tails return to the sums of the
+            mean. Default: none.
+
         Notes
         -----
-        See :func:`nearest_distribution`.
+        See :func:`nearest_distribution` and :meth:`_with_tails`.
         """
 
         def shift(cells: Whole, multipliers: Vector) -> Vector:
@@ -212,7 +233,51 @@ class Posterior:
         def block(cells: Whole) -> Matrix:
             return self.covariance[np.ix_(cells, cells)]
 
-        return nearest_distribution(self.mean, block, shift)
+        mass = nearest_distribution(self.mean, block, shift)
+        if line is not None and line.any():
+            mass[line] = self._with_tails(mass[line], line)
+        return mass
+
+    def _with_tails(self, mass: Vector, line: NDArray[np.bool_]) -> Vector:
+        """Return masses of symbols on a line whose tails hold about what the mean has there.
+
+        Notes
+        -----
+        Negative masses of empty cells are noise, and so are the positive ones between them. Their
+        sum is nearly zero. Cells that are pushed up one by one hold a share that the sums rule out
+        and that grows with the number of empty cells. The running sums of the mean have much less
+        bias, when isotonic regression with their posterior precisions makes them monotone. So the
+        mass beyond each place, on the side that holds less, may differ from theirs by `_TAIL` of
+        it. In the middle the metric decides, because it is better beside an atom.
+
+        Where less than `_EMPTY` of the cells lie between the tails that the reports show, those of
+        one posterior standard deviation or more, the range is too wide. Then tails of up to two
+        standard deviations are reduced as well, and those of half of one are zero.
+        """
+        from scipy.optimize import isotonic_regression  # slow to import
+
+        curve = np.cumsum(mass)
+        total = curve[-1]
+        sums = running_sums(running_sums(self.covariance[np.ix_(line, line)]).T)
+        variance = np.maximum(np.diag(sums), _LEAST_VARIANCE)
+        below = isotonic_regression(np.cumsum(self.mean[line]), weights=1 / variance).x
+        below = np.clip(below, 0.0, total)
+        above, deviation = total - below, np.sqrt(variance)
+        shown = np.flatnonzero(np.minimum(below, above) > deviation)
+        part = (shown[-1] - shown[0] + 2) / curve.size if shown.size else 1.0
+        empty = np.clip((_EMPTY - part) / _RAMP, 0.0, 1.0)
+        # What the reports do not show beyond a place, nor anywhere further out, is taken as empty.
+        lower, upper = (
+            1 - empty * (1 - np.clip((tail / deviation - 0.5) / 1.5, 0.0, 1.0))
+            for tail in (below, above)
+        )
+        below = total - above * np.maximum.accumulate(upper[::-1])[::-1]
+        below = np.maximum.accumulate(below * np.maximum.accumulate(lower))
+        allowed = _TAIL * np.minimum(below, total - below)
+        kept = np.clip(curve, below - allowed, below + allowed)
+        kept[-1] = total
+        found: Vector = np.maximum(np.diff(kept, prepend=0.0), 0.0)
+        return found
 
 
 def nearest_distribution(

@@ -272,8 +272,9 @@ class SpectralPrior:
     that prior. The masses of the bins get a Gaussian prior of three parts. Cosines have learned
     variances, scaled by a power of the local density. Spikes in single bins, and steps between
     bins, have variances that go to zero where the reports show none. The posterior mean is moved to
-    the nearest distribution, that of the population, and from there to the expected shares of the
-    respondents. This is the default decoder of numerical values.
+    the nearest distribution, whose tails return to the running sums of that mean. This estimates
+    the population. The last step goes from there to the expected shares of the respondents. This is
+    the default decoder of numerical values.
 
     Parameters
     ----------

@@ -92,6 +92,8 @@ class ScaledBasis:
         bool [size], the others.
     outside : numpy.ndarray
         bool [size], those that stand apart for values below and above the range.
+    line : numpy.ndarray
+        bool [size], the symbols in order on a line: none on a circle, and not the missing one.
     width : numpy.ndarray
         float64 [joined]: of each symbol that touches, in units of the widest, or of each run
         (:meth:`merged`), in units of their mean.
@@ -114,6 +116,7 @@ class ScaledBasis:
         for end in (domain.below_index, domain.above_index):
             if end is not None:
                 self.outside[end] = True
+        self.line = (np.arange(domain.size) < domain.left.size) & (not domain.circular)
         self.width = neighbors.width[self.joined]
         self.uniform = ~self.outside / np.count_nonzero(~self.outside)
         self.group = np.arange(self.joined.size)
@@ -138,6 +141,7 @@ class ScaledBasis:
         runs.size = start.size
         runs.apart = self.apart[start]
         runs.outside = self.outside[start]
+        runs.line = self.line[start]
         runs.joined = np.flatnonzero(~runs.apart)
         runs.uniform = np.add.reduceat(self.uniform, start)
         wide, place = np.zeros(self.size), np.zeros(self.size)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lapwing.decoders.empirical_bayes.dense_model import learned_prior
 from lapwing.decoders.empirical_bayes.gaussian_model import (
@@ -190,10 +191,11 @@ class _Fit:
     walk: Walk
     looks: Sequence[PseudoMeasurement | None]
     after: Smoothed
+    line: NDArray[np.bool_]
 
     def mass(self, week: int) -> Vector | None:
         """Return a week's distribution: that of its own people, as far as their reports tell."""
-        return _mass(self.walk, self.looks, self.weeks, self.after, week)
+        return _mass(self.walk, self.looks, self.weeks, self.after, week, self.line)
 
     def is_better_alone(self, week: int) -> bool:
         """Return whether a week's reports tell so much of its people that no other week adds to it.
@@ -238,7 +240,7 @@ class _Fit:
         )
         looks = [*self.looks, *walk.looks(new.quadratics)]
         walk = refitted(walk, looks, spectrum=False)
-        return _Fit(weeks, walk, looks, smoothed(walk.filtered(looks)))
+        return _Fit(weeks, walk, looks, smoothed(walk.filtered(looks)), self.line)
 
 
 def _fitted(given: Sequence[Given | None], scaled: ScaledBasis, *, passes: int) -> _Fit:
@@ -252,7 +254,7 @@ def _fitted(given: Sequence[Given | None], scaled: ScaledBasis, *, passes: int) 
         prior, answer = _pooled(weeks, scaled, answer)
         rough = number + 1 < passes
         walk, looks = learned_walk(weeks.quadratics, prior, scaled, answer, rough=rough)
-        fit = _Fit(weeks, walk, looks, smoothed(walk.filtered(looks)))
+        fit = _Fit(weeks, walk, looks, smoothed(walk.filtered(looks)), scaled.line)
         if rough:
             masses = [fit.mass(week) for week in range(len(given))]
             pilots = [None if mass is None else _inside(mass) for mass in masses]
@@ -271,7 +273,7 @@ def _pooled(
     together = weeks.pooled()
     prior = learned_prior(together.information, together.score, scaled, answer)
     posterior = Posterior.of(together.information, together.score, prior.mean, prior.covariance)
-    return prior, posterior.distribution()
+    return prior, posterior.distribution(scaled.line)
 
 
 def _mass(
@@ -280,6 +282,7 @@ def _mass(
     weeks: _Weeks,
     after: Smoothed | Filtered,
     week: int,
+    line: NDArray[np.bool_],
 ) -> Vector | None:
     """Return a week's distribution: that of its own people, as far as their reports tell."""
     look, quadratic, pilot = looks[week], weeks.quadratics[week], weeks.pilots[week]
@@ -293,7 +296,7 @@ def _mass(
     drawn = (np.diag(pilot) - np.outer(pilot, pilot)) / people
     kept = np.eye(pilot.size) - drawn @ quadratic.information
     own = kept @ covariance @ kept.T + kept @ drawn
-    return Posterior(mean, (own + own.T) / 2).distribution()
+    return Posterior(mean, (own + own.T) / 2).distribution(line)
 
 
 def _drawn(pilot: Vector, score: Vector, reports: int) -> Vector:
