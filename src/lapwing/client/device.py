@@ -684,11 +684,13 @@ def _check_same_text(connection: sqlite3.Connection, survey: Survey, epoch: str)
 
 def _check_same_question(connection: sqlite3.Connection, survey: Survey) -> None:
     """Refuse a question that the memoized report does not answer, whatever the person agreed to."""
-    (epoch,) = connection.execute(
+    row = connection.execute(
         "SELECT epoch FROM batch WHERE survey = ? LIMIT 1", (survey.fingerprint,)
     ).fetchone()
-    first = _notice(connection, survey, epoch) or {}
-    if any(first.get(name) != survey.notice.get(name) for name in ("question", "measured_in")):
+    first = None if row is None else _notice(connection, survey, row["epoch"]) or {}
+    if first is not None and any(
+        first.get(name) != survey.notice.get(name) for name in ("question", "measured_in")
+    ):
         raise MismatchError(
             f"the memoized report of {survey.name!r} answers another question or another unit, and "
             "would be sent again. Nothing was answered. A new question needs a new survey"

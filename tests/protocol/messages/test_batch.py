@@ -224,7 +224,7 @@ def test_problems_say_what_a_device_does() -> None:
     assert len({problem.sentence for problem in Problem}) == len(Problem)
     # Written out once more: a word that enters the list by mistake destroys reports.
     assert {problem.value for problem in Problem if problem.final} == {
-        *("malformed-batch", "batch-changed", "reports-refused"),
+        *("malformed-batch", "batch-changed", "other-text", "reports-refused"),
         *("epoch-closed", "epoch-deleted", "survey-deleted"),
     }
     assert all(problem in UPLOAD_PROBLEMS for problem in Problem if problem.final)
