@@ -251,7 +251,7 @@ class Posterior:
         and that grows with the number of empty cells. The running sums of the mean have much less
         bias, when isotonic regression with their posterior precisions makes them monotone. So the
         mass beyond each place, on the side that holds less, may differ from theirs by `_TAIL` of
-        it. In the middle the metric decides, because it is better beside an atom.
+        it. In the middle the metric decides, because it is better near an atom.
 
         Where less than `_EMPTY` of the cells lie between the tails that the reports show, those of
         one posterior standard deviation or more, the range is too wide. Then tails of up to two

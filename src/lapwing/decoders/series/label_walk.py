@@ -55,7 +55,7 @@ _BAND_INFLATION, _LEAST = 4.0, 0.01
 """Factor on the variances of steps, for bands, and the least standard deviation of a step there."""
 
 _UNSEEN, _CONTRASTS = 0.12**2 / 3, 3.0
-"""Variance of a jump that may be beside any week unseen, for bands: a third of the square of the
+"""Variance of a jump that may be next to any week unseen, for bands: a third of the square of the
 largest that they allow for. Then an interval holds if one side is off by that jump. It is at most
 three times the variance of the gap between the two sides, because larger ones are found."""
 
