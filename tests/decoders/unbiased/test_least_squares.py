@@ -18,7 +18,7 @@ from lapwing.linear.projections import simplex
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
-from lapwing.randomizers import OptimizedUnaryEncoding, UnaryEncoding
+from lapwing.randomizers import HadamardResponse, OptimizedUnaryEncoding, UnaryEncoding
 from lapwing.randomizers.two_level import TwoLevel
 from lapwing.results import SignedEstimate
 from lapwing.tallies import CountTally
@@ -60,6 +60,19 @@ def test_nearest_distribution_is_that_of_nnls(name: str, weighted: bool) -> None
     expected = _by_nnls(channel, tally, weighted=weighted)
     np.testing.assert_allclose(result.mass, expected, atol=2e-5)
     assert result.mass.min() == 0, "the constraint binds somewhere, or nothing is tested"
+
+
+def test_many_labels_of_one_hadamard_block_need_one_transform() -> None:
+    response = HadamardResponse(Categories(300), 1)
+    tally = simulate(response, np.rint(30_000 * truth(300)).astype(int), rng=5)
+    result = LeastSquares().decode(response.channel, tally)
+    signed = unbiased(response.channel, tally).mass
+    np.testing.assert_allclose(result.mass, simplex(signed), atol=1e-12)
+    expected = _by_nnls(response.channel, tally, weighted=True)
+    people = truth(300)
+    error, least = (np.linalg.norm(mass - people) for mass in (result.mass, expected))
+    assert error < 1.01 * least, "the weights change next to nothing"
+    assert "iterations" not in result.provenance
 
 
 @pytest.mark.parametrize("epsilon", [1, 4])

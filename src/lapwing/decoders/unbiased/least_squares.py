@@ -10,6 +10,7 @@ import numpy as np
 
 from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.unbiased.linear_estimate import (
+    HADAMARD_WHOLE,
     available_band,
     hadamard_estimate,
     hadamard_operator,
@@ -48,9 +49,10 @@ class LeastSquares:
     **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
     **Accuracy.** On randomized response and unary encoding all weights are equal. Then the answer
-    is that of Norm-Sub, the Euclidean projection of the unbiased estimate on the simplex. On
-    Hadamard response it is near that. On a square wave it follows the noise, as the maximum of the
-    likelihood does, so prefer a smoothed decoder.
+    is that of Norm-Sub, the Euclidean projection of the unbiased estimate on the simplex. So it is
+    on Hadamard response of one block above 256 bins or categories, where the weights are taken as
+    equal. On a square wave it follows the noise, as the maximum of the likelihood does, so prefer a
+    smoothed decoder.
 
     **Cost.** O(k log k) for those. Otherwise it takes two products with the channel for each step,
     and one O(k^3) factorization for the confidence band, up to 2048 bins. The unbiased estimate
@@ -141,9 +143,9 @@ class LeastSquares:
         in_blocks = hadamard_operator(channel)
         if in_blocks is not None:
             # Columns of one block have equal lengths and products: with equal weights the
-            # projection is the answer, else it is near it.
+            # projection is the answer. The weights of a large block are nearly equal.
             start = hadamard_estimate(channel, tally).plug_in
-            if in_blocks.blocks == 1 and not self.weighted:
+            if in_blocks.blocks == 1 and (size > HADAMARD_WHOLE or not self.weighted):
                 return start, available_band(channel, tally, start), None
         rates, weights = [], []
         for block, counts, reports in zip(channel.blocks, tally.blocks, tally.reports, strict=True):
