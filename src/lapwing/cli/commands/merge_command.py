@@ -21,6 +21,7 @@ from lapwing.cli.reading.stored import read_tallies
 from lapwing.documents import read
 from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.privacy.guarantee import People
+from lapwing.protocol.channels.equal_counts import equal_by_chance
 from lapwing.protocol.messages.group_tallies import GroupTallies
 from lapwing.protocol.release import Release
 from lapwing.results.counted import counted_word
@@ -42,7 +43,7 @@ def merge(
         ),
     ] = "different",
     force: Force = False,
-    allow_equal: AllowEqual = False,
+    allow_equal: AllowEqual = None,
     *,
     out: Output,
 ) -> None:
@@ -54,7 +55,7 @@ def merge(
     the same. Nobody may contribute to two of them, unless --people same says so.
     """
     check_output(output, inputs=tallies, force=force)
-    check_distinct(tallies, what="reports", allow_equal=allow_equal)
+    check_distinct(tallies, what="reports", allow_equal=allow_equal, by_chance=_by_chance)
     if all(_is_release(path) for path in tallies):
         _merge_releases(tallies, output, out, people)
     elif people == "same":
@@ -64,6 +65,19 @@ def merge(
         )
     else:
         _merge_tallies(tallies, output, out)
+
+
+def _by_chance(path: Path, files: int) -> bool:
+    """Return whether different people may have given a tally by chance. No release is drawn twice.
+
+    A file that is neither is left to those who read it.
+    """
+    if _is_release(path):
+        return False
+    try:
+        return equal_by_chance(read_tallies(path), files)
+    except FormatError:
+        return True
 
 
 def _is_release(path: Path) -> bool:
