@@ -96,10 +96,7 @@ def series(
     names = files.names if weeks.names is None else weeks.names.split(",")
     with out.listening():
         decoded = decode_series(
-            files.weeks,
-            names=names,
-            smooth=not weeks.so_far,
-            allow_equal=weeks.allow_equal or (),
+            files.weeks, names=names, smooth=not weeks.so_far, allow_equal=weeks.allow_equal or ()
         )
     if output is not None:
         write_text(output, decoded.to_json())
