@@ -68,6 +68,9 @@ def test_months_of_the_same_people_merge_and_every_screen_says_so(
     assert both["guarantee"]["epsilon"] == "1" and both["guarantee"]["summed"] == [1, 1]
     run = lapwing("merge", "a.json", "b.json", "--people", "some", "-o", "no.json")
     assert run.code == 2
+    Path("c.json").write_bytes(Path("a.json").read_bytes())
+    run = lapwing("merge", "a.json", "c.json", "-o", "no.json")
+    assert run.code == 4 and "the same release is in both" in run.complaint
 
 
 def test_sites_merge(data: np.ndarray, done: Program, lapwing: Program) -> None:

@@ -682,14 +682,14 @@ def _what_differs(ours: Release, theirs: Release) -> str:
     mechanisms = [each.mechanism.to_document() for each in (ours, theirs)]
     if mechanisms[0] != mechanisms[1]:
         said.append(f"the mechanisms are {' and '.join(_told(*mechanisms))}")
-        agreed.append("mechanism=")
+        agreed.append("mechanism= (--mechanism)")
     domains = [_document(each.domain) for each in (ours, theirs)]
     if domains[0] != domains[1]:
         texts = [domain_text(each.domain) for each in (ours, theirs)]
         texts = texts if texts[0] != texts[1] else _told(*domains)
         said.append(f"the domains are {' and '.join(texts)}")
         bins_alone = {**domains[0], "bins": None} == {**domains[1], "bins": None}
-        agreed.append("bins=" if bins_alone else "the domain")
+        agreed.append("bins= (--bins)" if bins_alone else "the domain (--domain)")
     return (
         "releases can be added only when their mechanism and domain are equal. Here "
         f"{', and '.join(said)}. Agree on {' and '.join(agreed)} before you release"

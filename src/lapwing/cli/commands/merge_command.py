@@ -68,14 +68,12 @@ def merge(
 
 
 def _by_chance(path: Path, files: int) -> bool:
-    """Return whether different people may have given a tally by chance. No release is drawn twice.
+    """Return whether different people may have given what a file holds by chance.
 
-    A file that is neither is left to those who read it.
+    What is no tally is left to those who read it: a sum refuses the same release twice.
     """
-    if _is_release(path):
-        return False
     try:
-        return equal_by_chance(read_tallies(path), files)
+        return _is_release(path) or equal_by_chance(read_tallies(path), files)
     except FormatError:
         return True
 
