@@ -54,6 +54,25 @@ def test_a_summary_is_private_and_releases_the_same_way(
     assert json.loads((tmp_path / "out.json").read_text())["parts"][0]["people"] == 9000
 
 
+def test_months_of_the_same_people_merge_and_every_screen_says_so(
+    data: np.ndarray, done: Program, lapwing: Program
+) -> None:
+    for name in ("a.json", "b.json"):
+        done("release", "ages.csv", *BOUNDS, *PROMISE, "-o", name)
+    said = "sum of 2 releases of the same people, composed"
+    assert said in done("merge", "a.json", "b.json", "--people", "same", "-o", "all.json").out
+    for screen in (("show", "all.json"), ("answer", "all.json", "--quantile", ".5", "--json")):
+        assert said in done(*screen).out
+    assert "rows counted" in done("answer", "all.json", "--quantile", ".5").out
+    both = done("merge", "a.json", "b.json", "-o", "sites.json", "--json").document
+    assert both["guarantee"]["epsilon"] == "1" and both["guarantee"]["summed"] == [1, 1]
+    run = lapwing("merge", "a.json", "b.json", "--people", "some", "-o", "no.json")
+    assert run.code == 2
+    Path("c.json").write_bytes(Path("a.json").read_bytes())
+    run = lapwing("merge", "a.json", "c.json", "-o", "no.json")
+    assert run.code == 4 and "the same release is in both" in run.complaint
+
+
 def test_sites_merge(data: np.ndarray, done: Program, lapwing: Program) -> None:
     for name in ("a.json", "b.json"):
         done("release", "ages.csv", *BOUNDS, *PROMISE, "-o", name)

@@ -50,7 +50,23 @@ def test_a_file_and_its_copy_are_refused(files: Path, lapwing: Program, kind: st
         assert not (files / "out").exists()
     assert f"{copy} is a copy of {first}" in run.complaint and "--allow-equal" in run.complaint
     assert lapwing(*start, first, other, "-o", "out").code == 0
-    assert lapwing(*start, first, copy, "--allow-equal", "-o", "twice").code == 0
+    assert lapwing(*start, first, copy, "--allow-equal", copy, "-o", "twice").code == 0
+    run = lapwing(*start, first, copy, "--allow-equal", "none", "-o", "no")
+    assert run.code == 2 and "none is none of them" in run.complaint
+    shutil.copy(first, f"again.{ending}")
+    run = lapwing(*start, first, copy, f"again.{ending}", "--allow-equal", copy, "-o", "no")
+    assert run.code == 2 and f"--allow-equal again.{ending}" in run.complaint
+
+
+def test_shards_of_few_people_merge_without_a_word(done: Program, tmp_path: Path) -> None:
+    """Of 100 shards of 50 yes or no, two are equal by chance: nearly all are."""
+    coin = lw.Survey("coin", lw.RandomizedResponse(lw.Categories(2), 1))
+    names = [f"shard-{number}.json" for number in range(100)]
+    for number, name in enumerate(names):
+        tally = lw.simulate(coin.randomizer, [25, 25], rng=number).of_survey(coin.fingerprint)
+        tally.save(tmp_path / name)
+    run = done("merge", *names, "-o", "all.json", "--json")
+    assert run.document["reports"] == 5000 and run.document.get("warnings", []) == []
 
 
 def test_tables_are_not_summarized_twice(files: Path, lapwing: Program) -> None:

@@ -89,7 +89,17 @@ def test_folders_in_and_out(done: Program, lapwing: Program, survey: Survey) -> 
         assert lapwing("randomize", "survey.json", "in", "-o", name, "--force").code == 3
         assert (Path(name).read_bytes() if Path(name).exists() else None) == before
     Path("in/c.parquet").unlink()
-    options = ("--low", "0", "--high", "100", "--bins", "10", "--allow-equal", "--resume")
+    options = (
+        "--low",
+        "0",
+        "--high",
+        "100",
+        "--bins",
+        "10",
+        "--allow-equal",
+        "in/b.parquet",
+        "--resume",
+    )
     done("count", "in", "-o", "s.bin", *options)
     assert Path("s.bin").stat().st_mode & 0o777 == 0o600
     assert not Path("s.bin.progress").exists()

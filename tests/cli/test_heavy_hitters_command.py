@@ -82,7 +82,7 @@ def test_a_scan_goes_on_from_what_is_done(
 
 def test_merged_tallies_are_the_whole(done: Program, words: Path) -> None:
     done("tally", "words.json", "words.lwr", "-o", "again.json")
-    done("merge", "tally.json", "again.json", "--allow-equal", "-o", "both.json")
+    done("merge", "tally.json", "again.json", "--allow-equal", "again.json", "-o", "both.json")
     merged = json.loads((words / "both.json").read_text())
     assert merged["kind"] == "log" and merged["reports"] == 6000
 

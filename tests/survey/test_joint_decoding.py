@@ -94,11 +94,27 @@ def test_what_is_alike_by_chance_is_not_the_same() -> None:
     one = lw.tallies.CountTally([np.array([2, 1])], [3], coin.fingerprint)
     marked = [dataclasses.replace(one, survey=each.fingerprint) for each in (first, second)]
     assert lw.decode_together([(first, marked[0]), (second, marked[1])]).reports == 6
-    for given in ((marked[0], one), (one, marked[1]), (one, one)):
+    for given in ((marked[0], one), (one, marked[1]), (one, dataclasses.replace(one))):
+        assert lw.decode_together([(first, given[0]), (second, given[1])]).reports == 6
+    for twice in ([(first, one), (second, one)], [(first, marked[0]), (first, marked[0])]):
         with pytest.raises(MismatchError, match="given twice"):
-            lw.decode_together([(first, given[0]), (second, given[1])])
-    with pytest.raises(MismatchError, match="given twice"):
-        lw.decode_together([(first, marked[0]), (second, marked[1]), (first, marked[0])])
+            lw.decode_together(twice)
+
+
+def test_equal_counts_of_many_are_a_copy_unless_they_are_named() -> None:
+    one = told(LADDER)
+    copy = dataclasses.replace(one)
+    with pytest.raises(MismatchError, match=r"allow_equal=\[2\]"):
+        lw.decode_together([(LADDER, one), (LADDER, copy)])
+    both = lw.decode_together([(LADDER, one), (LADDER, copy)], allow_equal=[2])
+    assert both.reports == 2 * SHAPE.sum()
+
+
+def test_no_tally_counts_for_another_survey() -> None:
+    coin = lw.RandomizedResponse(lw.Categories(["no", "yes"]), 1)
+    first, second = lw.Survey("may", coin), lw.Survey("june", coin)
+    one = lw.tallies.CountTally([np.array([2, 1])], [3], coin.fingerprint)
+    marked = [dataclasses.replace(one, survey=each.fingerprint) for each in (first, second)]
     with pytest.raises(MismatchError, match="collected by survey"):
         lw.decode_together([(first, marked[0]), (second, marked[0])])
 

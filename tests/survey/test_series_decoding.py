@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -191,8 +192,31 @@ def test_releases_are_weeks_too_and_those_that_are_not_sums_are_refused() -> Non
     adaptive = lw.release(values[0], DOMAIN, rng=seeded(1), mechanism="adaptive-quantiles", **asked)
     with pytest.raises(UnsupportedChannelError, match="answers are not sums"):
         lw.decode_series([adaptive])
-    with pytest.raises(MismatchError, match="hold the same reports"):
+    with pytest.raises(MismatchError, match="is given twice"):
         lw.decode_series([published[0], published[1], published[0]])
+    copy = lw.Release.from_json(published[0].release.to_json())
+    with pytest.raises(MismatchError, match="weeks 1 and 3 hold the same release"):
+        lw.decode_series([published[0], published[1], copy], allow_equal=["3"])
+
+
+def test_equal_weeks_of_few_people_are_no_copies_and_copies_can_be_answered() -> None:
+    """A year of yes or no: two of 52 weeks of 200 people are equal by chance, nearly always."""
+    coin = lw.Survey("coin", lw.RandomizedResponse(lw.Categories(2), epsilon=1))
+    drawn = [lw.simulate(coin.randomizer, [100, 100], rng=week) for week in range(52)]
+    assert len({int(tally.blocks[0][0]) for tally in drawn}) < 52
+    assert len(lw.decode_series([(coin, tally) for tally in drawn])) == 52
+    with pytest.raises(MismatchError, match="week 2 is given twice"):
+        lw.decode_series([(coin, drawn[0]), (coin, drawn[0])])
+    weeks = pairs(counted([BEFORE] * 3, people=3000))
+    equal = [*weeks, *((SURVEY, dataclasses.replace(tally)) for _, tally in weeks[:2])]
+    names = ["W1", "W2", "W3", "W4", "W5"]
+    with pytest.raises(MismatchError, match=r"weeks W1 and W4 .* name W4 in allow_equal"):
+        lw.decode_series(equal, names=names)
+    with pytest.raises(MismatchError, match=r"weeks W2 and W5"):
+        lw.decode_series(equal, names=names, allow_equal=["W4"])
+    assert len(lw.decode_series(equal, names=names, allow_equal=["W4", "W5"])) == 5
+    with pytest.raises(ArgumentError, match="'W9' is none of them"):
+        lw.decode_series(equal, names=names, allow_equal=["W9"])
 
 
 def test_labels_are_decoded_together() -> None:
@@ -280,7 +304,7 @@ def test_what_is_no_series_is_refused_with_a_reason(jumped: Any) -> None:
     other = lw.Survey("wait", lw.SquareWave(lw.Interval(0, 2, bins=BINS, outside="clip"), 1))
     with pytest.raises(MismatchError, match="its high differs"):
         lw.decode_series([weeks[0], *pairs(counts[:1], other)])
-    with pytest.raises(MismatchError, match="weeks 1 and 3 hold the same reports"):
+    with pytest.raises(MismatchError, match="week 3 is given twice"):
         lw.decode_series([weeks[0], weeks[1], weeks[0]])
     for week in (1.0, True, "2026-W13", 12):
         with pytest.raises(ArgumentError):

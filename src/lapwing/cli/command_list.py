@@ -28,7 +28,7 @@ GROUPS = MappingProxyType(
         "On the device, then on the server": {
             "randomize": "Randomized reports, one for the value of each person.",
             "tally": "Counts of the reports of one survey.",
-            "merge": "The sum of tallies, or of releases of different people.",
+            "merge": "The sum of tallies, or of releases.",
             "decode": "The estimated distribution of a survey's answers.",
             "series": "Weekly distributions decoded together, and change alarms.",
         },

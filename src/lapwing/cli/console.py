@@ -415,7 +415,13 @@ def write_figure(path: Path, figure: Any) -> None:
         write_picture(figure, stream, kind=kind)
 
 
-def check_distinct(paths: Sequence[Path], *, what: str, allow_equal: bool) -> None:
+def check_distinct(
+    paths: Sequence[Path],
+    *,
+    what: str,
+    allow_equal: Sequence[str] | None,
+    by_chance: Callable[[Path, int], bool] = lambda path, files: False,
+) -> None:
     """Raise ArgumentError when a file is named twice, or is a copy of another.
 
     Parameters
@@ -424,8 +430,10 @@ def check_distinct(paths: Sequence[Path], *, what: str, allow_equal: bool) -> No
         Standard input may be one of them. It is not compared.
     what : str
         The inputs that would count twice: "reports", say.
-    allow_equal : bool
-        Whether two files may hold the same: those of a few people can by chance.
+    allow_equal : sequence of str, optional
+        Files that may equal an earlier one.
+    by_chance : callable
+        Whether a file may equal one of other people by chance, among so many. Default: never.
 
     Notes
     -----
@@ -439,24 +447,21 @@ def check_distinct(paths: Sequence[Path], *, what: str, allow_equal: bool) -> No
         seen.add(path.resolve())
         if path != STDIN and path.is_file():  # what is absent is told by whoever opens it
             sizes.setdefault(path.stat().st_size, []).append(path)
-    if not allow_equal:
-        for alike in sizes.values():
-            _check_contents(alike, what=what)
-
-
-def _check_contents(paths: Sequence[Path], *, what: str) -> None:
-    """Raise ArgumentError when two files of one size hold the same."""
-    if len(paths) == 1:
-        return
-    seen: dict[bytes, Path] = {}
-    for path in paths:
-        with path.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").digest()
-        if digest in seen:
+    allowed = {Path(name).resolve() for name in allow_equal or ()}
+    if unknown := allowed - seen:
+        raise ArgumentError(
+            f"--allow-equal must name one of the inputs, {min(unknown).name} is none of them"
+        )
+    for alike in sizes.values():
+        digests: dict[bytes, Path] = {}
+        for path in alike if len(alike) > 1 else ():
+            with path.open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").digest()
+            first = digests.setdefault(digest, path)
+            if first == path or path.resolve() in allowed or by_chance(path, len(paths)):
+                continue
             raise ArgumentError(
-                f"{input_name(path)} is a copy of {input_name(seen[digest])}. Its {what} would "
-                "count twice. "
-                "Leave it out, or, where they are of different people and equal by chance, say "
-                "--allow-equal"
+                f"{input_name(path)} is a copy of {input_name(first)}. Its {what} would count "
+                "twice. Leave it out, or, where they are of different people and equal by chance, "
+                f"say --allow-equal {input_name(path)}"
             )
-        seen[digest] = path

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
@@ -30,6 +30,9 @@ from lapwing.privacy.exact_numbers import (
 Neighbors = Literal["replace-one", "add-or-remove-one"]
 
 Model = Literal["local", "central", "shuffle"]
+
+People = Literal["same", "different"]
+"""Whether a person may be in two data sets, or nobody is."""
 
 Callee = TypeVar("Callee", bound=Callable[..., Any])
 
@@ -146,6 +149,25 @@ class PrivacyUnit:
             raise FormatError(f"the unit of privacy cannot be used: {error}") from None
 
 
+_RARE = {"lifetime", "unit", "summed"}
+
+
+def _sum_text(groups: Sequence[int]) -> str:
+    """Return in words whose releases were added: different people, the same, or both.
+
+    Examples
+    --------
+    >>> _sum_text([1, 1])
+    'sum of 2 releases of different people'
+    """
+    releases = f"sum of {sum(groups)} releases"
+    if max(groups) == 1:
+        return f"{releases} of different people"
+    if len(groups) == 1:
+        return f"{releases} of the same people, composed"
+    return f"{releases} in {len(groups)} groups of different people, composed within each"
+
+
 @american
 @dataclass(frozen=True)
 class Guarantee:
@@ -172,6 +194,10 @@ class Guarantee:
     unit : PrivacyUnit, optional
         In the central model: the unit that is replaced, added or removed, with all its rows.
         Default: one row.
+    summed : sequence of int, optional
+        In the central model, of a sum of releases: the number of releases in each group. Those of
+        one group are of the same people, and the guarantee is that of all of them together. Those
+        of two groups are of different people. It takes no part in comparisons. Default: none.
 
     Raises
     ------
@@ -200,6 +226,7 @@ class Guarantee:
     # A result that was stored before lifetimes were said has the same promise.
     lifetime: Fraction | None = field(default=None, compare=False, kw_only=True)
     unit: PrivacyUnit | None = field(default=None, kw_only=True)
+    summed: Sequence[int] = field(default=(), compare=False, kw_only=True)
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -212,6 +239,7 @@ class Guarantee:
             *,
             lifetime: ExactNumber | None = None,
             unit: PrivacyUnit | None = None,
+            summed: Sequence[int] = (),
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -242,6 +270,19 @@ class Guarantee:
             not isinstance(self.unit, PrivacyUnit) or self.model != "central"
         ):
             raise PrivacyError("unit must be a PrivacyUnit, and is for the central model")
+        object.__setattr__(self, "summed", tuple(self.summed))
+        if any(type(size) is not int or size < 1 for size in self.summed) or (
+            self.summed and (sum(self.summed) < 2 or self.model != "central")
+        ):
+            raise PrivacyError(
+                "summed must be whole numbers from 1 on, of two releases or more in the central "
+                "model"
+            )
+
+    @property
+    def same_people(self) -> bool:
+        """Whether it is of a sum in which a person may be counted several times."""
+        return max(self.summed, default=1) > 1
 
     def __str__(self) -> str:
         """Return the privacy guarantee in one line."""
@@ -250,6 +291,8 @@ class Guarantee:
             f"epsilon = {float(self.epsilon):g}, {kind}, neighbors {self.neighbors}"
             f"{'' if self.unit is None else f' of {self.unit}'}, {self.model} model"
         )
+        if self.summed:
+            return f"{promise}; {_sum_text(self.summed)}"
         if self.lifetime is None:
             return promise
         lifetime = float(self.lifetime)
@@ -270,6 +313,7 @@ class Guarantee:
             "model": self.model,
             **({} if self.lifetime is None else {"lifetime": str(self.lifetime)}),
             **({} if self.unit is None else {"unit": self.unit.to_document()}),
+            **({"summed": list(self.summed)} if self.summed else {}),
         }
 
     @classmethod
@@ -292,11 +336,13 @@ class Guarantee:
             When it is not a guarantee.
         """
         keys = {"epsilon", "delta", "neighbors", "model"}
-        if not isinstance(document, dict) or set(document) - {"lifetime", "unit"} != keys:
+        if not isinstance(document, dict) or set(document) - _RARE != keys:
             raise FormatError(
                 "a guarantee must have exactly: epsilon, delta, neighbors, model, and where "
-                "there is one, lifetime or unit"
+                "there is one, lifetime, unit or summed"
             )
+        if not isinstance(document.get("summed", []), list):
+            raise FormatError("the guarantee cannot be used: summed must be a list")
         exact = {
             name: spelled_number(document[name], name=f"the {name} of a guarantee")
             for name in ("epsilon", "delta", *(["lifetime"] if "lifetime" in document else []))
@@ -309,6 +355,7 @@ class Guarantee:
                 document["model"],
                 lifetime=exact.get("lifetime"),
                 unit=PrivacyUnit.from_document(document["unit"]) if "unit" in document else None,
+                summed=document.get("summed", ()),
             )
         except PrivacyError as error:
             raise FormatError(f"the guarantee cannot be used: {error}") from None

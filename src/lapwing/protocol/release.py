@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import import_module
+from itertools import islice
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,7 +31,7 @@ from lapwing.errors import (
     kind_of,
 )
 from lapwing.linear.memoized import cached_property, memoized
-from lapwing.privacy.guarantee import Guarantee
+from lapwing.privacy.guarantee import Guarantee, People
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
@@ -39,6 +40,7 @@ from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build, build_domain
+from lapwing.protocol.domains.domain_text import domain_text
 from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts
 from lapwing.protocol.messages.observation import Kind, Summed
 
@@ -315,7 +317,8 @@ class ReleasePart:
 class Release(Summed, Stored):
     """Release of a central mechanism: its noisy answers, which are public.
 
-    Releases of different people by one mechanism add with ``+``.
+    Releases of different people by one mechanism add with ``+``. Those of the same people, such as
+    one of each month, add with :meth:`sum_of`.
 
     Parameters
     ----------
@@ -329,6 +332,9 @@ class Release(Summed, Stored):
         One part for each group of people whose releases were added. At least one.
     choices : dict
         Private choices of an adaptive mechanism, as JSON values. Default: empty.
+    groups : sequence of int
+        Number of parts in each group, in the order of the parts. The parts of one group may be of
+        the same people, those of two groups are of different people. Default: each part is a group.
 
     See Also
     --------
@@ -336,8 +342,8 @@ class Release(Summed, Stored):
 
     Notes
     -----
-    **Privacy.** Each person contributed to one part only. So :attr:`guarantee` is that of the part
-    with the largest epsilon and delta.
+    **Privacy.** Each person contributed to one group of parts only. So :attr:`guarantee` is that of
+    the group with the largest epsilon and delta. Within a group the privacy losses compose.
 
     **Accuracy.** Each answer has the noise of all parts, with variance :attr:`variance`.
 
@@ -358,6 +364,7 @@ class Release(Summed, Stored):
     answers: NDArray[np.int64]
     parts: Sequence[ReleasePart]
     choices: dict[str, Any] = field(default_factory=dict)
+    groups: Sequence[int] = ()
 
     kind: ClassVar[Kind] = "release"
 
@@ -382,6 +389,17 @@ class Release(Summed, Stored):
         answers.flags.writeable = False
         object.__setattr__(self, "answers", answers)
         object.__setattr__(self, "parts", tuple(self.parts))
+        groups = tuple(self.groups)
+        if groups and (
+            any(type(size) is not int or size < 1 for size in groups)
+            or sum(groups) != len(self.parts)
+            or max(groups) == 1
+        ):
+            raise ArgumentError(
+                "groups must be whole numbers from 1 on that sum to the number of parts, one of "
+                "them 2 or more"
+            )
+        object.__setattr__(self, "groups", groups)
         relations = {(part.promise.neighbors, part.promise.unit) for part in self.parts}
         if len(relations) > 1:
             raise MismatchError(
@@ -410,15 +428,22 @@ class Release(Summed, Stored):
 
     @property
     def guarantee(self) -> Guarantee:
-        """Privacy guarantee of each person, who contributed to one part only."""
-        promises = [part.promise.guarantee(part.loss) for part in self.parts]
+        """Privacy guarantee of each person, who contributed to one group of parts only."""
+        parts = iter(self.parts)
+        promises = [_composed([*islice(parts, size)]) for size in self._groups]
         return Guarantee(
             max(promise.epsilon for promise in promises),
             max(promise.delta for promise in promises),
             promises[0].neighbors,
             "central",
             unit=promises[0].unit,
+            summed=self._groups if len(self.parts) > 1 else (),
         )
+
+    @property
+    def _groups(self) -> Sequence[int]:
+        """Number of parts of each group."""
+        return self.groups or (1,) * len(self.parts)
 
     @property
     def people(self) -> int | None:
@@ -457,6 +482,8 @@ class Release(Summed, Stored):
     def __add__(self, other: Release) -> Release:
         """Return the release of the people of both: other sites, or newly collected rows.
 
+        Nobody may be in both. Releases of the same people add with :meth:`sum_of`.
+
         Raises
         ------
         MismatchError
@@ -466,11 +493,7 @@ class Release(Summed, Stored):
         if not isinstance(other, Release):
             return NotImplemented
         if self.fingerprint != other.fingerprint:
-            raise MismatchError(
-                "releases can be added only when their mechanism and domain are equal. These are "
-                f"{self.mechanism.name} on {self.domain.size} symbols and {other.mechanism.name} "
-                f"on {other.domain.size} symbols"
-            )
+            raise MismatchError(_what_differs(self, other))
         if not self.mechanism.linear:
             raise MismatchError(
                 f"releases of {self.mechanism.name} cannot be added, only those of a linear "
@@ -488,8 +511,68 @@ class Release(Summed, Stored):
                 "the answers of these releases are too large to be added. Decode them one by one"
             )
         return Release(
-            self.mechanism, self.domain, self.answers + other.answers, [*self.parts, *other.parts]
+            self.mechanism,
+            self.domain,
+            self.answers + other.answers,
+            [*self.parts, *other.parts],
+            groups=[*self._groups, *other._groups] if self.groups or other.groups else (),
         )
+
+    @classmethod
+    def sum_of(cls, releases: Iterable[Any], *, people: People) -> Release:
+        """Return the sum of releases, which says whether they are of the same people.
+
+        Parameters
+        ----------
+        releases : iterable of Release or Publication
+            Releases of one mechanism and domain, at least one.
+        people : {"different", "same"}
+            Whether a person may have contributed to two of them. "different" is the same as ``+``,
+            and each person has the guarantee of one release. With "same", such as releases of each
+            month, the privacy losses compose.
+
+        Returns
+        -------
+        Release
+            Sum. Its guarantee, its file and every screen state the choice.
+
+        Raises
+        ------
+        ArgumentError
+            When there is no release, or `people` is neither.
+        MismatchError
+            As for ``+``.
+
+        Notes
+        -----
+        **Privacy.** Losses of the same people add (:class:`lapwing.privacy.PrivacyLoss`). Their
+        epsilon is stated at the largest delta of the releases, or above it where approximate
+        guarantees have spent more. Of releases that are sums already, all parts compose.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> how = dict(neighbors="add-or-remove-one", epsilon="0.5", delta="1e-6")
+        >>> ages = lw.Interval(0, 100, bins=50)
+        >>> months = [lw.release([20, 30, 40] * 99, ages, **how) for month in range(3)]
+        >>> quarter = lw.Release.sum_of(months, people="same")
+        >>> round(float(quarter.guarantee.epsilon), 2)
+        0.9
+        >>> str(quarter.guarantee).split("central model")[1][2:]
+        'sum of 3 releases of the same people, composed'
+        """
+        if people not in ("different", "same"):
+            raise ArgumentError(
+                "people must be 'different' (nobody is in two of the releases) or 'same', got "
+                f"{people!r}"
+            )
+        given = [getattr(each, "release", each) for each in releases]
+        if not given or not all(isinstance(each, Release) for each in given):
+            raise ArgumentError("sum_of needs a list of releases, at least one")
+        whole: Release = sum(given[1:], given[0])
+        if people == "different" or len(whole.parts) == 1:
+            return whole
+        return replace(whole, groups=[len(whole.parts)])
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form.
@@ -507,6 +590,7 @@ class Release(Summed, Stored):
             "answers": self.answers.tolist(),
             "parts": [part.to_document() for part in self.parts],
             "choices": self.choices,
+            **({"groups": list(self.groups)} if self.groups else {}),
         }
 
     @classmethod
@@ -531,9 +615,11 @@ class Release(Summed, Stored):
         """
         require_format(document, name="lapwing-release", version=VERSION)
         keys = {"format", "version", "mechanism", "domain", "answers", "parts", "choices"}
-        require(document, keys, name="a release")
+        require(document, keys | (document.keys() & {"groups"}), name="a release")
         answers, parts, choices = document["answers"], document["parts"], document["choices"]
+        groups = document.get("groups", [])
         whole = isinstance(answers, list) and isinstance(parts, list) and isinstance(choices, dict)
+        whole = whole and isinstance(groups, list)
         whole = whole and len(answers) > 0 and len(parts) > 0
         if not whole or any(type(number) is not int for number in answers):
             raise FormatError(
@@ -554,6 +640,7 @@ class Release(Summed, Stored):
                 np.array(answers, dtype=np.int64),
                 [ReleasePart.from_document(part) for part in parts],
                 choices,
+                groups,
             )
             mechanism.verify(found)
             outputs, held = found.channel.blocks[0].outputs, found.blocks[0].size
@@ -573,6 +660,57 @@ class Release(Summed, Stored):
             )
         require_spelling(document, found.to_document(), name="the release")
         return found
+
+
+def _composed(parts: Sequence[ReleasePart]) -> Guarantee:
+    """Return the guarantee of people who may have contributed to all of these parts."""
+    one = parts[0].promise
+    alone = [part.promise.guarantee(part.loss) for part in parts]
+    if len(parts) == 1:
+        return alone[0]
+    loss = sum([part.loss for part in parts], PrivacyLoss())
+    delta = loss.delta
+    if loss.mu_squared or loss.rho:  # Gaussian noise needs a delta above what others have spent
+        delta += max(guarantee.delta for guarantee in alone)
+    epsilon = max(loss.epsilon_at(delta), *(guarantee.epsilon for guarantee in alone))
+    return Guarantee(epsilon, delta, one.neighbors, "central", unit=one.unit)
+
+
+def _what_differs(ours: Release, theirs: Release) -> str:
+    """Return why two releases cannot be added: what differs, and what to agree on."""
+    said, agreed = [], []
+    mechanisms = [each.mechanism.to_document() for each in (ours, theirs)]
+    if mechanisms[0] != mechanisms[1]:
+        said.append(f"the mechanisms are {' and '.join(_told(*mechanisms))}")
+        agreed.append("mechanism= (--mechanism)")
+    domains = [_document(each.domain) for each in (ours, theirs)]
+    if domains[0] != domains[1]:
+        texts = [domain_text(each.domain) for each in (ours, theirs)]
+        texts = texts if texts[0] != texts[1] else _told(*domains)
+        said.append(f"the domains are {' and '.join(texts)}")
+        bins_alone = {**domains[0], "bins": None} == {**domains[1], "bins": None}
+        agreed.append("bins= (--bins)" if bins_alone else "the domain (--domain)")
+    return (
+        "releases can be added only when their mechanism and domain are equal. Here "
+        f"{', and '.join(said)}. Agree on {' and '.join(agreed)} before you release"
+    )
+
+
+def _told(*documents: dict[str, Any]) -> list[str]:
+    """Return two documents in words: the class, and the parameters in which they differ."""
+    one, two = documents
+    keys = [key for key in {**one, **two} if key != "class" and one.get(key) != two.get(key)]
+    if one["class"] != two["class"]:
+        keys = []
+    texts = []
+    for each in documents:
+        values = {key: each.get(key) for key in keys}
+        shown = [
+            f"{key} of {len(value)} entries" if isinstance(value, list | dict) else f"{key} {value}"
+            for key, value in values.items()
+        ]
+        texts.append(f"{each['class']} with {', '.join(shown)}" if shown else each["class"])
+    return texts
 
 
 def _document(domain: Domain) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from lapwing.results.answer_documents import (
     ShareRow,
     ShiftRow,
 )
-from lapwing.results.counted import ALL_NOISE, counted_in_two, counted_word, unit_of, unit_text
+from lapwing.results.counted import ALL_NOISE, counted_in_two, counted_note, counted_word
 from lapwing.results.readable import rows_of
 from lapwing.results.rounding import (
     NONE,
@@ -239,11 +239,11 @@ def facts_of(answer: Answer, *, detail: bool = False) -> dict[str, str]:
         return _difference_facts(answer)
     if answer["kind"] == "series":
         return _series_facts(answer)
-    word, unit = counted_word(answer["guarantee"]), unit_of(answer["guarantee"])
+    word, note = counted_word(answer["guarantee"]), counted_note(answer["guarantee"])
     facts = {
         word: count_text(answer["reports"]),
         **({"caution": ALL_NOISE} if answer["all_noise"] else {}),
-        **({} if unit is None else {f"{word} counted": unit_text(unit)}),
+        **({} if note is None else {f"{word} counted": note}),
         **_guarantee_fact("privacy guarantee", answer),
     }
     if answer["provenance"]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from lapwing.linear.arrays import Vector
-from lapwing.privacy.guarantee import Guarantee
+from lapwing.privacy.guarantee import Guarantee, People
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_text import domain_text
 from lapwing.results.band import Among, Kind, Target
@@ -15,7 +15,7 @@ from lapwing.results.intervals import Ends
 from lapwing.results.readable import Columns
 from lapwing.results.uncertainty import Uncertainty
 
-People = Literal["same", "different"]
+__all__ = ["Comparable", "People", "domain_mismatch", "people_of"]
 
 
 class Comparable(Protocol):

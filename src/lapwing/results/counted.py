@@ -36,7 +36,7 @@ def counted_word(guarantee: Promise, number: int = 0) -> str:
     >>> counted_word(None), counted_word(None, 1)
     ('people', 'person')
     """
-    if unit_of(guarantee) is None:
+    if counted_note(guarantee) is None:
         return "person" if number == 1 else "people"
     return "row" if number == 1 else "rows"
 
@@ -46,6 +46,21 @@ def unit_text(unit: PrivacyUnit) -> str:
     return (
         f"at most {unit.most} of each {unit.name}. Rows of one {unit.name} are not independent, so "
         "intervals about the population do not hold"
+    )
+
+
+def counted_note(guarantee: Promise) -> str | None:
+    """Return why rows are counted, not people, and what follows. None where people are."""
+    unit = unit_of(guarantee)
+    if unit is not None:
+        return unit_text(unit)
+    if isinstance(guarantee, Guarantee):
+        guarantee = guarantee.to_document()
+    if max((guarantee or {}).get("summed", (1,))) == 1:
+        return None
+    return (
+        "a person may be counted in several of the releases that were added. Rows of one person "
+        "are not independent, so intervals about the population do not hold"
     )
 
 

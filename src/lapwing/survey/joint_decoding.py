@@ -22,10 +22,11 @@ from lapwing.errors import ArgumentError, MismatchError, TallyError, Unsupported
 from lapwing.planning.defaults import FEW, recommended_decoder
 from lapwing.planning.registry import DECODERS
 from lapwing.protocol.channels.channel import Block, Channel, check_given
+from lapwing.protocol.channels.equal_counts import equal_by_chance
 from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.tally import CountTally, Tally
 from lapwing.results.distribution import Distribution
-from lapwing.survey.series_decoding import channel_and_counts
+from lapwing.survey.series_decoding import channel_and_counts, identity_of
 from lapwing.survey.survey import Survey
 
 
@@ -33,6 +34,7 @@ def decode_together(
     collected: Sequence[tuple[Survey, Tally]],
     *,
     decoder: Decoder | str | None = None,
+    allow_equal: Sequence[int] = (),
 ) -> Distribution:
     """Return the one distribution behind the tallies of several surveys on one domain.
 
@@ -49,6 +51,10 @@ def decode_together(
         one. Else of numbers :class:`lapwing.SpectralPrior`, or above 65,536 symbols EMS. Of labels
         :class:`lapwing.MixturePrior` from 24 on, where each survey estimates every share by
         itself, and least squares on the simplex else.
+    allow_equal : sequence of int, optional
+        Numbers, from 1, of tallies with reports whose counts may equal those of an earlier one.
+        Default: none. Equal counts are refused if different people have them with a probability
+        below 1e-6.
 
     Returns
     -------
@@ -92,7 +98,7 @@ def decode_together(
     there = [one for one in read if one[2].total > 0]
     if not there:
         raise TallyError("there is nothing to decode: the tallies hold no reports")
-    _check_different(there)
+    _check_different(there, allow_equal)
     merged = _merged([(channel, counts) for _, channel, counts in there])
     channel, counts = merged[0] if len(merged) == 1 else joined(merged)
     chosen: Any
@@ -177,17 +183,22 @@ def _check_domains(read: Sequence[tuple[Survey, Channel, CountTally]]) -> None:
             )
 
 
-def _check_different(read: Sequence[tuple[Survey, Channel, CountTally]]) -> None:
-    seen: dict[Any, set[str | None]] = {}
-    for _, _, counts in read:
-        numbers = tuple(block.tobytes() for block in counts.blocks)
-        marks = seen.setdefault((counts.fingerprint, counts.reports, numbers), set())
+def _check_different(
+    read: Sequence[tuple[Survey, Channel, CountTally]], allow_equal: Sequence[int]
+) -> None:
+    seen: dict[Any, dict[str | None, int]] = {}
+    for place, (_, channel, counts) in enumerate(read, start=1):
+        marks = seen.setdefault(identity_of(counts), {})
         # Marked by two surveys they are two: where few reported, alike by chance.
-        if marks and (counts.survey in marks or None in {*marks, counts.survey}):
-            raise MismatchError(
-                "the same tally is given twice, and its people would count double. Give it once"
-            )
-        marks.add(counts.survey)
+        alike = marks and (counts.survey in marks or None in {*marks, counts.survey})
+        if alike and place not in allow_equal:
+            same = any(counts is read[known - 1][2] for known in marks.values())
+            if same or not equal_by_chance(counts, len(read), channel):
+                raise MismatchError(
+                    "the same tally is given twice, and its people would count double. Give it "
+                    f"once. If its reports do differ, say allow_equal=[{place}]"
+                )
+        marks.setdefault(counts.survey, place)
 
 
 def _merged(observed: Sequence[tuple[Channel, CountTally]]) -> list[tuple[Channel, CountTally]]:

@@ -24,6 +24,7 @@ from lapwing.linear.blas_threads import one_thread
 from lapwing.planning.release_defaults import release_decoder
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.channels.channel import Channel, check_given
+from lapwing.protocol.channels.equal_counts import equal_by_chance
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.observation import check_observation
@@ -64,6 +65,8 @@ class ReadWeek:
     guarantee : Guarantee or None
     identity : object
         Equal for one tally given twice. None where nobody reported.
+    by_chance : callable
+        Whether different people may have given it by chance, among so many weeks.
     measured : dict
         Unit of measurement, as the provenance of a result has it.
     alone : callable, optional
@@ -78,11 +81,16 @@ class ReadWeek:
     identity: Any
     measured: dict[str, str] = field(default_factory=dict)
     alone: Callable[[], Any] | None = None
+    by_chance: Callable[[int], bool] = field(default=lambda weeks: False, compare=False)
 
 
 @one_thread
 def decode_series(
-    weeks: Sequence[WeekGiven], *, names: Sequence[str] | None = None, smooth: bool = True
+    weeks: Sequence[WeekGiven],
+    *,
+    names: Sequence[str] | None = None,
+    smooth: bool = True,
+    allow_equal: Sequence[str] = (),
 ) -> Series:
     """Return the distributions of many weeks, each decoded with what the others know.
 
@@ -101,6 +109,9 @@ def decode_series(
     smooth : bool
         True: each week from all weeks. False: each from those up to it, as it could have been
         decoded then.
+    allow_equal : sequence of str, optional
+        Names of weeks whose counts may equal those of an earlier week. Default: none. Equal counts
+        are refused if different people have them with a probability below 1e-6.
 
     Returns
     -------
@@ -153,7 +164,7 @@ def decode_series(
     >>> [(series[change.week].name, change.kind) for change in series.changes]
     [('W4', 'jump')]
     """
-    read = read_weeks(weeks, names)
+    read = read_weeks(weeks, names, allow_equal)
     domain = next(week.domain for week in read if week.channel is not None)
     if domain.ordered:
         _check_size(domain, sum(week.channel is not None for week in read))
@@ -161,7 +172,9 @@ def decode_series(
     return _of_labels(read, domain, smooth=smooth)
 
 
-def read_weeks(weeks: Sequence[WeekGiven], names: Sequence[str] | None) -> list[ReadWeek]:
+def read_weeks(
+    weeks: Sequence[WeekGiven], names: Sequence[str] | None, allow_equal: Sequence[str] = ()
+) -> list[ReadWeek]:
     """Return the weeks, checked. Errors as of :func:`decode_series`."""
     given = list(weeks)
     called = [str(number + 1) for number in range(len(given))] if names is None else [*names]
@@ -173,20 +186,40 @@ def read_weeks(weeks: Sequence[WeekGiven], names: Sequence[str] | None) -> list[
     there = [week for week in read if week.channel is not None]
     if not there:
         raise ArgumentError("a series needs at least one week in which somebody reported")
+    unknown = [name for name in allow_equal if name not in called]
+    if unknown:
+        raise ArgumentError(f"allow_equal must name weeks, {unknown[0]!r} is none of them")
     seen: dict[Any, str] = {}
+    given_tallies: list[Any] = []
     first = there[0]
     for week, one in zip(read, given, strict=True):
         if one is not None:
             check_domain(week.domain, first.domain, (week.name, first.name))
         if week.channel is None:
             continue
+        tally = one[1] if isinstance(one, tuple) else one
+        if any(tally is earlier for earlier in given_tallies):
+            raise MismatchError(f"week {week.name} is given twice. Give it once")
+        given_tallies.append(tally)
         if week.identity in seen:
-            raise MismatchError(
-                f"weeks {seen[week.identity]} and {week.name} hold the same reports. Give each "
-                "week once, and None where there are none"
-            )
-        seen[week.identity] = week.name
+            check_copy(week, seen[week.identity], len(there), allowed=week.name in allow_equal)
+        seen.setdefault(week.identity, week.name)
     return read
+
+
+def check_copy(week: ReadWeek, earlier: str, weeks: int, *, allowed: bool) -> None:
+    """Raise MismatchError when a week that equals an earlier one is a copy of it.
+
+    Counts of different people may be equal by chance. A release is never made twice.
+    """
+    if isinstance(week.observed, Release):
+        raise MismatchError(f"weeks {earlier} and {week.name} hold the same release. Give it once")
+    if not allowed and not week.by_chance(weeks):
+        raise MismatchError(
+            f"weeks {earlier} and {week.name} hold the same counts, which different people have "
+            "with a probability below 1e-6. Give each week once, and None where there are none. If "
+            f"their reports do differ, name {week.name} in allow_equal"
+        )
 
 
 def read_week(week: WeekGiven, name: str) -> ReadWeek:
@@ -214,13 +247,27 @@ def read_week(week: WeekGiven, name: str) -> ReadWeek:
         return ReadWeek(name, domain, None, None, survey.guarantee, None)
     channel, counts = channel_and_counts(survey, tally)
     check_given(channel, counts)
-    numbers = tuple(block.tobytes() for block in counts.blocks)
-    identity = (counts.fingerprint, tuple(counts.reports), numbers)
+    identity = identity_of(tally)
     measured = survey._measured()
     alone = partial(survey.decode, tally)
+    by_chance = partial(equal_by_chance, tally, channel=channel)
     return ReadWeek(
-        name, channel.domain, channel, counts, survey.guarantee, identity, measured, alone
+        name,
+        channel.domain,
+        channel,
+        counts,
+        survey.guarantee,
+        identity,
+        measured,
+        alone,
+        by_chance,
     )
+
+
+def identity_of(tally: Tally) -> Any:
+    """Return what is equal for one tally given twice."""
+    numbers = tuple(block.tobytes() for block in tally.blocks)
+    return tally.fingerprint, tuple(tally.reports), numbers
 
 
 def channel_and_counts(survey: Survey, tally: Tally) -> tuple[Channel, CountTally]:

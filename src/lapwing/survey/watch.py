@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -52,6 +53,7 @@ from lapwing.results.week_names import check_name, check_order
 from lapwing.survey.series_decoding import (
     ReadWeek,
     WeekGiven,
+    check_copy,
     check_domain,
     read_week,
 )
@@ -224,7 +226,9 @@ class Watch(Stored):
         return [week.name for week in self.weeks]
 
     @one_thread
-    def look(self, week: WeekGiven, *, name: str | None = None) -> tuple[Watch, Noticed]:
+    def look(
+        self, week: WeekGiven, *, name: str | None = None, allow_equal: Sequence[str] = ()
+    ) -> tuple[Watch, Noticed]:
         """Return the watch after one more week, and what it noticed.
 
         Parameters
@@ -233,6 +237,9 @@ class Watch(Stored):
             As of :func:`lapwing.decode_series`. A week of nobody is a gap, and said to be one.
         name : str, optional
             Default: the number of the week. Names that are dates must be in order.
+        allow_equal : sequence of str, optional
+            The name of the week, if its counts may equal those of an earlier one. Default: they are
+            refused if different people have them with a probability below 1e-6.
 
         Returns
         -------
@@ -260,12 +267,12 @@ class Watch(Stored):
         if found.channel is None:
             after = replace(self, weeks=(*self.weeks, _Seen(called, None, None)))
             return after, Noticed(called, "nobody reported", self._verdict().evidence, least, None)
-        identity = fingerprint([repr(found.identity)])
+        # Counts that others may have by chance tell nothing, so no hash of them is kept.
+        by_chance = found.by_chance(_MOST_WEEKS)
+        identity = None if by_chance else fingerprint([repr(found.identity)])
         for seen in self.weeks:
-            if seen.identity == identity:
-                raise MismatchError(
-                    f"week {called} holds the same reports as {seen.name}. Each is looked at once"
-                )
+            if identity is not None and seen.identity == identity:
+                check_copy(found, seen.name, _MOST_WEEKS, allowed=called in allow_equal)
         after = self._started(found)
         assert after.pilot is not None
         look = after._look(found)

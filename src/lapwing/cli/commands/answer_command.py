@@ -25,7 +25,7 @@ from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.results.answer_documents import AnswerRequest, AskedRange
 from lapwing.results.answer_text import MISSING, csv_rows, question_rows, questions_table, tables_of
 from lapwing.results.answers import result_answer
-from lapwing.results.counted import ALL_NOISE, unit_of, unit_text
+from lapwing.results.counted import ALL_NOISE, counted_note
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.range_answers import number_of
@@ -217,8 +217,8 @@ def answer(
         rows = question_rows(answered)
         tables.append(terminal_table(questions_table(answered, result_file.name)))
     notes = {"caution": ALL_NOISE} if answered["all_noise"] else {}
-    if (unit := unit_of(answered["guarantee"])) is not None:
-        notes["rows counted"] = unit_text(unit)
+    if (note := counted_note(answered["guarantee"])) is not None:
+        notes["rows counted"] = note
     if answered["measured_in"] is not None:
         notes["measured in"] = answered["measured_in"]
     if notes:

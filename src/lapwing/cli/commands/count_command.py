@@ -31,7 +31,7 @@ def count(
     ],
     output: OutputFile,
     force: Force = False,
-    allow_equal: AllowEqual = False,
+    allow_equal: AllowEqual = None,
     column: ColumnName = None,
     *,
     asked: CuratorDomainOptions,

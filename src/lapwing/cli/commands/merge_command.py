@@ -19,7 +19,9 @@ from lapwing.cli.console import (
 from lapwing.cli.reading.options import AllowEqual, Force, OutputFile
 from lapwing.cli.reading.stored import read_tallies
 from lapwing.documents import read
-from lapwing.errors import FormatError, MismatchError
+from lapwing.errors import ArgumentError, FormatError, MismatchError
+from lapwing.privacy.guarantee import People
+from lapwing.protocol.channels.equal_counts import equal_by_chance
 from lapwing.protocol.messages.group_tallies import GroupTallies
 from lapwing.protocol.release import Release
 from lapwing.results.counted import counted_word
@@ -31,24 +33,49 @@ def merge(
         list[Path], typer.Argument(metavar="TALLIES", help="Tallies of one survey, or releases.")
     ],
     output: OutputFile,
+    people: Annotated[
+        People,
+        typer.Option(
+            "--people",
+            metavar="WHICH",
+            help="Of releases. different: nobody is in two of them. same: people may be in "
+            "several, as in months, and the privacy guarantees compose.",
+        ),
+    ] = "different",
     force: Force = False,
-    allow_equal: AllowEqual = False,
+    allow_equal: AllowEqual = None,
     *,
     out: Output,
 ) -> None:
-    """The sum of tallies, or of releases of different people.
+    """The sum of tallies, or of releases.
 
     The sum is exact and does not depend on the order. Tallies of different surveys are refused,
     also when their randomizers agree. Tallies by segment (lapwing tally --by) add segment by
     segment. Releases (lapwing release) of sites or rounds add when their mechanism and domain are
-    the same. Nobody may contribute to two of them.
+    the same. Nobody may contribute to two of them, unless --people same says so.
     """
     check_output(output, inputs=tallies, force=force)
-    check_distinct(tallies, what="reports", allow_equal=allow_equal)
+    check_distinct(tallies, what="reports", allow_equal=allow_equal, by_chance=_by_chance)
     if all(_is_release(path) for path in tallies):
-        _merge_releases(tallies, output, out)
+        _merge_releases(tallies, output, out, people)
+    elif people == "same":
+        raise ArgumentError(
+            "--people same is for releases. Each report of a tally has the privacy guarantee of "
+            "its survey, and those of one person compose. Leave it out"
+        )
     else:
         _merge_tallies(tallies, output, out)
+
+
+def _by_chance(path: Path, files: int) -> bool:
+    """Return whether different people may have given what a file holds by chance.
+
+    What is no tally is left to those who read it: a sum refuses the same release twice.
+    """
+    try:
+        return _is_release(path) or equal_by_chance(read_tallies(path), files)
+    except FormatError:
+        return True
 
 
 def _is_release(path: Path) -> bool:
@@ -76,15 +103,17 @@ def _merge_tallies(paths: list[Path], output: Path, out: Output) -> None:
     out.show(document, facts(rows))
 
 
-def _merge_releases(paths: list[Path], output: Path, out: Output) -> None:
+def _merge_releases(paths: list[Path], output: Path, out: Output, people: People) -> None:
     total, counted = _added(
         paths, Release.load, lambda part: {"parts": len(part.parts), "people": part.people}
     )
+    total = Release.sum_of([total], people=people)
     write_text(output, total.to_json())
     document = {
         "command": "merge",
         "parts": len(total.parts),
         "people": total.people,
+        "guarantee": total.guarantee.to_document(),
         "files": counted,
         "output": str(output),
     }
@@ -93,6 +122,7 @@ def _merge_releases(paths: list[Path], output: Path, out: Output) -> None:
         "mechanism": total.mechanism.name,
         "parts": str(len(total.parts)),
         word: "secret" if total.people is None else count_text(total.people),
+        "privacy guarantee": str(total.guarantee),
     }
     out.show(document, facts(rows | {"written": str(output)}))
 

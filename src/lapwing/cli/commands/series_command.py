@@ -40,6 +40,11 @@ class SeriesOptions(ResultOptions):
         "Default: 0.05.",
         "SHARE",
     )
+    allow_equal: list[str] | None = option(
+        "Also take this week, although its counts equal those of an earlier one, because its "
+        "reports are others. May be repeated. Without it, a copy is refused.",
+        "NAME",
+    )
 
 
 def series(
@@ -90,7 +95,9 @@ def series(
         )
     names = files.names if weeks.names is None else weeks.names.split(",")
     with out.listening():
-        decoded = decode_series(files.weeks, names=names, smooth=not weeks.so_far)
+        decoded = decode_series(
+            files.weeks, names=names, smooth=not weeks.so_far, allow_equal=weeks.allow_equal or ()
+        )
     if output is not None:
         write_text(output, decoded.to_json())
     rest = {} if output is None else {"written": str(output)}
@@ -124,8 +131,10 @@ def _watch(
             "--watch must name another file than those of the week. Choose a new name"
         )
     name = str(len(state.weeks) + 1) if files.weeks[0] is None else files.names[0]
+    name = weeks.names or name
     with out.listening():
-        state, noticed = state.look(files.weeks[0], name=weeks.names or name)
+        allowed = weeks.allow_equal or ()
+        state, noticed = state.look(files.weeks[0], name=name, allow_equal=allowed)
     write_text(path, state.to_json())
     _show(state, noticed, path, out)
 

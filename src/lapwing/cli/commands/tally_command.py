@@ -48,7 +48,7 @@ class CountingOptions:
         default=False,
     )
     salvage: bool = option("Count the intact blocks of a torn or damaged .lwr file.", default=False)
-    allow_equal: AllowEqual = False
+    allow_equal: AllowEqual = None
     by: list[str] | None = option(
         "The column of segments next to the reports (lapwing randomize --by). Each segment gets a "
         "tally. Segments are public and not protected. May be repeated: then each combination is a "

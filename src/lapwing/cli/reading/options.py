@@ -49,11 +49,12 @@ Force = Annotated[
 ]
 
 AllowEqual = Annotated[
-    bool,
+    list[str] | None,
     typer.Option(
         "--allow-equal",
-        help="Also count files with equal content. Without it, a copy is refused. Two small files "
-        "may be equal by chance.",
+        metavar="NAME",
+        help="Also count this input, although it equals an earlier one, because it is of different "
+        "people. May be repeated. Without it, a copy is refused.",
     ),
 ]
 
