@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lapwing.privacy.guarantee import Guarantee, PrivacyUnit
 from lapwing.results.answer_documents import DifferenceAnswer
+from lapwing.results.band import Target
 from lapwing.results.intervals import quantile_ends
 from lapwing.results.rounding import count_text
 
@@ -41,12 +42,37 @@ def counted_word(guarantee: Promise, number: int = 0) -> str:
     return "row" if number == 1 else "rows"
 
 
-def unit_text(unit: PrivacyUnit) -> str:
-    """Return which rows of a unit are counted, and what follows for the intervals."""
+def whom(target: Target, guarantee: Promise = None, reports: int = 0) -> str:
+    """Return whom intervals are about: every table, picture, page and file takes the words here.
+
+    Parameters
+    ----------
+    target : {"empirical", "population"}
+    guarantee : Guarantee or dict, optional
+        With a unit of privacy, its rows are counted, and perhaps not all of them.
+    reports : int
+        How many are counted. 0: not said.
+
+    Examples
+    --------
+    >>> whom("empirical"), whom("population")
+    ('the people in the data', 'the population')
+    """
+    unit, about_all = unit_of(guarantee), target == "population"
+    if unit is None:
+        return "the population" if about_all else "the people in the data"
+    number = f"{count_text(reports)} " if reports else ""
+    rows = f"the {number}counted rows, at most {unit.most} of each {unit.name}"
     return (
-        f"at most {unit.most} of each {unit.name}. Rows of one {unit.name} are not independent, so "
-        "intervals about the population do not hold"
+        f"{'the population' if about_all else rows}; they may be too narrow or too wide"
+        f"{'' if about_all else ' for the population'}, because rows of one {unit.name} are alike"
     )
+
+
+def whom_both(target: Target, promises: Iterable[Promise]) -> str:
+    """Return whom the intervals of several results are about, by their guarantees."""
+    texts = [whom(target, each) for each in promises]
+    return max(texts, key=len) if target == "population" else "; ".join(dict.fromkeys(texts))
 
 
 ALL_NOISE = "hardly any values: all numbers are noise"
@@ -102,9 +128,6 @@ def counted_in_two(answer: DifferenceAnswer) -> dict[str, str]:
         facts = {words[0]: " and ".join(numbers)}
     else:
         facts = {"counted": f"{numbers[0]} {words[0]} and {numbers[1]} {words[1]}"}
-    said = dict.fromkeys(unit_text(unit) for unit in units if unit is not None)
-    if said:
-        facts["rows counted"] = "; ".join(said)
     names = {None if unit is None else unit.name for unit in units}
     whose = "people" if len(names) > 1 or None in names else str(names.pop())
     both = "nobody" if answer["people"] == "different" else f"perhaps the same {whose}"

@@ -41,6 +41,7 @@ from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.messages.unit_rows import unit_named
 from lapwing.protocol.release import Mechanism, Release, check_unit
+from lapwing.results.band import Target
 from lapwing.results.counted import ALL_NOISE, VAGUE, all_noise, counted_word, vague
 from lapwing.results.distribution import Distribution
 from lapwing.results.steps import Detail
@@ -159,6 +160,8 @@ class Publication(Stored):
         detail: Detail = "resolved",
         title: str | None = None,
         label: str | None = None,
+        level: float = 0.95,
+        target: Target = "empirical",
     ) -> Any:
         """Draw the distribution. Of a release by segment, a small picture of each segment.
 
@@ -168,16 +171,21 @@ class Publication(Stored):
             Density in steps that the release can distinguish, or every bin.
         title, label : str, optional
             Of the picture, and of the values: what they are, and their unit.
+        level : float
+            Level of the intervals, in (0, 1). Default: 0.95.
+        target : {"empirical", "population"}
+            Whom the intervals are about: the people in the data, or the population.
 
         Returns
         -------
         matplotlib.figure.Figure
             Figure with the picture.
         """
-        if not isinstance(self.release.domain, Segmented):
-            return self.distribution.plot(detail=detail, title=title, label=label).figure
-        segments = {segment_text(key): each for key, each in self.by_segment().items()}
         options: Any = {"detail": detail, "title": title, "label": label}
+        options |= {"level": level, "target": target}
+        if not isinstance(self.release.domain, Segmented):
+            return self.distribution.plot(**options).figure
+        segments = {segment_text(key): each for key, each in self.by_segment().items()}
         return segments_figure(segments, people=self.release.people, **options)
 
     def _repr_html_(self) -> str:
