@@ -115,3 +115,43 @@ def test_rows_of_a_unit_are_about_the_counted_rows() -> None:
     assert whom("population", promise.to_document(), 22_000) == (
         "the population; they may be too narrow or too wide, because rows of one patient are alike"
     )
+
+
+FEW = ("--epsilon", "0.1", "--neighbors", "add-or-remove-one")
+
+BY_SEGMENT = [
+    ("answer", "few.json", "--segment", "north", "--at-most", "30"),
+    ("plot", "few.json", "-o", "few.png"),
+    ("compare", "few.json", "few.json", "--segment", "north", "--segment", "south"),
+]
+
+
+@pytest.mark.parametrize("words", BY_SEGMENT, ids=lambda words: str(words[0]))
+def test_a_warning_is_one_line_without_a_path(
+    words: tuple[str, ...], done: Program, lapwing: Program, tmp_path: Path
+) -> None:
+    """It was Python's own warning, with the path of a file of lapwing and a line of its code."""
+    rows = (tmp_path / "visits.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "rows.csv").write_text("".join(rows[:60]))
+    domain = ("--low", 0, "--high", 90, "--bins", 30, "--segment", "north", "--segment", "south")
+    done("new", "--domain-only", *domain, "-o", "by.json")
+    given = ("-c", "days", "--by", "place", "--domain", "by.json", *FEW)
+    done("release", "rows.csv", *given, "-o", "few.json")
+    said = lapwing(*words).err.splitlines()
+    assert said and all(line.startswith("lapwing: ") for line in said)
+    assert said[0].startswith("lapwing: warning: north, south: too few people")
+
+
+@pytest.mark.parametrize(
+    ("outside", "where"), [("overflow", "at the ends"), ("clip", "in the first and last bin")]
+)
+def test_sample_says_where_values_outside_are(
+    outside: str, where: str, done: Program, tmp_path: Path
+) -> None:
+    domain = ("--low", 0, "--high", 30, "--bins", 30, "--outside", outside)
+    done("new", "--domain-only", *domain, "-o", "short.json")
+    done("release", "visits.csv", "-c", "days", "--domain", "short.json", *PROMISE, "-o", "s.json")
+    said = done("sample", "s.json", "--size", 2000, "--seed", 1, "-o", "rows.csv").out
+    assert f"outside 0 to 30 written {where}" in " ".join(said.split())
+    values = [row["value"] for row in cells(tmp_path / "rows.csv")]
+    assert (max(float(value) for value in values if value) == 30) == (outside == "overflow")

@@ -366,11 +366,15 @@ class ChangeRow(TypedDict):
 
 
 class SeriesAnswer(TypedDict):
-    """What a series says: a row for each week, why weeks are missing, and the changes."""
+    """What a series says: a row for each week, why weeks are missing, and the changes.
+
+    `counted` is "people", or "rows" where a unit of privacy has several.
+    """
 
     kind: Literal["series"]
     level: float
     about: str
+    counted: str
     smoothed: bool
     limited_to: list[float] | None
     unit: Unit

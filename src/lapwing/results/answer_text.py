@@ -369,7 +369,7 @@ def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
     weeks = answer["weeks"]
     facts = {
         "weeks": f"{len(weeks)}, {weeks[0]['week']} to {weeks[-1]['week']}",
-        "people": count_text(sum(week["people"] for week in weeks)),
+        answer["counted"]: count_text(sum(week["people"] for week in weeks)),
         "decoded": "from all weeks" if answer["smoothed"] else "each from the weeks up to it",
         **{f"gap {week['week']}": gap for week, gap in _with_joined_gaps(answer) if gap},
     }
@@ -587,7 +587,7 @@ def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
     write, interval = number_writer(unit), interval_name(None, answer["level"])
     columns: dict[str, list[str]] = {
         "week": [str(week["week"]) for week in weeks],
-        "people": [count_text(week["people"]) for week in weeks],
+        answer["counted"]: [count_text(week["people"]) for week in weeks],
     }
     if any(week["change"] for week in weeks):  # or why it is a gap
         said = (CHANGES.get(week["change"], week["change"]) or "" for week in weeks)

@@ -70,7 +70,7 @@ from lapwing.results.answer_documents import (
 from lapwing.results.atoms import atoms_at
 from lapwing.results.band import Among, Band, DifferenceBand, Kind, Target
 from lapwing.results.circle import NO_MIDDLE, Circle, circle_from
-from lapwing.results.counted import all_noise, unit_document, whom, whom_both
+from lapwing.results.counted import all_noise, counted_word, unit_document, whom, whom_both
 from lapwing.results.intervals import (
     answering,
     quantile_ends,
@@ -419,6 +419,7 @@ def series_answer(series: Any, request: AnswerRequest) -> SeriesAnswer:
         "kind": "series",
         "level": request.level,
         "about": whom_both(request.target, series._guarantees),
+        "counted": counted_word(series._guarantees[0]),
         "smoothed": series.smoothed,
         "limited_to": limits_of(series.domain) if series.domain.ordered else None,
         "unit": series.domain.unit,

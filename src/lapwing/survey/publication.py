@@ -38,8 +38,8 @@ from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.protocol.domains.text_values import Texts
-from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.protocol.messages.unit_rows import unit_named
+from lapwing.protocol.messages.exact_counts import ExactCounts, require_one_column
+from lapwing.protocol.messages.unit_rows import require_column, unit_named
 from lapwing.protocol.release import Mechanism, Release, check_unit
 from lapwing.results.band import Target
 from lapwing.results.counted import ALL_NOISE, VAGUE, all_noise, counted_word, vague
@@ -297,7 +297,9 @@ def release(
     whose = values.unit if isinstance(values, ExactCounts) else unit_named(unit, most)
     promise = Promise(neighbors, epsilon=epsilon, delta=delta, mu=mu, rho=rho, unit=whose)
     note = ""
+    require_column(by, name="by", what="the segment of each row")
     if domain is not None:
+        require_one_column(domain)
         domain, note = with_bins(domain, release_bins(promise, by_segment=segments is not None))
         require_domain(domain)
         note = f"{advice_on(domain)} {note}".strip()

@@ -151,8 +151,7 @@ def _show_difference(
     names = (_name(first_file, parts[0]), _name(second_file, parts[-1]))
     if output is not None:
         figure = figure_of(*made._pictures(level=level, names=names))
-        with out.listening():
-            write_figure(output, figure)
+        write_figure(output, figure)
     request = AnswerRequest(level=level, curve=out.as_json)
     rest = {} if output is None else {"written": str(output)}
     answer = shown_answer(made, f"{names[0]} minus {names[1]}", request, rest=rest)

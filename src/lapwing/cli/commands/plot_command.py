@@ -117,7 +117,6 @@ def _joint_figure(path: Path, level: float, *, alone: bool) -> Any:
 
 def _write(output: Path, figure: Any, out: Output, *, truth: bool) -> None:
     """Write the picture and say so."""
-    with out.listening():
-        write_figure(output, figure)
+    write_figure(output, figure)
     document = {"command": "plot", "output": str(output), "truth": truth}
     out.show(document, facts({"written": str(output)}))

@@ -89,8 +89,7 @@ def series(
             f"weeks with fewer reports than --segment-minimum of lapwing tally"
         )
     names = files.names if weeks.names is None else weeks.names.split(",")
-    with out.listening():
-        decoded = decode_series(files.weeks, names=names, smooth=not weeks.so_far)
+    decoded = decode_series(files.weeks, names=names, smooth=not weeks.so_far)
     if output is not None:
         write_text(output, decoded.to_json())
     rest = {} if output is None else {"written": str(output)}
@@ -125,8 +124,7 @@ def _watch(
             "--watch must name another file than those of the week. Choose a new name"
         )
     name = str(len(state.weeks) + 1) if files.weeks[0] is None else files.names[0]
-    with out.listening():
-        state, noticed = state.look(files.weeks[0], name=weeks.names or name)
+    state, noticed = state.look(files.weeks[0], name=weeks.names or name)
     write_text(path, state.to_json())
     _show(state, noticed, path, out)
 
