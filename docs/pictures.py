@@ -80,14 +80,10 @@ def draw_series(folder: Path) -> None:
     ]
     series = lw.decode_series(months, names=names)
     for kind, name in (("timeline", "taxi-series"), ("weeks", "taxi-weeks")):
-        figure = series.plot(kind=kind, label="pick-up time")
         title = "Taxi trips moved from the evening to the day in April 2020"
-        about = "10,000 trips a month, epsilon = 1, local model"
-        if kind == "weeks":
-            about += "; gray: simultaneous 95 % band; outline: the month before"
-        else:
+        figure = series.plot(kind=kind, title=title, label="pick-up time")
+        if kind == "timeline":
             figure.axes[0].set_ylabel("share of trips")
-        figure.suptitle(f"{title}\n{about}", fontsize="medium")
         figure.savefig(folder / f"{name}.png", dpi=160, metadata={"Software": None})
 
 

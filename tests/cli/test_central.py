@@ -63,7 +63,7 @@ def test_months_of_the_same_people_merge_and_every_screen_says_so(
     assert said in done("merge", "a.json", "b.json", "--people", "same", "-o", "all.json").out
     for screen in (("show", "all.json"), ("answer", "all.json", "--quantile", ".5", "--json")):
         assert said in done(*screen).out
-    assert "rows counted" in done("answer", "all.json", "--quantile", ".5").out
+    assert "rows of one person are alike" in done("answer", "all.json", "--quantile", ".5").out
     both = done("merge", "a.json", "b.json", "-o", "sites.json", "--json").document
     assert both["guarantee"]["epsilon"] == "1" and both["guarantee"]["summed"] == [1, 1]
     run = lapwing("merge", "a.json", "b.json", "--people", "some", "-o", "no.json")

@@ -14,7 +14,7 @@ from tests.cli.running import Program
 
 UNIT = ("--unit", "patient", "--most", "3")
 PROMISE = ("--epsilon", "2", "--delta", "1e-6", "--neighbors", "add-or-remove-one")
-NOTE = "Rows of one patient are not independent"
+NOTE = "because rows of one patient are alike"
 COUNTS_PEOPLE = re.compile(
     r"of (all|the) people|^people|people in the data|[0-9] (people|persons?)\b|many people", re.M
 )

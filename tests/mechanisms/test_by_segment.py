@@ -267,3 +267,17 @@ def test_what_does_not_fit_is_refused() -> None:
 
 def cells_of_other_lengths() -> None:
     lw.protocol.ExactCounts.of_segments(["yes", "no"], ["north"], TABLE)
+
+
+@pytest.mark.parametrize("segments", [None, ["north", "south"]])
+def test_the_name_of_a_column_is_not_the_column(segments: list[str] | None) -> None:
+    """The error was about `values`."""
+    how: Any = {"by": "region", "segments": segments, "epsilon": 1, "neighbors": "replace-one"}
+    with pytest.raises(lw.errors.ArgumentError, match=r"^by must say the segment of each row"):
+        lw.release([1.0, 2.0], lw.Interval(0, 10), **how)
+
+
+def test_pairs_are_refused_before_their_bins_are_asked_for() -> None:
+    pairs = lw.Product(delay=lw.Interval(0, 60), kind=lw.Categories(["a", "b"]))
+    with pytest.raises(lw.errors.ArgumentError, match="releases are of one column"):
+        lw.release([(1.0, "a")], pairs, epsilon=1, neighbors="replace-one")

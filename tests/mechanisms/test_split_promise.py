@@ -84,3 +84,10 @@ def test_refusals():
     tiny = Promise("replace-one", epsilon="1e-12")
     with pytest.raises(PrivacyError):
         tiny.split(2, AdaptiveQuantiles(9), DOMAIN)
+
+
+def test_a_domain_without_bins_is_told_which_bins() -> None:
+    """It said to call `recommend`, which is for reports."""
+    promise = Promise("replace-one", epsilon=1)
+    with pytest.raises(ArgumentError, match="split needs the bins of the domain"):
+        promise.split(10, AdaptiveQuantiles(20), Interval(0, 1))

@@ -68,7 +68,9 @@ def test_screens_and_results_state_it() -> None:
     result = Publication(whole).distribution
     said = "sum of 3 releases of the same people, composed"
     assert said in result.summary() and said in str(result.guarantee)
-    assert "rows counted" in result.summary() and "people   " not in result.summary()
+    assert (
+        "rows of one person are alike" in result.summary() and "people   " not in result.summary()
+    )
     stored = lw.Distribution.from_json(result.to_json())
     assert stored.guarantee is not None and stored.guarantee.summed == (3,)
 

@@ -273,7 +273,7 @@ def test_a_series_has_directions_and_quarters() -> None:
     assert table["mean"][1] is None
     assert abs(Circle(0, 24).shorter(table["mean"][0] - 23.5)) < 0.5
     assert in_arc((table["mean_low"][0], table["mean_high"][0]), 23.5, 24)
-    assert sum(table[name][0] for name in list(table)[-5:-1]) == pytest.approx(1)
+    assert sum(table[name][0] for name in list(table)[-6:-2]) == pytest.approx(1)
     answer: Any = answer_of(series, AnswerRequest())
     assert answer["weeks"][1]["mean"] == {"value": None, "reason": NO_MIDDLE}
     assert tables_of(answer, "x")[0].rows[1][2] == NO_MIDDLE

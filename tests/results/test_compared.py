@@ -12,7 +12,7 @@ from lapwing.results.rounding import shift_writer
 
 DAY = lw.Interval(0, 4, bins=4, missing="bin")
 
-ENDS = ["low", "high", "interval"]
+ENDS = ["low", "high", "interval", "about"]
 
 
 def decoded(counts: list[int], domain: lw.Interval | lw.Categories, seed: int) -> lw.Distribution:
@@ -57,20 +57,20 @@ def test_a_table_is_the_first_less_the_second(made: lw.Difference) -> None:
     plain = lw.Distribution.of_counts([1, 1], labels)
     assert plain.difference(plain).to_dict()["low"] == [None, None]
     pytest.importorskip("pandas")
-    assert made.to_pandas().shape == (5, 8)
+    assert made.to_pandas().shape == (5, 9)
 
 
 def test_a_summary_says_about_whom(made: lw.Difference) -> None:
     said = made.summary()
     low, high = made.mean_interval() or (0, 0)
     assert f"({shift_writer('number').interval(low, high)})" in said
-    assert "about the population they were drawn from" in said and "the two differ" in said
+    assert "about the population" in said and "the two differ" in said
     assert "yes: the simultaneous band excludes zero" in said
     these = made.first.difference(made.second, people="different", target="empirical")
-    assert "about the people who reported" in these.summary()
+    assert "about the people in the data" in these.summary()
     labels = lw.Categories(["a", "b"])
     same = decoded([300, 200], labels, 3).difference(decoded([300, 200], labels, 4))
-    assert "about the population they were drawn from" in same.summary()
+    assert "about the population" in same.summary()
     assert "share of a" in same.summary() and "not shown: the simultaneous" in same.summary()
     assert "<table>" in same._repr_html_()
     plain = lw.Distribution.of_counts(np.array([1, 1]), labels)

@@ -44,7 +44,7 @@ def test_columns_of_labels_are_distinct(labels: list[str], names: list[str]) -> 
     assert first is not None
     shown = series.to_dict()
     ends = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
-    assert list(shown) == ["week", "people", "change", *ends, "interval"]
+    assert list(shown) == ["week", "people", "change", *ends, "interval", "about"]
     assert shown["week"] == ["one", "two"]
     assert shown["people"] == [90_000, 0]
     assert shown["interval"] == ["simultaneous", None]

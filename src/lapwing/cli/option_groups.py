@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import MappingProxyType
 from typing import Annotated, Any, get_type_hints
 
@@ -241,7 +241,8 @@ def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
 
     def called(**given: Any) -> None:
         made = {name: _made(group, given) for name, group in groups.items()}
-        command(**given, **made)
+        with made["out"].listening() if "out" in made else nullcontext():
+            command(**given, **made)
 
     run: Any = called
     run.__name__, run.__doc__ = command.__name__, command.__doc__

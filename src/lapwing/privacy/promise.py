@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from lapwing.documents import require, require_spelling, spelled_number
-from lapwing.errors import FormatError, PrivacyError
+from lapwing.errors import ArgumentError, FormatError, PrivacyError
 from lapwing.privacy.exact_numbers import (
     ExactNumber,
     check_whole,
@@ -193,7 +193,7 @@ class Promise:
         mechanism : Mechanism
             Mechanism of all releases.
         domain : Interval, Integers or Categories
-            Domain of the values.
+            Domain of the values, with its bins.
 
         Returns
         -------
@@ -223,6 +223,11 @@ class Promise:
         0.0749
         """
         check_whole("releases", releases, low=1, high=1000)
+        if getattr(domain, "bins", 1) is None:
+            raise ArgumentError(
+                "split needs the bins of the domain, which are those of every release. Pass bins= "
+                "to the domain, for example bins=256"
+            )
         domain = domain.for_curator()
         loss: PrivacyLoss = mechanism.loss(domain, self)
         kind = "rho" if loss.rho else "mu" if loss.mu_squared else "epsilon"

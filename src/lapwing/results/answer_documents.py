@@ -42,6 +42,8 @@ class AnswerRequest:
     ----------
     level : float
         Of all intervals, in (0, 1).
+    target : {"empirical", "population"}
+        Whom they are about. A difference has its own.
     probabilities : sequence of float
         Of the quantiles.
     ranges : sequence of (str or None, str or None) or of AskedRange
@@ -59,6 +61,7 @@ class AnswerRequest:
     """
 
     level: float = 0.95
+    target: Target = "empirical"
     probabilities: Sequence[float] = PROBABILITIES
     ranges: Sequence[tuple[str | None, str | None] | AskedRange] = ()
     labels: Sequence[Any] = ()
@@ -67,6 +70,11 @@ class AnswerRequest:
     range_errors: bool = True
     atoms: bool = True
     curve: bool = False
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """The arguments of a method that returns an interval."""
+        return {"level": self.level, "target": self.target}
 
 
 class BandDocument(TypedDict):
@@ -252,9 +260,13 @@ class RangeErrors(TypedDict):
 
 
 class ResultDocument(TypedDict):
-    """What every result says. The reason says why its rows have none of their numbers."""
+    """What every result says. The reason says why its rows have none of their numbers.
+
+    `about` says whom the intervals are about.
+    """
 
     reason: str | None
+    about: str
     reports: int
     level: float
     guarantee: dict[str, Any] | None
@@ -324,6 +336,7 @@ class DifferenceAnswer(TypedDict):
     units: list[dict[str, Any] | None]
     people: Literal["same", "different"]
     target: Target
+    about: str
     guarantee: dict[str, Any] | None
     guarantee_text: str | None
     caution: str | None
@@ -353,10 +366,15 @@ class ChangeRow(TypedDict):
 
 
 class SeriesAnswer(TypedDict):
-    """What a series says: a row for each week, why weeks are missing, and the changes."""
+    """What a series says: a row for each week, why weeks are missing, and the changes.
+
+    `counted` is "people", or "rows" where a unit of privacy has several.
+    """
 
     kind: Literal["series"]
     level: float
+    about: str
+    counted: str
     smoothed: bool
     limited_to: list[float] | None
     unit: Unit

@@ -34,7 +34,8 @@ from lapwing.results.answer_documents import (
     ShareRow,
     ShiftRow,
 )
-from lapwing.results.counted import ALL_NOISE, counted_in_two, counted_note, counted_word
+from lapwing.results.band import Target
+from lapwing.results.counted import ALL_NOISE, counted_in_two, counted_word
 from lapwing.results.readable import rows_of
 from lapwing.results.rounding import (
     NONE,
@@ -57,7 +58,6 @@ from lapwing.results.rounding import (
 )
 from lapwing.results.symbols import MISSING_UNSEEN, missing_unseen
 from lapwing.results.unanswered import reason_of
-from lapwing.results.uncertainty import Target
 
 METHOD = "method of the intervals"
 """The fact about where the intervals come from."""
@@ -70,12 +70,6 @@ MISSING = "(missing)"
 
 ATOM_LIMIT = 12
 """Atoms in a table, those of the largest shares. A document has all."""
-
-ABOUT: dict[Target, str] = {
-    "empirical": "the people who reported",
-    "population": "the population they were drawn from",
-}
-"""The targets in words."""
 
 
 @dataclass(frozen=True)
@@ -138,18 +132,12 @@ CHANGES = {"jump": "change point", "odd week": "outlier"}
 """The kinds of changes in words."""
 
 
-def band_text(
-    band: BandDocument, level: float, *, guarantee: Mapping[str, Any] | None = None
-) -> str:
-    """Return what the intervals are, and about whom.
+def band_text(band: BandDocument, level: float, about: str) -> str:
+    """Return what the intervals are, and about whom (:func:`whom`).
 
-    Those of a posterior are credible intervals, all others confidence intervals. The guarantee
-    says whether devices reported or a curator held the data.
+    Those of a posterior are credible intervals, all others confidence intervals.
     """
     sort = "credible" if "posterior" in band["method"] else "confidence"
-    about = ABOUT[band["target"]]
-    if band["target"] == "empirical" and (guarantee or {}).get("model") == "central":
-        about = f"the {counted_word(guarantee)} in the data"
     return f"{band['kind']} {level_text(level)} {sort} intervals, about {about}"
 
 
@@ -239,11 +227,10 @@ def facts_of(answer: Answer, *, detail: bool = False) -> dict[str, str]:
         return _difference_facts(answer)
     if answer["kind"] == "series":
         return _series_facts(answer)
-    word, note = counted_word(answer["guarantee"]), counted_note(answer["guarantee"])
+    word = counted_word(answer["guarantee"])
     facts = {
         word: count_text(answer["reports"]),
         **({"caution": ALL_NOISE} if answer["all_noise"] else {}),
-        **({} if note is None else {f"{word} counted": note}),
         **_guarantee_fact("privacy guarantee", answer),
     }
     if answer["provenance"]:
@@ -269,7 +256,7 @@ def facts_of(answer: Answer, *, detail: bool = False) -> dict[str, str]:
         why = answer["reason"] or "not computed for this estimator or this many bins"
         facts["intervals"] = f"none: {why}"
         return facts
-    facts["intervals"] = band_text(band, answer["level"], guarantee=answer["guarantee"])
+    facts["intervals"] = band_text(band, answer["level"], answer["about"])
     if detail:
         facts[METHOD] = band["method"]
     if detail and answer["kind"] != "heavy-hitters" and answer["share_in_band"] is not None:
@@ -367,7 +354,7 @@ def _difference_facts(answer: DifferenceAnswer) -> dict[str, str]:
     band = answer["band"]
     facts["intervals"] = "none: not computed"
     if band is not None:
-        facts["intervals"] = band_text(band, answer["level"], guarantee=answer["guarantee"])
+        facts["intervals"] = band_text(band, answer["level"], answer["about"])
     if answer["caution"] is not None:
         facts["caution"] = answer["caution"]
     facts["the two differ"] = {
@@ -382,7 +369,7 @@ def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
     weeks = answer["weeks"]
     facts = {
         "weeks": f"{len(weeks)}, {weeks[0]['week']} to {weeks[-1]['week']}",
-        "people": count_text(sum(week["people"] for week in weeks)),
+        answer["counted"]: count_text(sum(week["people"] for week in weeks)),
         "decoded": "from all weeks" if answer["smoothed"] else "each from the weeks up to it",
         **{f"gap {week['week']}": gap for week, gap in _with_joined_gaps(answer) if gap},
     }
@@ -399,9 +386,10 @@ def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
             facts[f"{what} of the {end} week"] = with_interval(middle, interval)
         if answer["limited_to"] is not None:
             facts["means"] = limited_text(answer["limited_to"], write)
-        facts["intervals"] = f"pointwise {level_text(answer['level'])}, about {ABOUT['empirical']}"
+        facts["intervals"] = f"pointwise {level_text(answer['level'])}, about {answer['about']}"
     elif any(week["interval"] for week in weeks):
-        facts["intervals"] = "simultaneous over the labels of each week, in the CSV and JSON"
+        said = "simultaneous over the labels of each week, in the CSV and JSON"
+        facts["intervals"] = f"{said}, about {answer['about']}"
     for change in answer["changes"]:
         facts[f"{CHANGES[change['kind']]} {change['week']}"] = (
             f"since {change['since']}: {change['words']}"
@@ -599,7 +587,7 @@ def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
     write, interval = number_writer(unit), interval_name(None, answer["level"])
     columns: dict[str, list[str]] = {
         "week": [str(week["week"]) for week in weeks],
-        "people": [count_text(week["people"]) for week in weeks],
+        answer["counted"]: [count_text(week["people"]) for week in weeks],
     }
     if any(week["change"] for week in weeks):  # or why it is a gap
         said = (CHANGES.get(week["change"], week["change"]) or "" for week in weeks)
@@ -622,7 +610,7 @@ def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
     else:
         ends = {f"{name}_{end}" for name in weeks[0] for end in ("low", "high")}
         for name in weeks[0]:
-            if name not in {"week", "people", "change", "interval", *ends}:
+            if name not in {"week", "people", "change", "interval", "about", *ends}:
                 rows = [_week_row(week, name, name) for week in weeks]
                 columns[name] = [number_text(row, percent, none="") for row in rows]
     return TextTable(
@@ -666,10 +654,10 @@ def csv_rows(answer: Answer) -> list[dict[str, Any]]:
     match answer["kind"]:
         case "numbers" if answer["quantiles"] or answer["quarters"] is None:
             kind = answer["band"] and answer["band"]["kind"]
-            rows = [_csv_quantile(row, answer["unit"]) for row in answer["quantiles"]]
-            return [{**row, "interval": kind} for row in rows]
+            quantile_rows = [_csv_quantile(row, answer["unit"]) for row in answer["quantiles"]]
+            rows = [{**row, "interval": kind} for row in quantile_rows]
         case "numbers":
-            return [_csv_quarter(row) for row in answer["quarters"] or []]
+            rows = [_csv_quarter(row) for row in answer["quarters"] or []]
         case "series":
             return [_csv_week(week) for week in answer["weeks"]]
         case "difference" if answer["shares"] is None:
@@ -677,13 +665,19 @@ def csv_rows(answer: Answer) -> list[dict[str, Any]]:
             quantiles = [dict(row) for row in answer["quantiles"] or []]
             mean = [] if answer["mean"] is None else [{"probability": "mean", **answer["mean"]}]
             rows = [{**row, "interval": kind} for row in (*quantiles, *mean)]
-            return list(map(_csv_share, rows)) if answer["reason"] else rows
+            rows = list(map(_csv_share, rows)) if answer["reason"] else rows
         case _:
             shares = answer["shares"] or []
-            return [_csv_share({**row, "label": label_text(row["label"])}) for row in shares]
+            rows = [_csv_share({**row, "label": label_text(row["label"])}) for row in shares]
+    return _about_rows(rows, answer["about"])
 
 
-def table_rows(result: Any, level: float) -> list[dict[str, Any]]:
+def _about_rows(rows: Sequence[dict[str, Any]], about: str) -> list[dict[str, Any]]:
+    """Return rows of a spreadsheet that say whom their intervals are about."""
+    return [{**row, "about": about if row.get("interval") else None} for row in rows]
+
+
+def table_rows(result: Any, level: float, target: Target = "empirical") -> list[dict[str, Any]]:
     """Return the table of a result for a spreadsheet: a row for each bin, label or listed value.
 
     ``lapwing decode --csv``, ``show --csv`` and the collector's CSV are this.
@@ -692,8 +686,9 @@ def table_rows(result: Any, level: float) -> list[dict[str, Any]]:
     ----------
     result : Distribution or HeavyHitters
     level : float
+    target : {"empirical", "population"}
     """
-    columns = result.to_dict(level=level)
+    columns = result.to_dict(level=level, target=target)
     if "label" in columns:
         columns["label"] = [label_text(label) for label in columns["label"]]
     rows = rows_of(columns)
@@ -707,12 +702,13 @@ def table_rows(result: Any, level: float) -> list[dict[str, Any]]:
 
 def question_rows(answer: ResultAnswer) -> list[dict[str, Any]]:
     """Return the rows of the shares that were asked."""
-    return [
+    rows = [
         {"question": question_text(row, answer["unit"], whole=has_whole_numbers(answer))}
         | {name: row[name] for name in ("share", "low", "high", "interval")}
         | ({"share": row["reason"]} if "reason" in row else {})
         for row in answer["questions"]
     ]
+    return _about_rows(rows, answer["about"])
 
 
 def _csv_share(row: dict[str, Any]) -> dict[str, Any]:

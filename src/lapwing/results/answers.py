@@ -15,7 +15,8 @@ a share of a label or value      :func:`share_row`
 rows of a table of labels        :func:`largest_rows`: simultaneous, by
                                  :func:`lapwing.results.band.table_kind`
 rows of a table, by value        :func:`cdf_columns`
-about whom                       ``target`` of every document
+about whom                       ``about`` of every document, by
+                                 :func:`lapwing.results.counted.whom`
 ===============================  =====================================================
 """
 
@@ -69,7 +70,7 @@ from lapwing.results.answer_documents import (
 from lapwing.results.atoms import atoms_at
 from lapwing.results.band import Among, Band, DifferenceBand, Kind, Target
 from lapwing.results.circle import NO_MIDDLE, Circle, circle_from
-from lapwing.results.counted import all_noise, unit_document
+from lapwing.results.counted import all_noise, counted_word, unit_document, whom, whom_both
 from lapwing.results.intervals import (
     answering,
     quantile_ends,
@@ -118,8 +119,8 @@ def result_answer(result: Any, request: AnswerRequest) -> ResultAnswer:
 
 def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocument:
     rows: list[QuestionRow] = [
-        *(range_row(result, AskedRange(*ends), level=request.level) for ends in request.ranges),
-        *(share_row(result, label, level=request.level) for label in request.labels),
+        *(range_row(result, AskedRange(*ends), **request.how) for ends in request.ranges),
+        *(share_row(result, label, **request.how) for label in request.labels),
     ]
     return {
         "reports": result.reports,
@@ -127,6 +128,7 @@ def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocum
         "guarantee": result.guarantee.to_document() if result.guarantee else None,
         "guarantee_text": str(result.guarantee) if result.guarantee else None,
         "reason": None,
+        "about": whom(request.target, result.guarantee, result.reports),
         "all_noise": all_noise(result),
         "provenance": result.provenance,
         "domain": result.domain.to_document(),
@@ -138,8 +140,8 @@ def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocum
 
 
 def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
-    level = request.level
-    band = result.confidence_band(level)
+    how = request.how
+    band = result.confidence_band(**how)
     nobody = result._missing_share == 1  # has a value, so nothing is said of values
     if nobody and (request.ranges or request.labels):
         raise ArgumentError("all mass is on missing values, so nobody has one. Ask for their share")
@@ -151,75 +153,77 @@ def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
     return {
         **_head(result, band, request),
         "kind": "numbers",
-        "missing": missing_row(result, level=level),
-        "outside": None if nobody else outside_rows(result, level=level),
+        "missing": missing_row(result, **how),
+        "outside": None if nobody else outside_rows(result, **how),
         "limited_to": limits_of(result.domain),
-        "share_in_band": None if nobody else result._share_in_band(level),
+        "share_in_band": None if nobody else result._share_in_band(**how),
         "start": start,
         "quantiles": []
         if nobody or (circle is not None and start is None)
         else [quantile_row(result, band, each, start=start) for each in request.probabilities],
-        "mean": mean_row(result, level=level) if moments else None,
-        "std": _deviation_row(result, level) if moments else None,
-        "resultant_length": _length_row(result, level) if moments and circle is not None else None,
-        "quarters": quarter_rows(result, level=level) if moments and circle is not None else None,
-        "range_error_bounds": _range_errors(result, level) if bounds else None,
-        "atoms": [_atom(atom, result.domain) for atom in atoms_at(result, level)]
+        "mean": mean_row(result, **how) if moments else None,
+        "std": _deviation_row(result, **how) if moments else None,
+        "resultant_length": _length_row(result, **how) if moments and circle is not None else None,
+        "quarters": quarter_rows(result, **how) if moments and circle is not None else None,
+        "range_error_bounds": _range_errors(result, **how) if bounds else None,
+        "atoms": [_atom(atom, result.domain) for atom in atoms_at(result, **how)]
         if atoms
         else None,
-        "curve": _curve(result, band, level) if request.curve and not nobody else None,
+        "curve": _curve(result, band, **how) if request.curve and not nobody else None,
     }
 
 
-def mean_row(result: Any, *, level: float) -> NumberRow:
+def mean_row(result: Any, *, level: float, target: Target = "empirical") -> NumberRow:
     """Return the mean of those with a value. Its interval is for all places inside the bins.
 
     It is that of values limited to the range (:func:`limits_of`). On a circle it is a direction.
     Without a clear middle there is none.
     """
     numbers = result._in_numbers()
-    if not result._has_middle(level, "empirical"):
+    if not result._has_middle(level, target):
         return {"value": None, "low": None, "high": None, "reason": NO_MIDDLE}
-    return _number(numbers.cumulative.mean, numbers.mean_interval(level=level), result.domain)
+    ends = numbers.mean_interval(level=level, target=target)
+    return _number(numbers.cumulative.mean, ends, result.domain)
 
 
-def _deviation_row(result: Any, level: float) -> NumberRow:
+def _deviation_row(result: Any, *, level: float, target: Target) -> NumberRow:
     """Return the standard deviation. Its interval has the roots of that of the variance.
 
     On a circle it falls as the mean resultant length rises, and is infinite where that is zero.
     """
     circle = Circle.of_domain(result.domain)
     if circle is not None:
-        row = _length_row(result, level)
+        row = _length_row(result, level=level, target=target)
         low, value, high = (
             None if row[end] is None else _finite(circle.deviation(float(row[end] or 0.0)))
             for end in ("high", "value", "low")
         )
         return {"value": value, "low": low, "high": high}
-    ends = result.variance_interval(level=level)
+    ends = result.variance_interval(level=level, target=target)
     roots = None if ends is None else (math.sqrt(ends[0]), math.sqrt(ends[1]))
     low, high = (None, None) if roots is None else roots
     return {"value": math.sqrt(result.cumulative.variance), "low": low, "high": high}
 
 
-def _length_row(result: Any, level: float) -> NumberRow:
+def _length_row(result: Any, *, level: float, target: Target) -> NumberRow:
     """Return the mean resultant length R of a circle. Its interval reaches to it."""
     length = result.cumulative.resultant_length
-    direction = result._direction(level, "empirical")
+    direction = result._direction(level, target)
     low, high = (None, None) if direction is None else reaching(direction.length, length)
     return {"value": length, "low": low, "high": high}
 
 
-def quarter_rows(result: Any, *, level: float) -> list[QuarterRow]:
+def quarter_rows(result: Any, *, level: float, target: Target = "empirical") -> list[QuarterRow]:
     """Return the shares of the four quarters of a circle. Each holds the end that its bins hold."""
     domain, rows = result.domain, []
     circle = Circle.of_domain(domain)
     for left, right in [] if circle is None else circle.quarters():
         share = result.probability(left, right)
+        ends = result.probability_interval(left, right, level=level, target=target)
         row: QuarterRow = {
             "left": left,
             "right": right,
-            **share_with_ends(share, result.probability_interval(left, right, level=level)),  # type: ignore[typeddict-item]
+            **share_with_ends(share, ends),  # type: ignore[typeddict-item]
         }
         if domain.unit != "number":
             row["left_text"] = to_text(left, unit=domain.unit)
@@ -246,11 +250,11 @@ def limits_of(domain: Domain) -> list[float] | None:
     return None
 
 
-def outside_rows(result: Any, *, level: float) -> OutsideRow | None:
+def outside_rows(result: Any, *, level: float, target: Target = "empirical") -> OutsideRow | None:
     """Return the shares below and above the range. None where the domain does not count them."""
     if not result.domain.outside_indices:
         return None
-    law, mass = answering(result._present_uncertainty, "empirical"), result.cumulative.mass
+    law, mass = answering(result._present_uncertainty, target), result.cumulative.mass
 
     def row(symbol: int) -> ShareRow:
         share = float(mass[symbol])
@@ -263,10 +267,10 @@ def outside_rows(result: Any, *, level: float) -> OutsideRow | None:
     return {"below": row(below), "above": row(above)}
 
 
-def _range_errors(result: Any, level: float) -> RangeErrors | None:
+def _range_errors(result: Any, *, level: float, target: Target) -> RangeErrors | None:
     if result.domain.size > RANGE_LIMIT:
         return None
-    band = result.confidence_band(level, kind="simultaneous")
+    band = result.confidence_band(level, kind="simultaneous", target=target)
     if band is None:
         return None
     bounds = range_error_bounds(result.cumulative, band, width=None)
@@ -274,12 +278,12 @@ def _range_errors(result: Any, level: float) -> RangeErrors | None:
 
 
 def _labels(result: Any, request: AnswerRequest) -> LabelsAnswer:
-    band = result._shown_band(request.level)
+    band = result._shown_band(**request.how)
     return {
         **_head(result, band, request),
         "kind": "labels",
-        "missing": missing_row(result, level=request.level),
-        "share_in_band": result._share_in_band(request.level),
+        "missing": missing_row(result, **request.how),
+        "share_in_band": result._share_in_band(**request.how),
         "labels": result.domain.size,
         "shares": [
             {"label": label, "share": share, **ends}  # type: ignore[typeddict-item]
@@ -289,7 +293,7 @@ def _labels(result: Any, request: AnswerRequest) -> LabelsAnswer:
 
 
 def _heavy_hitters(result: Any, request: AnswerRequest) -> HeavyHittersAnswer:
-    band = result.confidence_band(request.level)
+    band = result.confidence_band(**request.how)
     rows = zip(
         result.values, result.shares.tolist(), band.low.tolist(), band.high.tolist(), strict=True
     )
@@ -339,6 +343,7 @@ def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnsw
         "people": difference.people,
         "units": [unit_document(each.guarantee) for each in (difference.first, difference.second)],
         "target": target,
+        "about": difference._about,
         "guarantee": guarantee.to_document() if guarantee else None,
         "guarantee_text": str(guarantee) if guarantee else None,
         "caution": difference.caution,
@@ -409,10 +414,12 @@ def series_answer(series: Any, request: AnswerRequest) -> SeriesAnswer:
     series : Series
     request : AnswerRequest
     """
-    table = series.to_dict(level=request.level)
+    table = series.to_dict(**request.how)
     return {
         "kind": "series",
         "level": request.level,
+        "about": whom_both(request.target, series._guarantees),
+        "counted": counted_word(series._guarantees[0]),
         "smoothed": series.smoothed,
         "limited_to": limits_of(series.domain) if series.domain.ordered else None,
         "unit": series.domain.unit,
@@ -452,7 +459,7 @@ def quantile_row(
         ends = None
         if band is not None:
             ends = result._in_numbers().quantile_interval(
-                probability, level=band.level, start=start
+                probability, level=band.level, start=start, target=band.target
             )
         value = float(result._quantile_places(probability, start))
         return {"probability": probability, **_number(value, ends, domain)}
@@ -466,7 +473,9 @@ def quantile_row(
     }
 
 
-def share_row(result: Any, label: Any, *, level: float) -> QuestionRow:
+def share_row(
+    result: Any, label: Any, *, level: float, target: Target = "empirical"
+) -> QuestionRow:
     """Return the share of one label, or of the bin or atom that holds a value.
 
     Of a distribution it is of those with a value (the share of missing values is of all people),
@@ -474,17 +483,18 @@ def share_row(result: Any, label: Any, *, level: float) -> QuestionRow:
     label. Of heavy hitters it is that of a listed value, with a simultaneous interval, and
     ArgumentError says that it is not listed.
     """
+    how: dict[str, Any] = {"level": level, "target": target}
     if result._kind == "heavy-hitters":
-        share = share_with_ends(result.share(label), result.share_interval(label, level=level))
+        share = share_with_ends(result.share(label), result.share_interval(label, **how))
         return _symbol_share(label, share, kind="simultaneous")
     place: BinEnds | None = None
     domain = result.domain
     if label is None and missing_unseen(result):
-        return _symbol_share(None, missing_row(result, level=level) or share_with_ends(0.0, None))
+        return _symbol_share(None, missing_row(result, **how) or share_with_ends(0.0, None))
     among: Among = "all" if label is None else "present"
     share = share_with_ends(
         result.share(label, among=among),
-        result.share_interval(label, level=level, among=among),
+        result.share_interval(label, among=among, **how),
     )
     if domain.ordered and label is not None:
         place = bin_ends(domain, int(domain.index([label])[0]))
@@ -511,13 +521,14 @@ def _symbol_share(
     }
 
 
-def missing_row(result: Any, *, level: float) -> ShareRow | None:
+def missing_row(result: Any, *, level: float, target: Target = "empirical") -> ShareRow | None:
     """Return the share of all people whose value is missing. None where these do not count."""
     if result.domain.missing_index is None:
         return None
     if missing_unseen(result):
         return {"share": None, "low": None, "high": None, "reason": MISSING_UNSEEN}
-    return share_with_ends(result._missing_share, result.share_interval(None, level=level))
+    ends = result.share_interval(None, level=level, target=target)
+    return share_with_ends(result._missing_share, ends)
 
 
 def largest_rows(
@@ -545,7 +556,7 @@ def cdf_columns(result: Any, band: Band | None) -> dict[str, list[Any]]:
     return {"cdf": sums.tolist(), "low": low, "high": high}
 
 
-def _curve(result: Any, band: Band | None, level: float) -> CurveDocument:
+def _curve(result: Any, band: Band | None, **how: Any) -> CurveDocument:
     """Return what density and CDF are drawn from, a row for each bin."""
     domain, curve = result.domain, result.cumulative
     width = curve.right - curve.left
@@ -560,18 +571,18 @@ def _curve(result: Any, band: Band | None, level: float) -> CurveDocument:
     }
     if domain.unit != "number":
         columns["right_text"] = [to_text(float(end), unit=domain.unit) for end in curve.right]
-    steps = _step_columns(result, level)
+    steps = _step_columns(result, **how)
     if band is None:
         return {**_inside_range(columns, domain, None), "steps": steps}
-    wide = cdf_columns(result, result.confidence_band(level, kind="simultaneous"))
+    wide = cdf_columns(result, result.confidence_band(kind="simultaneous", **how))
     ends = {f"simultaneous_{end}": wide[end] for end in ("low", "high")}
     curves = columns | cdf_columns(result, band) | ends
     return {**_inside_range(curves, domain, band), "steps": steps}
 
 
-def _step_columns(result: Any, level: float) -> dict[str, list[float]]:
+def _step_columns(result: Any, **how: Any) -> dict[str, list[float]]:
     """Return the steps in which a density is drawn, with their shares and intervals."""
-    drawn: Steps = result._steps(level=level, steps=shared_steps([result]))
+    drawn: Steps = result._steps(steps=shared_steps([result]), **how)
     columns = {"left": drawn.edges[:-1], "right": drawn.edges[1:], "share": drawn.shares}
     if drawn.low is not None and drawn.high is not None:
         columns |= {"low": drawn.low, "high": drawn.high}
@@ -672,9 +683,10 @@ def _plain(value: Any) -> str | int | float | None:
     return plain
 
 
-def table_columns(result: Any, level: float, kind: Kind) -> Columns:
+def table_columns(result: Any, level: float, kind: Kind, target: Target = "empirical") -> Columns:
     """Return the columns of a table of a distribution, a row for each symbol."""
     domain, shares = result.domain, result.mass.tolist()
+    about = whom(target, result.guarantee, result.reports)
     present: Columns = {}
     if domain.missing_index is not None:
         held = 1 - result._missing_share
@@ -682,7 +694,7 @@ def table_columns(result: Any, level: float, kind: Kind) -> Columns:
         present = {"share_of_present": [*among, None]}
     if not domain.ordered:
         labels = values_of(domain, np.arange(domain.size))
-        ends = interval_columns(result._shown_band(level, kind), domain.size)
+        ends = interval_columns(result._shown_band(level, kind, target), domain.size, about)
         return {"label": labels, "share": shares, **present, **ends}
     left, right = (places.points.tolist() for places in symbol_places(domain))
     if domain.unit != "number":
@@ -692,7 +704,7 @@ def table_columns(result: Any, level: float, kind: Kind) -> Columns:
         )
     absent = [None] * (domain.size - len(left))  # of the missing symbol there is a share only
     if result._missing_share < 1:
-        curve = cdf_columns(result, result.confidence_band(level, kind=kind))
+        curve = cdf_columns(result, result.confidence_band(level, kind=kind, target=target))
         if (
             domain.closed == "right" and bin_of_low(domain) is not None
         ):  # between the ends of its interval
@@ -709,4 +721,5 @@ def table_columns(result: Any, level: float, kind: Kind) -> Columns:
         **present,
         **{name: column + absent for name, column in curve.items()},
         "interval": [*named, *absent],
+        "about": [None if each is None else about for each in (*named, *absent)],
     }

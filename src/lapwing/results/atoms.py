@@ -18,6 +18,7 @@ from scipy.sparse import csr_matrix, identity
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector, short_repr
+from lapwing.results.band import Target
 from lapwing.results.intervals import answering
 from lapwing.results.uncertainty import (
     Uncertainty,
@@ -245,6 +246,7 @@ def atoms_of(
     outside: Sequence[int] = (),
     false_alarms: float = FALSE_ALARMS,
     level: float = 0.95,
+    shown_law: Uncertainty | None = None,
 ) -> tuple[Atom, ...]:
     """Return the declared and the found atoms of masses, from left to right.
 
@@ -254,6 +256,8 @@ def atoms_of(
         float64 [symbols], as decoded.
     error_law : Uncertainty or None
         About the people who reported. Without one, none can be found.
+    shown_law : Uncertainty, optional
+        That of the intervals, where it is about others.
     left, right : numpy.ndarray
         float64 [symbols].
     circular : bool
@@ -263,7 +267,8 @@ def atoms_of(
     level : float
         Of the intervals of their shares.
     """
-    atoms = []
+    atoms, found_law = [], error_law
+    error_law = shown_law or error_law
     points = left == right
     points[list(outside)] = False
     if not points.all():
@@ -276,8 +281,8 @@ def atoms_of(
                 high = max(min(most, 1.0), share)
             place = float(left[symbol]), float(right[symbol])
             atoms.append(Atom(*place, share, low, high, declared=True))
-    if error_law is not None:
-        found = find_atoms(error_law, left, right, circular=circular, false_alarms=false_alarms)
+    if error_law is not None and found_law is not None:
+        found = find_atoms(found_law, left, right, circular=circular, false_alarms=false_alarms)
         if found.size:
             excess = excess_of(
                 error_law, left, right, found, circular=circular, false_alarms=false_alarms
@@ -293,7 +298,7 @@ def atoms_of(
     return tuple(sorted(atoms, key=lambda atom: atom.left))
 
 
-def atoms_at(result: Any, level: float) -> tuple[Atom, ...]:
+def atoms_at(result: Any, level: float, target: Target = "empirical") -> tuple[Atom, ...]:
     """Return the atoms of a distribution, with intervals of a level. Empty for categories."""
     domain = result.domain
     if not domain.ordered:
@@ -306,6 +311,7 @@ def atoms_at(result: Any, level: float) -> tuple[Atom, ...]:
         circular=domain.circular,
         outside=domain.outside_indices,
         level=level,
+        shown_law=answering(result._present_uncertainty, target),
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lapwing.privacy.guarantee import Guarantee, PrivacyUnit
 from lapwing.results.answer_documents import DifferenceAnswer
+from lapwing.results.band import Target
 from lapwing.results.intervals import quantile_ends
 from lapwing.results.rounding import count_text
 
@@ -20,6 +21,12 @@ def unit_of(guarantee: Promise) -> PrivacyUnit | None:
         return None if guarantee is None else guarantee.unit
     written = guarantee.get("unit")
     return None if written is None else PrivacyUnit.from_document(written)
+
+
+def _added_of_same(guarantee: Promise) -> bool:
+    """Whether releases of the same people were added, so that a person may be counted in each."""
+    written = guarantee.to_document() if isinstance(guarantee, Guarantee) else guarantee or {}
+    return bool(max(written.get("summed", (1,))) > 1)
 
 
 def unit_document(guarantee: Promise) -> dict[str, Any] | None:
@@ -36,32 +43,46 @@ def counted_word(guarantee: Promise, number: int = 0) -> str:
     >>> counted_word(None), counted_word(None, 1)
     ('people', 'person')
     """
-    if counted_note(guarantee) is None:
+    if unit_of(guarantee) is None and not _added_of_same(guarantee):
         return "person" if number == 1 else "people"
     return "row" if number == 1 else "rows"
 
 
-def unit_text(unit: PrivacyUnit) -> str:
-    """Return which rows of a unit are counted, and what follows for the intervals."""
+def whom(target: Target, guarantee: Promise = None, reports: int = 0) -> str:
+    """Return whom intervals are about: every table, picture, page and file takes the words here.
+
+    Parameters
+    ----------
+    target : {"empirical", "population"}
+    guarantee : Guarantee or dict, optional
+        With a unit of privacy, its rows are counted, and perhaps not all of them.
+    reports : int
+        How many are counted. 0: not said.
+
+    Examples
+    --------
+    >>> whom("empirical"), whom("population")
+    ('the people in the data', 'the population')
+    """
+    unit, about_all = unit_of(guarantee), target == "population"
+    if unit is None and not _added_of_same(guarantee):
+        return "the population" if about_all else "the people in the data"
+    number = f"{count_text(reports)} " if reports else ""
+    if unit is None:
+        most, name = ", of releases of the same people", "person"
+    else:
+        most, name = f", at most {unit.most} of each {unit.name}", unit.name
     return (
-        f"at most {unit.most} of each {unit.name}. Rows of one {unit.name} are not independent, so "
-        "intervals about the population do not hold"
+        f"{'the population' if about_all else f'the {number}counted rows{most}'}; they may be too "
+        f"narrow or too wide{'' if about_all else ' for the population'}, because rows of one "
+        f"{name} are alike"
     )
 
 
-def counted_note(guarantee: Promise) -> str | None:
-    """Return why rows are counted, not people, and what follows. None where people are."""
-    unit = unit_of(guarantee)
-    if unit is not None:
-        return unit_text(unit)
-    if isinstance(guarantee, Guarantee):
-        guarantee = guarantee.to_document()
-    if max((guarantee or {}).get("summed", (1,))) == 1:
-        return None
-    return (
-        "a person may be counted in several of the releases that were added. Rows of one person "
-        "are not independent, so intervals about the population do not hold"
-    )
+def whom_both(target: Target, promises: Iterable[Promise]) -> str:
+    """Return whom the intervals of several results are about, by their guarantees."""
+    texts = [whom(target, each) for each in promises]
+    return max(texts, key=len) if target == "population" else "; ".join(dict.fromkeys(texts))
 
 
 ALL_NOISE = "hardly any values: all numbers are noise"
@@ -117,9 +138,6 @@ def counted_in_two(answer: DifferenceAnswer) -> dict[str, str]:
         facts = {words[0]: " and ".join(numbers)}
     else:
         facts = {"counted": f"{numbers[0]} {words[0]} and {numbers[1]} {words[1]}"}
-    said = dict.fromkeys(unit_text(unit) for unit in units if unit is not None)
-    if said:
-        facts["rows counted"] = "; ".join(said)
     names = {None if unit is None else unit.name for unit in units}
     whose = "people" if len(names) > 1 or None in names else str(names.pop())
     both = "nobody" if answer["people"] == "different" else f"perhaps the same {whose}"

@@ -24,7 +24,7 @@ from lapwing.results.answers import difference_answer
 from lapwing.results.band import Among, Kind, table_kind
 from lapwing.results.circle import circle_from
 from lapwing.results.comparable import Comparable, People, domain_mismatch, people_of
-from lapwing.results.counted import counted_word
+from lapwing.results.counted import counted_word, whom_both
 from lapwing.results.difference_intervals import DifferenceIntervals
 from lapwing.results.picture import (
     Axis,
@@ -460,6 +460,11 @@ class Difference(DifferenceIntervals, TabularResult, Stored):
         unit = one if one == two else None
         return Axis.of_domain(self.first.domain, limits, measured_in=unit)
 
+    @property
+    def _about(self) -> str:
+        """Whom the intervals are about, in words."""
+        return whom_both(self.target, (self.first.guarantee, self.second.guarantee))
+
     def _title(self, names: tuple[str, str] | None, limits: Limits | None = None) -> str:
         """Return who is behind the two, and the privacy guarantee to somebody in both or in one.
 
@@ -476,7 +481,8 @@ class Difference(DifferenceIntervals, TabularResult, Stored):
         if limits is not None:
             curves = self.first.cumulative, self.second.cumulative
             beyond = not_shown(self.first.domain, curves, limits)
-        return "\n".join(filter(None, (people, promise, beyond)))
+        about = None if self._error_laws() is None else f"intervals about {self._about}"
+        return "\n".join(filter(None, (people, promise, about, beyond)))
 
     def _pictures(
         self,
@@ -554,7 +560,8 @@ class Difference(DifferenceIntervals, TabularResult, Stored):
         dict of str to list
             Columns of :meth:`Distribution.to_dict`, each the first minus the second. Numbers have
             `share` of all people, and `cdf` with its interval `low` and `high` of those whose value
-            is present. Labels have `share` with its interval. The column `interval` has the kind.
+            is present. Labels have `share` with its interval. The columns `interval` and `about`
+            have the kind and whom the intervals are about.
 
         Examples
         --------
@@ -576,7 +583,7 @@ class Difference(DifferenceIntervals, TabularResult, Stored):
         for name in ("share", "share_of_present", "cdf"):
             if name in one:
                 shown[name] = list(map(_less, one[name], two[name]))
-        shown |= interval_columns(band, len(one["low"]))
+        shown |= interval_columns(band, len(one["low"]), self._about)
         return shown
 
     def _facts(self, level: float) -> dict[str, str]:

@@ -28,15 +28,12 @@ from lapwing.protocol.domains.ranges import Closed, to_spans
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of
 from lapwing.results.answers import result_answer, table_columns
-from lapwing.results.atoms import Atom, atoms_at, found_bins
+from lapwing.results.atoms import Atom, atoms_at
 from lapwing.results.band import Among, Kind, Target, table_kind
 from lapwing.results.circle import circle_from
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference, People, people_of
 from lapwing.results.distribution_intervals import DistributionIntervals
-from lapwing.results.intervals import (
-    answering,
-)
 from lapwing.results.picture import Picture, pictures_of
 from lapwing.results.plotting import show
 from lapwing.results.readable import Columns, TabularResult, equal_results, hash_of_result
@@ -47,7 +44,7 @@ from lapwing.results.signed_estimate import (
     estimate_document,
     estimate_fields,
 )
-from lapwing.results.steps import Detail, Steps, check_detail
+from lapwing.results.steps import Detail, check_detail
 from lapwing.results.symbols import (
     counts_of_values,
     drawn_values,
@@ -606,15 +603,6 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
         """
         return Difference(self, other, people=people or people_of(self, other), target=target)
 
-    def _steps(self, *, level: float = 0.95, steps: int | None = None) -> Steps:
-        """Return the shares of so many steps, or of all bins. DomainError for categories."""
-        curve = self.cumulative
-        found, _ = found_bins(self.atoms, curve.left, curve.right)
-        error_law = answering(self._present_uncertainty, "empirical")
-        return Steps.of_mass(
-            self.domain, curve.mass, steps, atom_bins=found, error_law=error_law, level=level
-        )
-
     def _pictures(
         self,
         *,
@@ -622,13 +610,14 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
         truth: Distribution | Values | None = None,
         detail: Detail = "resolved",
         xlim: tuple[Any, Any] | None = None,
+        target: Target = "empirical",
     ) -> tuple[Picture, ...]:
         """Return what a figure of it shows: density above CDF, or the shares of categories."""
         check_detail(detail)
         known: Any = truth
         if truth is not None and not isinstance(truth, Distribution):
             known = Distribution.of_counts(*counts_of_values(truth, self.domain))
-        return pictures_of(self, level=level, truth=known, detail=detail, xlim=xlim)
+        return pictures_of(self, level=level, truth=known, detail=detail, xlim=xlim, target=target)
 
     def plot(
         self,
@@ -640,6 +629,7 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
         xlim: tuple[Any, Any] | None = None,
         title: str | None = None,
         label: str | None = None,
+        target: Target = "empirical",
     ) -> Any:
         """Draw the density above the CDF, both with bands, or the shares of categories.
 
@@ -665,6 +655,8 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
             Title of the picture.
         label : str, optional
             Name of the values, and their unit.
+        target : {"empirical", "population"}
+            Whom the bands are about: the people in the data, or the population.
 
         Returns
         -------
@@ -684,7 +676,8 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
         >>> axes.get_xlabel()
         'hour of the day'
         """
-        pictures = self._pictures(level=level, truth=truth, detail=detail, xlim=xlim)
+        how: dict[str, Any] = {"level": level, "target": target}
+        pictures = self._pictures(truth=truth, detail=detail, xlim=xlim, **how)
         return show(*pictures, ax=ax, title=title, label=label)
 
     def median(self, *, start: Any = None) -> NDArray[np.float64]:
@@ -710,7 +703,9 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
         middle: NDArray[np.float64] = self.quantile(0.5, start=start)
         return middle
 
-    def to_dict(self, *, level: float = 0.95, kind: Kind | None = None) -> Columns:
+    def to_dict(
+        self, *, level: float = 0.95, kind: Kind | None = None, target: Target = "empirical"
+    ) -> Columns:
         """Return a table as a dict of columns, one row for each bin or category.
 
         Parameters
@@ -721,6 +716,8 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
             Whether the level holds for each row alone, or for all rows at once. Default:
             "simultaneous" for labels, so that intervals hold after sorting by size, and "pointwise"
             for the CDF of numbers.
+        target : {"empirical", "population"}
+            Whom the intervals are about: the people in the data, or the population.
 
         Returns
         -------
@@ -736,8 +733,8 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
 
         A row that counts values outside the range ends at ``-inf`` or ``inf``. At `low`, `cdf` is
         None if the first bin also holds `low` itself: it is from `low` to `high`. The column
-        `interval` has the kind, or that there are too few people for numbers. The column `share` is
-        of all people, `cdf` is of those whose value is present. :meth:`to_document` returns all.
+        `interval` has the kind, or that there are too few people for numbers, and `about` whom it
+        is about. The column `share` is of all people, `cdf` of those whose value is present.
 
         Examples
         --------
@@ -746,7 +743,8 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
         >>> table["label"], table["share"]
         (['no', 'yes'], [0.75, 0.25])
         """
-        columns = table_columns(self, level, kind or table_kind(ordered=self.domain.ordered))
+        kind = kind or table_kind(ordered=self.domain.ordered)
+        columns = table_columns(self, level, kind, target)
         return columns_without_numbers(columns, reason_of(self))
 
     def _facts(self, level: float) -> dict[str, str]:

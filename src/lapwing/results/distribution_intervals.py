@@ -39,6 +39,7 @@ from lapwing.results.intervals import (
 )
 from lapwing.results.rounding import estimate_text
 from lapwing.results.signed_estimate import band_on, present_uncertainty
+from lapwing.results.steps import Steps
 from lapwing.results.symbols import share_symbol
 from lapwing.results.uncertainty import Uncertainty
 
@@ -130,18 +131,31 @@ class DistributionIntervals:
         uncertainty = self._present_uncertainty
         return band_on(self.domain, uncertainty, level=level, kind=kind, target=target)
 
-    def _shown_band(self, level: float, kind: Kind | None = None) -> Band | None:
+    def _shown_band(
+        self, level: float, kind: Kind | None = None, target: Target = "empirical"
+    ) -> Band | None:
         """Return the intervals of a table of labels, each with its share inside."""
         kind = kind or table_kind(ordered=self.domain.ordered)
-        band = self.confidence_band(level, kind=kind)
+        band = self.confidence_band(level, kind=kind, target=target)
         return None if band is None else band.reaching(self.mass)
 
-    def _share_in_band(self, level: float = 0.95) -> float | None:
+    def _share_in_band(self, level: float = 0.95, target: Target = "empirical") -> float | None:
         """Return the part of the knots at which this curve lies in its pointwise band."""
-        band = self.confidence_band(level)
+        band = self.confidence_band(level, target=target)
         if band is None:
             return None
         return band.share_inside(self.cumulative.sums if self.domain.ordered else self.mass)
+
+    def _steps(
+        self, *, level: float = 0.95, steps: int | None = None, target: Target = "empirical"
+    ) -> Steps:
+        """Return the shares of so many steps, or of all bins. DomainError for categories."""
+        curve = self.cumulative
+        found, _ = found_bins(self.atoms, curve.left, curve.right)
+        error_law = answering(self._present_uncertainty, target)
+        return Steps.of_mass(
+            self.domain, curve.mass, steps, atom_bins=found, error_law=error_law, level=level
+        )
 
     def probability_interval(
         self,

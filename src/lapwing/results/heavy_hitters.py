@@ -26,6 +26,7 @@ from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of
 from lapwing.results.answers import result_answer
+from lapwing.results.counted import whom
 from lapwing.results.intervals import reaching
 from lapwing.results.picture import BAR_LIMIT, Bars, name_of, people_and_guarantee
 from lapwing.results.plotting import show
@@ -335,11 +336,17 @@ class HeavyHitters(Stored):
             METHOD,
         )
 
-    def to_dict(self, *, level: float = 0.95, kind: Kind = "simultaneous") -> Columns:
-        """Return a table as a dict of columns: `value`, `share`, `low`, `high`, `interval`.
+    def to_dict(
+        self,
+        *,
+        level: float = 0.95,
+        kind: Kind = "simultaneous",
+        target: Target = "empirical",
+    ) -> Columns:
+        """Return a table as a dict of columns: `value`, `share`, `low`, `high` and two of words.
 
         Its rows are the listed values, the intervals those of :meth:`confidence_band`. The column
-        `interval` has their kind.
+        `interval` has their kind, and `about` whom they are about.
 
         Parameters
         ----------
@@ -347,13 +354,16 @@ class HeavyHitters(Stored):
             Level of the intervals, in (0, 1). Default: 0.95.
         kind : {"simultaneous", "pointwise"}
             Whether the level holds for all values searched, or for each row alone.
+        target : {"empirical", "population"}
+            The people who reported (default), or all people they were drawn from.
 
         Returns
         -------
         dict of str to list
             Columns of the table.
         """
-        ends = interval_columns(self.confidence_band(level, kind=kind), len(self))
+        band = self.confidence_band(level, kind=kind, target=target)
+        ends = interval_columns(band, len(self), whom(target, self.guarantee, self.reports))
         return {"value": self.values, "share": self.shares.tolist(), **ends}
 
     def to_pandas(self, *, level: float = 0.95, kind: Kind = "simultaneous") -> Any:
@@ -400,17 +410,19 @@ class HeavyHitters(Stored):
     def _facts(self, level: float) -> dict[str, str]:
         return summary_of(result_answer(self, AnswerRequest(level=level)))
 
-    def _picture(self, *, level: float = 0.95) -> Bars:
+    def _picture(self, *, level: float = 0.95, target: Target = "empirical") -> Bars:
         """Return the largest shares with their simultaneous intervals, as plain data.
 
         Parameters
         ----------
         level : float
             Of the intervals.
+        target : {"empirical", "population"}
+            Whom they are about.
         """
-        heights, band = self.shares[:BAR_LIMIT], self.confidence_band(level)
+        heights, band = self.shares[:BAR_LIMIT], self.confidence_band(level, target=target)
         shown = slice(heights.size)
-        about = people_and_guarantee(self.reports, self.guarantee)
+        about = people_and_guarantee(self.reports, self.guarantee, target)
         stand_out = f"{count_text(len(self))} of {count_text(self.searched)} values stand out"
         if heights.size < len(self):
             stand_out += f", the {heights.size} largest are shown"

@@ -20,6 +20,7 @@ from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.product import Product
 from lapwing.results.association import correlation_of, information_text, mutual_information
 from lapwing.results.band import check_level
+from lapwing.results.counted import whom
 from lapwing.results.critical_values import normal_critical_value
 from lapwing.results.distribution import Distribution
 from lapwing.results.joint_conditions import (
@@ -726,6 +727,7 @@ class JointDistribution(Stored):
                 )
         interval = self.mutual_information_interval(level=level)
         facts["mutual information"] = information_text(self.table, interval)
+        facts["intervals"] = f"about {whom('empirical', self.guarantee)}" if interval else "none"
         if self.guarantee is not None:
             facts["privacy guarantee"] = str(self.guarantee)
         return facts

@@ -11,10 +11,11 @@ import numpy as np
 
 from lapwing.errors import ArgumentError, MissingExtraError
 from lapwing.linear.arrays import Matrix, Vector, Whole
+from lapwing.results.counted import whom
 from lapwing.results.critical_values import normal_critical_value
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.picture import Axis, limits_of, not_shown, people_and_guarantee
-from lapwing.results.plotting import BAND, ESTIMATE, TINT, plain, set_ticks, write_percent
+from lapwing.results.plotting import BAND, ESTIMATE, TINT, plain, set_ticks, wrapped, write_percent
 from lapwing.results.rounding import axis_text, count_text, estimate_text, level_text, percent
 
 _BLOCKS = 8
@@ -667,6 +668,7 @@ def _say(
     """Write who is behind a picture above it, and what it does not show."""
     first = people_and_guarantee(joint.reports, joint.guarantee) or ""
     if level is not None:
-        first = "; ".join(filter(None, (first, f"{drawn}: {level_text(level)} intervals")))
-    lines = [plain(each) for each in (first, *told) if each]
+        about = whom("empirical", joint.guarantee)
+        first += f"\n{drawn}: {level_text(level)} intervals about {about}"
+    lines = [wrapped(each.strip(), 110) for each in (first, *told) if each]
     figure.suptitle("\n".join(lines), fontsize=9, color=_SAID, fontweight="normal")

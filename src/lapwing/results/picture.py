@@ -22,8 +22,8 @@ from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.ranges import OpenEnd, open_end
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.results.atoms import expected_mass, found_bins
-from lapwing.results.band import Band, DifferenceBand
-from lapwing.results.counted import counted_word
+from lapwing.results.band import Band, DifferenceBand, Target
+from lapwing.results.counted import counted_word, whom
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.rounding import beyond_text, count_text, level_text, number_writer, percent
 from lapwing.results.steps import Detail, Steps, shared_steps
@@ -44,10 +44,17 @@ _LABELS: dict[Unit, str] = {
 }
 
 
-def people_and_guarantee(reports: int, guarantee: Guarantee | None) -> str | None:
-    """Return how many people are behind a result and what they were promised, in one line."""
+def people_and_guarantee(
+    reports: int, guarantee: Guarantee | None, target: Target | None = None
+) -> str | None:
+    """Return how many people are behind a result and what they were promised, in one line.
+
+    With a target, a second line says whom the intervals are about.
+    """
     people = f"{count_text(reports)} {counted_word(guarantee, reports)}" if reports else ""
-    return "; ".join(filter(None, (people, str(guarantee or "")))) or None
+    first = "; ".join(filter(None, (people, str(guarantee or ""))))
+    about = f"intervals about {whom(target, guarantee, reports)}" if target else ""
+    return "\n".join(filter(None, (first, about))) or None
 
 
 Limits = tuple[float, float]
@@ -60,9 +67,10 @@ def title_of(
     domain: Domain,
     curve: Cumulative,
     limits: Limits | None = None,
+    target: Target | None = None,
 ) -> str | None:
     """Return :func:`people_and_guarantee`, and a line of who is beyond the ends of the picture."""
-    lines = people_and_guarantee(reports, guarantee), not_shown(domain, [curve], limits)
+    lines = people_and_guarantee(reports, guarantee, target), not_shown(domain, [curve], limits)
     return "\n".join(filter(None, lines)) or None
 
 
@@ -617,7 +625,13 @@ Picture = Curves | Densities | Bars
 
 
 def pictures_of(
-    result: Any, *, level: float, truth: Any, detail: Detail, xlim: tuple[Any, Any] | None
+    result: Any,
+    *,
+    level: float,
+    truth: Any,
+    detail: Detail,
+    xlim: tuple[Any, Any] | None,
+    target: Target = "empirical",
 ) -> tuple[Picture, ...]:
     """Return the density of a distribution above its CDF, or its shares of categories.
 
@@ -631,8 +645,11 @@ def pictures_of(
     detail : {"resolved", "all"}
     xlim : (low, high) or None
         Ends of the axis, as :func:`limits_of` takes them.
+    target : {"empirical", "population"}
+        Whom the bands are about.
     """
     domain = result.domain
+    about = None if result.uncertainty is None else target
     if (reason := reason_of(result)) is not None:
         raise ArgumentError(f"{reason}, so there is nothing to draw")
     if truth is not None:
@@ -642,26 +659,30 @@ def pictures_of(
                 "the truth must have the kind and unit of the result. Convert its values first"
             )
     if not domain.ordered:
-        title = people_and_guarantee(result.reports, result.guarantee)
+        title = people_and_guarantee(result.reports, result.guarantee, about)
         known = None if truth is None else truth.mass
-        band = result._shown_band(level)
+        band = result._shown_band(level, target=target)
         return (Bars.of_symbols(domain, result.mass, band, truth=known, title=title),)
     curve = result.cumulative
     limits = limits_of(domain, [curve], xlim)
     axis = Axis.of_domain(domain, limits, measured_in=measured_in(result))
-    title = title_of(result.reports, result.guarantee, domain, curve, limits)
+    title = title_of(result.reports, result.guarantee, domain, curve, limits, about)
     atom_bins, shares = found_bins(result.atoms, curve.left, curve.right)
     density = Densities.of_steps(
         axis,
         curve,
-        result._steps(level=level, steps=shared_steps([result]) if detail == "resolved" else None),
+        result._steps(
+            level=level,
+            steps=shared_steps([result]) if detail == "resolved" else None,
+            target=target,
+        ),
         atom_bins=atom_bins,
         shares=shares,
         truth=None if truth is None else (truth.domain, truth.cumulative),
         title=title,
         level=level,
     )
-    band = result.confidence_band(level)
+    band = result.confidence_band(level, target=target)
     cdf = Curves.of_cdf(
         axis,
         curve,

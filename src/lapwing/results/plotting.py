@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta
+from textwrap import fill
 from typing import IO, Any, Literal
 
 import numpy as np
@@ -98,7 +99,7 @@ def draw(picture: Picture, ax: Any = None) -> Any:
         case Bars():
             _draw_bars(picture, ax)
     if picture.title is not None:
-        ax.set_title(plain(picture.title), fontsize="medium", color="0.3")
+        ax.set_title(wrapped(picture.title), fontsize="medium", color="0.3")
     return ax
 
 
@@ -160,7 +161,7 @@ def _stack(
     for picture, ax in zip(pictures, panels, strict=True):
         draw(picture, ax)
     for ax, above in zip(panels[1:], pictures, strict=False):
-        if ax.get_title() == plain(above.title or ""):
+        if ax.get_title() == wrapped(above.title or ""):
             ax.set_title("")  # said once is enough
     for ax in panels[:-1]:
         ax.set_xlabel("")
@@ -175,6 +176,16 @@ def _entitle(ax: Any, title: str | None, label: str | None) -> Any:
         # The values of categories stand beside the bars, not below them.
         (ax.set_ylabel if ax.yaxis_inverted() else ax.set_xlabel)(plain(label))
     return ax
+
+
+def wrapped(text: str, signs: int = 92) -> str:
+    """Return a string that is no formula, in lines of like length that a picture has room for."""
+    lines = []
+    for line in plain(text).splitlines():
+        rows = -(-len(line) // signs) or 1
+        width = min(signs, len(line) // rows + 8)
+        lines.append(fill(line, width, break_on_hyphens=False))
+    return "\n".join(lines)
 
 
 def plain(text: str) -> str:

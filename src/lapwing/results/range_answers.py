@@ -20,12 +20,15 @@ from lapwing.protocol.domains.ranges import (
 )
 from lapwing.protocol.domains.units import to_number, to_text
 from lapwing.results.answer_documents import AskedRange, BinEnds, CutBin, QuestionRow, ShareRow
+from lapwing.results.band import Target
 
 AT_AN_END = "not known. Declare {0} as an atom (--atom {0})"
 """What stands for a share that may be anything in its interval."""
 
 
-def range_row(result: Any, asked: AskedRange, *, level: float) -> QuestionRow:
+def range_row(
+    result: Any, asked: AskedRange, *, level: float, target: Target = "empirical"
+) -> QuestionRow:
     """Return the share of a range, of those with a value.
 
     Parameters
@@ -34,6 +37,7 @@ def range_row(result: Any, asked: AskedRange, *, level: float) -> QuestionRow:
     asked : AskedRange
         Its ends as typed in the unit of the values. A date is a whole day.
     level : float
+    target : {"empirical", "population"}
     """
     domain = result.domain
     low = -math.inf if not asked.low else range_end(asked.low, domain, name="low")
@@ -41,7 +45,7 @@ def range_row(result: Any, asked: AskedRange, *, level: float) -> QuestionRow:
     closed = asked.closed or default_closed(low, domain)
     spans = to_spans(low, high, domain, closed)
     share = min(result.cumulative.between(spans), 1.0)
-    ends = result.probability_interval(low, high, closed=closed, level=level)
+    ends = result.probability_interval(low, high, closed=closed, level=level, target=target)
     row: QuestionRow = {
         "question": "range",
         "above": None,

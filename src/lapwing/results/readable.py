@@ -161,8 +161,8 @@ def csv_of(rows: Sequence[dict[str, Any]]) -> str:
     return text.getvalue()
 
 
-def interval_columns(band: Any, rows: int) -> Columns:
-    """Return the columns of the intervals of a table, and of which kind they are.
+def interval_columns(band: Any, rows: int, about: str) -> Columns:
+    """Return the columns of the intervals of a table, of which kind they are, and about whom.
 
     Parameters
     ----------
@@ -170,12 +170,15 @@ def interval_columns(band: Any, rows: int) -> Columns:
         None: there are no intervals.
     rows : int
         Rows of the table. The last are without an interval where the band has fewer.
+    about : str
+        Whom they are about (:func:`lapwing.results.counted.whom`).
     """
     known = 0 if band is None else band.low.size
     rest = [None] * (rows - known)
     low, high = ([], []) if band is None else (band.low.tolist(), band.high.tolist())
     kinds = [] if band is None else [band.kind] * known
-    return {"low": low + rest, "high": high + rest, "interval": kinds + rest}
+    named = {"interval": kinds + rest, "about": [about] * known + rest}
+    return {"low": low + rest, "high": high + rest, **named}
 
 
 def equal_results(one: Any, other: object) -> bool:

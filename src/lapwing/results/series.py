@@ -20,16 +20,18 @@ from lapwing.documents import (
     require_spelling,
 )
 from lapwing.errors import ArgumentError, FormatError
+from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import facts_of
 from lapwing.results.answers import series_answer
 from lapwing.results.circle import Circle
+from lapwing.results.counted import counted_word, whom_both
 from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
 from lapwing.results.readable import Columns, equal_results, frame_of
-from lapwing.results.rounding import exact_text
+from lapwing.results.rounding import count_text, exact_text, level_text
 from lapwing.results.series_change import SeriesChange
 from lapwing.results.steps import Detail, check_detail
 from lapwing.results.symbols import values_of
@@ -381,13 +383,21 @@ class Series(Stored):
         joint = laws_between(self.errors, self.weeks, one, two)
         return Difference(first, second, target=target, joint=joint)
 
-    def to_dict(self, *, level: float = 0.95) -> Columns:
+    @property
+    def _guarantees(self) -> list[Guarantee | None]:
+        """The different guarantees of its weeks, each of a week alone."""
+        found = [week.distribution.guarantee for week in self.weeks if week.distribution]
+        return list(dict.fromkeys(found))
+
+    def to_dict(self, *, level: float = 0.95, target: Target = "empirical") -> Columns:
         """Return a table as a dict of columns, one row for each week.
 
         Parameters
         ----------
         level : float
             Level of the intervals, in (0, 1). Default: 0.95.
+        target : {"empirical", "population"}
+            Whom the intervals are about: the people in the data, or the population.
 
         Returns
         -------
@@ -396,7 +406,8 @@ class Series(Stored):
 
         Notes
         -----
-        All tables have `week`, `people` and `change`, and `interval`, the kind of the intervals.
+        All tables have `week`, `people` and `change`, `interval`, the kind of the intervals, and
+        `about`, whom they are about.
 
         Numbers have `mean`, quantiles (`q10` and so on), and `median_low` and `median_high`, the
         pointwise interval of the median.
@@ -418,28 +429,33 @@ class Series(Stored):
             shown["change"].append(changes.get(number, week.gap or ""))
         circle = Circle.of_domain(self.domain)
         if circle is not None:
-            shown |= self._directions(circle, level)
+            shown |= self._directions(circle, level, target)
             kinds = [None if low is None else "pointwise" for low in shown["mean_low"]]
-            return {**shown, "interval": kinds}
+            return {**shown, **self._named(kinds, target)}
         if self.domain.ordered:
-            for name, values in self._quantiles(level).items():
+            for name, values in self._quantiles(level, target).items():
                 shown[name] = values
             kinds = [None if low is None else "pointwise" for low in shown["median_low"]]
-            return {**shown, "interval": kinds}
+            return {**shown, **self._named(kinds, target)}
         weeks = [week.distribution for week in self.weeks]
-        bands = [None if each is None else each._shown_band(level) for each in weeks]
+        bands = [None if each is None else each._shown_band(level, target=target) for each in weeks]
         largest = self._largest()
-        names = _column_names([label for label, _ in largest], [*shown, "interval"])
+        names = _column_names([label for label, _ in largest], [*shown, "interval", "about"])
         for name, (_, symbol) in zip(names, largest, strict=True):
             shown[name] = [None if each is None else float(each.mass[symbol]) for each in weeks]
             for end in ("low", "high"):
                 shown[f"{name}_{end}"] = [
                     None if band is None else float(getattr(band, end)[symbol]) for band in bands
                 ]
-        shown["interval"] = [None if band is None else band.kind for band in bands]
-        return shown
+        kinds = [None if band is None else band.kind for band in bands]
+        return {**shown, **self._named(kinds, target)}
 
-    def _quantiles(self, level: float) -> Columns:
+    def _named(self, kinds: list[Any], target: Target) -> Columns:
+        """Return the columns that say of which kind intervals are, and about whom."""
+        about = whom_both(target, self._guarantees)
+        return {"interval": kinds, "about": [kind and about for kind in kinds]}
+
+    def _quantiles(self, level: float, target: Target) -> Columns:
         names = [f"q{exact_text(100 * probability)}" for probability in PROBABILITIES]
         columns: Columns = {name: [] for name in ("mean", *names, "median_low", "median_high")}
         for week in self.weeks:
@@ -448,13 +464,13 @@ class Series(Stored):
                     values.append(None)
                 continue
             plain = week.distribution._in_numbers()
-            ends = plain.quantile_interval(0.5, level=level) or (None, None)
+            ends = plain.quantile_interval(0.5, level=level, target=target) or (None, None)
             row = [plain.cumulative.mean, *plain.quantile(PROBABILITIES).tolist(), *ends]
             for values, value in zip(columns.values(), row, strict=True):
                 values.append(None if value is None else float(value))
         return columns
 
-    def _directions(self, circle: Circle, level: float) -> Columns:
+    def _directions(self, circle: Circle, level: float, target: Target) -> Columns:
         """Return the columns of a circle: the mean direction, R and the four quarters."""
         quarters = circle.quarters()
         write = partial(to_text, unit=self.domain.unit)
@@ -464,8 +480,8 @@ class Series(Stored):
             row: list[float | None] = [None] * len(columns)
             if week.distribution is not None:
                 plain = week.distribution._in_numbers()
-                middle = plain.cumulative.mean if plain._has_middle(level, "empirical") else None
-                ends = plain.mean_interval(level=level) or (None, None)
+                middle = plain.cumulative.mean if plain._has_middle(level, target) else None
+                ends = plain.mean_interval(level=level, target=target) or (None, None)
                 shares = [plain.probability(*quarter) for quarter in quarters]
                 row = [middle, *ends, plain.cumulative.resultant_length, *shares]
             for values, value in zip(columns.values(), row, strict=True):
@@ -479,13 +495,15 @@ class Series(Stored):
         names = ["(missing)" if value is None else str(value) for value in values]
         return list(zip(names, order.tolist(), strict=True))
 
-    def to_pandas(self, *, level: float = 0.95) -> Any:
+    def to_pandas(self, *, level: float = 0.95, target: Target = "empirical") -> Any:
         """Return the table of :meth:`to_dict` as a pandas DataFrame.
 
         Parameters
         ----------
         level : float
             Level of the intervals, in (0, 1). Default: 0.95.
+        target : {"empirical", "population"}
+            Whom the intervals are about: the people in the data, or the population.
 
         Returns
         -------
@@ -497,7 +515,7 @@ class Series(Stored):
         MissingExtraError
             When pandas is not installed.
         """
-        return frame_of(self.to_dict(level=level))
+        return frame_of(self.to_dict(level=level, target=target))
 
     def summary(self) -> str:
         """Return a few lines for people: the weeks, and their changes.
@@ -516,16 +534,19 @@ class Series(Stored):
     def _facts(self) -> dict[str, str]:
         return facts_of(series_answer(self, AnswerRequest()))
 
-    def _picture(self) -> Timeline:
-        """Return quantiles (of labels: shares) over time as plain data."""
+    def _picture(self, **how: Any) -> Timeline:
+        """Return quantiles (of labels: shares) over time as plain data.
+
+        `how`: level and target of the intervals.
+        """
         marks = tuple(change.week for change in self.changes)
         found = [week.distribution for week in self.weeks]
         circle = Circle.of_domain(self.domain)
         if circle is not None:
-            return quarter_timeline(self.names, found, circle, marks)
+            return quarter_timeline(self.names, found, circle, marks, **how)
         if self.domain.ordered:
-            return quantile_timeline(self.names, found, PROBABILITIES, marks)
-        return label_timeline(self.names, found, self._largest(), marks)
+            return quantile_timeline(self.names, found, PROBABILITIES, marks, **how)
+        return label_timeline(self.names, found, self._largest(), marks, **how)
 
     def plot(
         self,
@@ -534,6 +555,8 @@ class Series(Stored):
         detail: Detail = "resolved",
         title: str | None = None,
         label: str | None = None,
+        level: float = 0.95,
+        target: Target = "empirical",
     ) -> Any:
         """Draw the series.
 
@@ -550,6 +573,10 @@ class Series(Stored):
             Title of the picture.
         label : str, optional
             Name of the values, and their unit.
+        level : float
+            Level of the intervals, in (0, 1). Default: 0.95.
+        target : {"empirical", "population"}
+            Whom the intervals are about: the people in the data, or the population.
 
         Returns
         -------
@@ -565,12 +592,31 @@ class Series(Stored):
         """
         check_detail(detail)
         if kind == "timeline":
-            return show_timeline(self._picture(), title=title, label=label)
+            picture = self._picture(level=level, target=target)
+            said = self._said(level, target, self.domain.ordered)
+            return show_timeline(picture, title=title, label=label, said=said)
         if kind != "weeks":
             raise ArgumentError(f"kind must be 'timeline' or 'weeks', got {kind!r}")
         marks = {change.week for change in self.changes}
         found = [(week.name, week.distribution) for week in self.weeks]
-        return panels_of(found, marks, detail=detail, title=title, label=label)
+        said = self._said(level, target, ordered=None)
+        how: dict[str, Any] = {"level": level, "target": target, "said": said}
+        return panels_of(found, marks, detail=detail, title=title, label=label, **how)
+
+    def _said(self, level: float, target: Target, ordered: bool | None) -> str:
+        """Return who is behind a picture of it, their guarantee, and what its intervals are."""
+        counts = [week.distribution.reports for week in self.weeks if week.distribution]
+        promises = self._guarantees
+        word = counted_word(promises[0])
+        least, most = count_text(min(counts)), count_text(max(counts))
+        people = f"each period: {most if least == most else f'{least} to {most}'} {word}"
+        promise = str(promises[0] or "") if len(promises) == 1 else "guarantees differ"
+        kind = {True: "pointwise", False: "simultaneous over the labels of a period"}
+        said = f"{level_text(level)} intervals" + ("" if ordered is None else f" ({kind[ordered]})")
+        about = f"{said} about {whom_both(target, promises)}"
+        known = any(week.distribution and week.distribution.uncertainty for week in self.weeks)
+        first = "; ".join(filter(None, (people, promise)))
+        return f"{first}\n{about}" if known else first
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form, with the errors of all weeks together if there are any.

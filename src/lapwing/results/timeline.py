@@ -14,6 +14,7 @@ from lapwing.linear.arrays import Vector, short_repr
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_text
+from lapwing.results.band import Target
 from lapwing.results.circle import Circle
 from lapwing.results.counted import counted_word
 from lapwing.results.distribution import Distribution
@@ -27,6 +28,7 @@ from lapwing.results.plotting import (
     new_figure,
     plain,
     shades,
+    wrapped,
     write_percent,
 )
 from lapwing.results.rounding import count_text, level_text
@@ -100,6 +102,7 @@ def quantile_timeline(
     marks: tuple[int, ...],
     *,
     level: float = 0.95,
+    target: Target = "empirical",
 ) -> Timeline:
     """Return quantiles over time, in the numbers of the unit."""
     tracks = []
@@ -111,7 +114,7 @@ def quantile_timeline(
                 continue
             domain = week.domain
             value = float(week._in_numbers().quantile(probability))
-            ends = week._in_numbers().quantile_interval(probability, level=level)
+            ends = week._in_numbers().quantile_interval(probability, level=level, target=target)
             # Outside the range a quantile has no place; its interval is drawn up to the end.
             low, high = np.clip(ends or (value, value), domain.left[0], domain.right[-1])
             rows[:, number] = value if math.isfinite(value) else math.nan, low, high
@@ -131,9 +134,10 @@ def label_timeline(
     marks: tuple[int, ...],
     *,
     level: float = 0.95,
+    target: Target = "empirical",
 ) -> Timeline:
     """Return shares of some labels over time. Intervals hold for all labels of a week at once."""
-    bands = [None if week is None else week._shown_band(level) for week in weeks]
+    bands = [None if week is None else week._shown_band(level, target=target) for week in weeks]
     tracks = []
     for label, symbol in labels:
         rows = np.full((3, len(names)), np.nan)
@@ -154,6 +158,7 @@ def quarter_timeline(
     marks: tuple[int, ...],
     *,
     level: float = 0.95,
+    target: Target = "empirical",
 ) -> Timeline:
     """Return the shares of the four quarters of a circle over time."""
     tracks = []
@@ -163,17 +168,24 @@ def quarter_timeline(
         for number, week in enumerate(weeks):
             if week is not None:
                 share = week.probability(*quarter)
-                rows[:, number] = (
-                    share,
-                    *(week.probability_interval(*quarter, level=level) or (share, share)),
-                )
+                ends = week.probability_interval(*quarter, level=level, target=target)
+                rows[:, number] = share, *(ends or (share, share))
         left, right = (to_text(end, unit=unit) for end in quarter)
         tracks.append(Track(f"{left} to {right}", *rows))
     return Timeline(names, tuple(tracks), marks, None)
 
 
-def show_timeline(picture: Timeline, *, title: str | None = None, label: str | None = None) -> Any:
-    """Draw a timeline into a new figure, and return it. MissingExtraError without matplotlib."""
+def show_timeline(
+    picture: Timeline,
+    *,
+    title: str | None = None,
+    label: str | None = None,
+    said: str | None = None,
+) -> Any:
+    """Draw a timeline into a new figure, and return it. MissingExtraError without matplotlib.
+
+    `said`: who is behind it, below its title.
+    """
     figure = new_figure((9, 4.2))
     ax = figure.subplots()
     weeks = np.arange(len(picture.names))
@@ -208,8 +220,10 @@ def show_timeline(picture: Timeline, *, title: str | None = None, label: str | N
         handles[:tracks], names[:tracks] = handles[:tracks][::-1], names[:tracks][::-1]
     place: Any = {"frameon": False, "loc": "center left", "bbox_to_anchor": (1, 0.5)}
     ax.legend(handles, names, title=values if picture.unit is None else None, **place)
+    if said is not None:
+        ax.set_title(wrapped(said), fontsize="medium", color="0.3")
     if title is not None:
-        ax.set_title(plain(title), fontsize="medium")
+        figure.suptitle(plain(title), fontsize="medium")
     return figure
 
 
@@ -221,18 +235,22 @@ def panels_of(
     compared: bool = True,
     title: str | None = None,
     label: str | None = None,
+    said: str | None = None,
+    level: float = 0.95,
+    target: Target = "empirical",
 ) -> Any:
     """Draw every week, or every segment, small and filled. Return the figure.
 
     Weeks of numbers have bands, and the same steps: those of the week with the fewest. `compared`:
-    with the outline of the week before each.
+    with the outline of the week before each. `said`: who is behind them, below the title.
     """
     check_detail(detail)
     found_weeks = [found for _, found in weeks if found is not None]
     steps = shared_steps(found_weeks) if detail == "resolved" else None
     columns, height = (_COLUMNS, 1.15) if compared else (_SEGMENT_COLUMNS, 1.8)
+    columns = min(columns, len(weeks))
     rows = -(-len(weeks) // columns)
-    figure = new_figure((10, 0.6 + height * rows))
+    figure = new_figure((10, 0.2 + height * rows))
     panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     before: tuple[Vector, Vector] | None = None
     for number, ((name, found), ax) in enumerate(zip(weeks, panels, strict=False)):
@@ -246,7 +264,7 @@ def panels_of(
             why = "gap" if compared else "too few people"
             ax.text(0.5, 0.5, why, transform=ax.transAxes, ha="center", color="0.5", fontsize=8)
             continue
-        edges, heights, band = _outline(found, steps)
+        edges, heights, band = _outline(found, steps, level=level, target=target)
         ax.stairs(heights, edges, fill=True, color=TINT)
         if band is not None:
             fill_band(ax, *band, edges, label=None)
@@ -273,9 +291,12 @@ def panels_of(
         figure.supxlabel(plain(label), fontsize="small")
     told = ["each with the outline of the week before it; changes are marked"] if compared else []
     if first.domain.ordered and first.uncertainty is not None:
-        told.append(f"grey: simultaneous 95 % band of each {'week' if compared else 'segment'}")
-    told = [plain(title)] if title and compared else [plain(title or ""), "; ".join(told)]
-    figure.suptitle("\n".join(filter(None, [*told, beyond])), fontsize="medium", color="0.3")
+        band_of = f"simultaneous {level_text(level)} band of each"
+        told.append(f"grey: {band_of} {'week' if compared else 'segment'}")
+    told = [title or "", said or "", "; ".join(told), beyond or ""]
+    text = "\n".join(wrapped(each, 110) for each in told if each)
+    figure.suptitle(text, fontsize="medium", color="0.3")
+    figure.set_figheight(figure.get_figheight() + 0.2 * (text.count("\n") + 1))
     return figure
 
 
@@ -283,6 +304,8 @@ def segments_figure(
     segments: Mapping[str, Distribution],
     *,
     people: int | None = None,
+    level: float = 0.95,
+    target: Target = "empirical",
     detail: Detail = "resolved",
     title: str | None = None,
     label: str | None = None,
@@ -303,18 +326,21 @@ def segments_figure(
     drawn = [each for _, each in known if each is not None]
     if not drawn:
         raise ArgumentError("every segment has too few people to be drawn")
-    about = people_and_guarantee(people or 0, drawn[0].guarantee)
+    about = people_and_guarantee(people or 0, drawn[0].guarantee, target)
     most = f"the {_MOST_SEGMENTS} largest of {count_text(len(segments))} segments"
     text = "\n".join(filter(None, [title, about, most if left_out > 0 else None])) or None
     if drawn[0].domain.ordered:
-        return panels_of(known, set(), detail=detail, compared=False, title=text, label=label)
-    return _label_panels(known, drawn, title=text, label=label)
+        how: dict[str, Any] = {"level": level, "target": target, "title": text, "label": label}
+        return panels_of(known, set(), detail=detail, compared=False, **how)
+    return _label_panels(known, drawn, level=level, target=target, title=text, label=label)
 
 
 def _label_panels(
     segments: Sequence[tuple[str, Distribution | None]],
     drawn: Sequence[Distribution],
     *,
+    level: float,
+    target: Target,
     title: str | None,
     label: str | None,
 ) -> Any:
@@ -337,7 +363,7 @@ def _label_panels(
             continue
         heights = each.mass[order]
         ax.barh(places, heights, color=TINT, edgecolor=ESTIMATE, linewidth=0.5)
-        band = each._shown_band(0.95)
+        band = each._shown_band(level, target=target)
         if band is not None:
             low, high = band.low[order], band.high[order]
             look = {"fmt": "none", "ecolor": ESTIMATE, "elinewidth": 1}
@@ -352,22 +378,25 @@ def _label_panels(
     first.set_xlim(left=0)
     first.xaxis.set_major_formatter(write_percent)
     figure.supxlabel(plain(label or "share within the segment"), fontsize="small")
-    told = "lines: simultaneous 95 % intervals of each segment"
+    told = f"lines: simultaneous {level_text(level)} intervals of each segment"
     if order.size < mean.size:
         told = f"the {order.size} largest of {count_text(mean.size)} labels; {told}"
     text = "\n".join(filter(None, [title, told]))
-    figure.suptitle(plain(text), fontsize="medium", color="0.3")
+    figure.suptitle(wrapped(text, 110), fontsize="medium", color="0.3")
     return figure
 
 
 def _outline(
-    found: Distribution, steps: int | None
+    found: Distribution, steps: int | None, *, level: float, target: Target
 ) -> tuple[Vector, Vector, tuple[Vector, Vector] | None]:
     """Return edges, heights and band of a week in so many steps. Of labels bars without a band."""
     if not found.domain.ordered:
         size = found.mass.size
         return np.arange(size + 1.0), np.array(found.mass), None
-    drawn, axis = found._steps(steps=steps), Axis.of_domain(found.domain)
+    drawn, axis = (
+        found._steps(steps=steps, level=level, target=target),
+        Axis.of_domain(found.domain),
+    )
     lengths = axis.lengths(drawn.edges[:-1], drawn.edges[1:])
     band = None
     if drawn.low is not None and drawn.high is not None:

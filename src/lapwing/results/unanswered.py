@@ -92,12 +92,12 @@ def columns_without_numbers(columns: Columns, reason: str | None) -> Columns:
         return columns
     rows = len(columns["share"])
     found = dict(columns)
-    for name in ("share", "share_of_present", "cdf", "low", "high"):
+    for name in ("share", "share_of_present", "cdf", "low", "high", "about"):
         if name in columns:
             found[name] = [None] * rows
     found["interval"] = [reason] * rows
     if reason == HARDLY_ANYBODY:
-        for name in ("share", "interval"):
+        for name in ("share", "interval", "about"):
             found[name][-1] = columns[name][-1]
     return found
 

@@ -97,7 +97,7 @@ def table_of(result: Result | Difference, level: float) -> str:
             return csv_of(csv_rows(answer))
         curve = answer["curve"]
         rows = answer["shares"] if curve is None else rows_of(curve["columns"])
-        return csv_of([dict(row) for row in rows or []])
+        return csv_of([{**row, "about": answer["about"]} for row in rows or []])
     return csv_of(table_rows(result, level))
 
 

@@ -38,9 +38,10 @@ from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.protocol.domains.text_values import Texts
-from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.protocol.messages.unit_rows import unit_named
+from lapwing.protocol.messages.exact_counts import ExactCounts, require_one_column
+from lapwing.protocol.messages.unit_rows import require_column, unit_named
 from lapwing.protocol.release import Mechanism, Release, check_unit
+from lapwing.results.band import Target
 from lapwing.results.counted import ALL_NOISE, VAGUE, all_noise, counted_word, vague
 from lapwing.results.distribution import Distribution
 from lapwing.results.steps import Detail
@@ -159,6 +160,8 @@ class Publication(Stored):
         detail: Detail = "resolved",
         title: str | None = None,
         label: str | None = None,
+        level: float = 0.95,
+        target: Target = "empirical",
     ) -> Any:
         """Draw the distribution. Of a release by segment, a small picture of each segment.
 
@@ -168,16 +171,21 @@ class Publication(Stored):
             Density in steps that the release can distinguish, or every bin.
         title, label : str, optional
             Of the picture, and of the values: what they are, and their unit.
+        level : float
+            Level of the intervals, in (0, 1). Default: 0.95.
+        target : {"empirical", "population"}
+            Whom the intervals are about: the people in the data, or the population.
 
         Returns
         -------
         matplotlib.figure.Figure
             Figure with the picture.
         """
-        if not isinstance(self.release.domain, Segmented):
-            return self.distribution.plot(detail=detail, title=title, label=label).figure
-        segments = {segment_text(key): each for key, each in self.by_segment().items()}
         options: Any = {"detail": detail, "title": title, "label": label}
+        options |= {"level": level, "target": target}
+        if not isinstance(self.release.domain, Segmented):
+            return self.distribution.plot(**options).figure
+        segments = {segment_text(key): each for key, each in self.by_segment().items()}
         return segments_figure(segments, people=self.release.people, **options)
 
     def _repr_html_(self) -> str:
@@ -289,7 +297,9 @@ def release(
     whose = values.unit if isinstance(values, ExactCounts) else unit_named(unit, most)
     promise = Promise(neighbors, epsilon=epsilon, delta=delta, mu=mu, rho=rho, unit=whose)
     note = ""
+    require_column(by, name="by", what="the segment of each row")
     if domain is not None:
+        require_one_column(domain)
         domain, note = with_bins(domain, release_bins(promise, by_segment=segments is not None))
         require_domain(domain)
         note = f"{advice_on(domain)} {note}".strip()

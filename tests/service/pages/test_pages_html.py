@@ -242,7 +242,7 @@ def test_a_page_of_numbers_has_all_that_the_result_says(tmp_path: Path) -> None:
                 assert f"{value}</td><td>{interval}" in text
             (part,) = document["questions"]
             assert f"above 30, at most 40: {number_text(part, percent, name='share')}" in text
-            assert "pointwise 90 % credible intervals, about the people who reported" in text
+            assert "pointwise 90 % credible intervals, about the people in the data" in text
             for words in (
                 "They differ",
                 "3,000 people reported",

@@ -10,7 +10,7 @@ import typer
 
 from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.options import Force, Level, SegmentName, check_level
+from lapwing.cli.reading.options import Force, IntervalOptions, SegmentName
 from lapwing.cli.reading.stored_answers import (
     read_distribution_or_list,
     require_no_segments,
@@ -25,7 +25,8 @@ from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.results.answer_documents import AnswerRequest, AskedRange
 from lapwing.results.answer_text import MISSING, csv_rows, question_rows, questions_table, tables_of
 from lapwing.results.answers import result_answer
-from lapwing.results.counted import ALL_NOISE, counted_note
+from lapwing.results.band import Target
+from lapwing.results.counted import ALL_NOISE
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.range_answers import number_of
@@ -138,7 +139,9 @@ class AskedShares:
             closed = "left"
         return AskedRange(first.text, last.text, closed)
 
-    def request(self, result: Distribution | HeavyHitters, level: float) -> AnswerRequest:
+    def request(
+        self, result: Distribution | HeavyHitters, level: float, target: Target
+    ) -> AnswerRequest:
         """Return what is asked of a result. An error where it cannot be asked of it."""
         lower, upper = self._ends
         flags = " and ".join(dict.fromkeys(end.flag for end in (*lower, *upper)))
@@ -167,6 +170,7 @@ class AskedShares:
             labels = [_label(text, result.domain) for text in labels]
         return AnswerRequest(
             level=level,
+            target=target,
             probabilities=self.quantile or (),
             ranges=ranges,
             labels=labels,
@@ -187,7 +191,7 @@ def answer(
     *,
     asked: AskedShares,
     segment: SegmentName = None,
-    level: Level = 0.95,
+    intervals: IntervalOptions,
     written: TableOptions,
     force: Force = False,
     out: Output,
@@ -202,14 +206,14 @@ def answer(
     values inside the bins in which a range ends. The interval of a quantile comes from inverting
     the band of the distribution function. On a circle a quantile needs --start.
     """
-    check_level(level)
+    how = intervals.how()
     written.check(inputs=[result_file], force=force)
     result = read_distribution_or_list(result_file, segment)
     asked.check()
     alone = AskedShares(quantile=asked.quantile, start=asked.start)
     if asked.quantile and asked != alone and written.table:
         raise ArgumentError("--csv holds one table: ask for shares or for quantiles")
-    answered = result_answer(result, asked.request(result, level))
+    answered = result_answer(result, asked.request(result, **how))
     tables, rows = [], csv_rows(answered)
     if asked.quantile:
         tables.append(terminal_table(tables_of(answered, result_file.name)[0]))
@@ -217,12 +221,12 @@ def answer(
         rows = question_rows(answered)
         tables.append(terminal_table(questions_table(answered, result_file.name)))
     notes = {"caution": ALL_NOISE} if answered["all_noise"] else {}
-    if (note := counted_note(answered["guarantee"])) is not None:
-        notes["rows counted"] = note
+    notes["intervals"] = f"about {answered['about']}"
+    if answered["reason"] is not None:
+        notes["intervals"] = f"none: {answered['reason']}"
     if answered["measured_in"] is not None:
         notes["measured in"] = answered["measured_in"]
-    if notes:
-        tables.append(facts(notes))
+    tables.append(facts(notes))
     written.write(rows)
     output = None if written.table is None else str(written.table)
     out.show({"command": "answer", **answered, "output": output}, *tables)

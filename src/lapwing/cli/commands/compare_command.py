@@ -11,7 +11,7 @@ import typer
 
 from lapwing.cli.console import ENDINGS, Output, check_ending, check_output, grid, write_figure
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.options import Force, Level, check_level
+from lapwing.cli.reading.options import Force, Level, check_level, target_of
 from lapwing.cli.reading.stored_answers import read_result, read_segment
 from lapwing.cli.reading.truth import Truth, TruthOptions
 from lapwing.cli.showing.answer import TableOptions, shown_answer
@@ -35,10 +35,8 @@ from lapwing.results.difference import Difference, People, people_of
 from lapwing.results.distribution import Distribution
 from lapwing.results.plotting import figure_of
 from lapwing.results.rounding import estimate_text, exact_text
-from lapwing.results.uncertainty import Target
 
 PEOPLE: tuple[People, ...] = get_args(People)
-TARGETS: tuple[Target, ...] = get_args(Target)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,10 +63,7 @@ class ComparisonOptions:
         """Raise ArgumentError where an option is wrong."""
         if self.people not in (None, *PEOPLE):
             raise ArgumentError(f"--people must be 'same' or 'different', got {self.people!r}")
-        if self.target not in TARGETS:
-            raise ArgumentError(
-                f"--target must be 'population' or 'empirical', got {self.target!r}"
-            )
+        target_of(self.target)
         if len(self.segment or ()) > 2:
             raise ArgumentError("--segment is given once for both, or twice, one for each")
 
@@ -149,15 +144,14 @@ def _show_difference(
             first,
             second,
             people=cast("People", compared.people or people_of(first, second)),
-            target=cast("Target", compared.target),
+            target=target_of(compared.target),
         )
     except MismatchError as error:
         raise MismatchError(f"{first_file.name} and {second_file.name}: {error}") from None
     names = (_name(first_file, parts[0]), _name(second_file, parts[-1]))
     if output is not None:
         figure = figure_of(*made._pictures(level=level, names=names))
-        with out.listening():
-            write_figure(output, figure)
+        write_figure(output, figure)
     request = AnswerRequest(level=level, curve=out.as_json)
     rest = {} if output is None else {"written": str(output)}
     answer = shown_answer(made, f"{names[0]} minus {names[1]}", request, rest=rest)

@@ -223,8 +223,7 @@ def decode(
     survey, tally = pairs[0]
     if len(pairs) == 1:
         decoder = decoding.build_decoder(survey, tally, out, output=output)
-        with out.listening():
-            result: Any = survey.decode(tally, decoder=decoder)
+        result: Any = survey.decode(tally, decoder=decoder)
         if segment is not None:  # a comparison must know that nobody is in two segments
             of = GroupTallies.load(files[-1])._fingerprint()
             provenance = {**result.provenance, "segment": segment, "segments_of": of}
@@ -236,8 +235,7 @@ def decode(
                 "several tallies are decoded together by a decoder of their own. Leave the "
                 "decoder's options out"
             )
-        with out.listening():
-            result = decode_together(pairs)
+        result = decode_together(pairs)
         head = {"together": result.provenance["together"]}
     if output is not None:
         write_text(output, result.to_json())

@@ -297,8 +297,7 @@ def _next_epoch(
     from lapwing.cli.reading.stored_answers import read_result  # slow to import
 
     survey, answer = read_survey(files[0]), read_result(files[1])
-    with out.listening():
-        made = survey.next_epoch(answer, users=users, name=name)
+    made = survey.next_epoch(answer, users=users, name=name)
     write_text(output, made.to_json())
     chosen: Any = made.randomizer
     document = {

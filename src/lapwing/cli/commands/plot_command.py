@@ -10,7 +10,7 @@ import typer
 
 from lapwing.cli.console import ENDINGS, Output, check_ending, check_output, facts, write_figure
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.options import Force, Level, OutputFile, SegmentName, check_level
+from lapwing.cli.reading.options import Force, IntervalOptions, OutputFile, SegmentName
 from lapwing.cli.reading.stored_answers import (
     is_joint,
     is_series,
@@ -56,7 +56,7 @@ def plot(
     *,
     named: TruthOptions,
     segment: SegmentName = None,
-    level: Level = 0.95,
+    intervals: IntervalOptions,
     words: PictureOptions,
     out: Output,
 ) -> None:
@@ -66,15 +66,16 @@ def plot(
     their intervals. For a series, the quantiles or shares over time. For a release by segment, a
     small picture of each segment.
     """
-    check_level(level)
-    texts = {"title": words.title, "label": words.label}
+    texts: dict[str, Any] = {"title": words.title, "label": words.label}
+    how = intervals.how()
     named.check_table(named.truth, option="truth")
     check_ending(output, ENDINGS, what="the picture")
     others = [path for path in (result_file, named.truth) if path is not None]
     check_output(output, inputs=others, force=force)
     if is_joint(result_file):
         alone = segment is None and named.truth is None and words == PictureOptions()
-        _write(output, _joint_figure(result_file, level, alone=alone), out, truth=False)
+        alone &= intervals.target == "empirical"  # its intervals hold for both
+        _write(output, _joint_figure(result_file, intervals.level, alone=alone), out, truth=False)
         return
     if is_series(result_file):
         if segment is not None or named.truth is not None:
@@ -82,23 +83,23 @@ def plot(
         series = read_series(result_file)
         detail: Detail = "all" if words.detail == "all" else "resolved"
         kind = "timeline" if words.detail == "resolved" else "weeks"
-        figure = series.plot(kind=kind, detail=detail, **texts)
+        figure = series.plot(kind=kind, detail=detail, **how, **texts)
         _write(output, figure, out, truth=False)
         return
     if words.detail == "weeks":
         raise ArgumentError("--detail weeks is for a series (lapwing series -o)")
     if segment is None and named.truth is None and (table := segmented_release(result_file)):
-        figure = table.plot(detail=words.detail, **texts)
+        figure = table.plot(detail=words.detail, **how, **texts)
         _write(output, figure, out, truth=False)
         return
     result = read_distribution_or_list(result_file, segment)
     if result._kind == "heavy-hitters":
         if named.truth is not None:
             raise ArgumentError("a list of heavy hitters is drawn on its own. Leave out the truth")
-        figure = figure_of(result._picture(level=level), **texts)
+        figure = figure_of(result._picture(**how), **texts)
     else:
         truth = named.counted(result.domain, out)
-        pictures = result._pictures(level=level, truth=truth, detail=words.detail)
+        pictures = result._pictures(**how, truth=truth, detail=words.detail)
         figure = figure_of(*pictures, **texts)
     _write(output, figure, out, truth=named.truth is not None)
 
@@ -108,7 +109,7 @@ def _joint_figure(path: Path, level: float, *, alone: bool) -> Any:
     if not alone:
         raise ArgumentError(
             "a joint distribution is drawn on its own, with titles of its own. Leave out the "
-            "segment, the truth, --title, --label and --detail"
+            "segment, the truth, --target, --title, --label and --detail"
         )
     joint = JointDistribution.load(path)
     return draw_joint(joint, level=level, figure=new_figure((7.2, 4.4)))
@@ -116,7 +117,6 @@ def _joint_figure(path: Path, level: float, *, alone: bool) -> Any:
 
 def _write(output: Path, figure: Any, out: Output, *, truth: bool) -> None:
     """Write the picture and say so."""
-    with out.listening():
-        write_figure(output, figure)
+    write_figure(output, figure)
     document = {"command": "plot", "output": str(output), "truth": truth}
     out.show(document, facts({"written": str(output)}))

@@ -82,7 +82,7 @@ def randomize(
     threads = work.workers()
     progress = out.progress("randomize", columns[0].table.rows if len(columns) == 1 else None)
     rows = RowCounts()
-    with out.listening(), progress as advance, writing(output, absent=not force) as stream:
+    with progress as advance, writing(output, absent=not force) as stream:
         total = write_columns(
             stream,
             columns,
@@ -110,7 +110,7 @@ def _randomize_folder(
         raise ArgumentError("the output must not be the folder of the values. Name another folder")
     survey = read_survey(survey_file)
     domain = survey.randomizer.domain
-    with out.listening(), out.progress("randomize", None) as advance:
+    with out.progress("randomize", None) as advance:
         total = randomize_tables(
             values,
             survey,

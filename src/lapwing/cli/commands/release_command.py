@@ -41,7 +41,8 @@ from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release
 from lapwing.results.answer_documents import AnswerRequest
-from lapwing.results.counted import VAGUE, counted_word, vague
+from lapwing.results.answer_text import band_text
+from lapwing.results.counted import VAGUE, counted_word, vague, whom
 from lapwing.results.rounding import count_text, percent
 from lapwing.survey.publication import PlannedRelease, Publication, decode_release, planned_release
 
@@ -431,11 +432,11 @@ def published_answer(
 ) -> ShownAnswer:
     """Return what a release says: a table for each segment, where it has some."""
     release = published.release
-    whole = shown_answer(published.distribution, name, request, rest=rest, detail=detail)
-    document = {"mechanism": release.mechanism.to_document(), **whole.document}
+    mechanism = {"mechanism": release.mechanism.to_document()}
     if not isinstance(release.domain, Segmented):
-        return ShownAnswer(document, whole.tables, whole.rows)
-    document["segments"], tables = [], []
+        whole = shown_answer(published.distribution, name, request, rest=rest, detail=detail)
+        return ShownAnswer(mechanism | whole.document, whole.tables, whole.rows)
+    segments, tables, intervals = [], [], "none: too few in every segment"
     answers: dict[str, ShownAnswer] = {}
     for segment, result in published.by_segment().items():
         label = segment_text(segment)
@@ -444,10 +445,16 @@ def published_answer(
         if segment is not None and vague(result):
             title += f". Too few: {VAGUE[0].lower()}{VAGUE[1:]}"
         answers[label] = answer = shown_answer(result, title, request, detail=detail)
-        document["segments"].append({"segment": segment, **answer.document})
+        segments.append({"segment": segment, **answer.document})
+        if (band := answer.document["band"]) is not None:
+            about = whom(request.target, release.guarantee)
+            intervals = f"in each segment: {band_text(band, request.level, about)}"
         tables.append(answer.tables[0])
 
     def rows() -> list[dict[str, Any]]:
         return [{"segment": name, **row} for name, one in answers.items() for row in one.rows()]
 
+    rest = {"intervals": intervals, **rest}
+    whole = shown_answer(published.distribution, name, request, rest=rest, detail=detail)
+    document = {**mechanism, **whole.document, "segments": segments}
     return ShownAnswer(document, [*tables, *whole.tables[1:]], rows)

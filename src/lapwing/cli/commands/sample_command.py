@@ -14,8 +14,9 @@ from lapwing.cli.reading.options import Force, OutputFile
 from lapwing.cli.reading.stored_answers import read_result
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.units import to_text
+from lapwing.results.answers import limits_of
 from lapwing.results.readable import write_rows
-from lapwing.results.rounding import count_text
+from lapwing.results.rounding import count_text, number_writer
 
 VALUE_LIMIT = 10**8
 """Synthetic values in one table: about a gigabyte of CSV."""
@@ -50,8 +51,10 @@ def sample(
     """Synthetic values, drawn from a result.
 
     The table contains nobody's value. It costs no privacy beyond that of the result, and tells
-    nothing that the result does not. Missing values are empty cells. A table that is larger than
-    the number of people in the result is no more exact than one of their number.
+    nothing that the result does not. Missing values are empty cells. Values below or above the
+    range are written at its ends, because nobody knows where they are. Where the domain clips, they
+    are in its first and last bin. A table that is larger than the number of people in the result is
+    no more exact than one of their number.
     """
     check_output(output, inputs=[result_file], force=force)
     check_ending(output, [".csv"], what="the table")
@@ -72,6 +75,10 @@ def sample(
         "synthetic values": count_text(size),
         "privacy guarantee": str(result.guarantee or "not known"),
     }
+    if result.domain.ordered and (limits := limits_of(result.domain)) is not None:
+        low, high = map(number_writer(result.domain.unit), limits)
+        where = "at the ends" if result.domain.outside_indices else "in the first and last bin"
+        table[f"outside {low} to {high}"] = f"written {where}"
     out.show(document, facts(table | {"written": str(output)}))
 
 

@@ -10,7 +10,7 @@ import typer
 
 from lapwing.cli.console import Output, check_output, facts, write_text
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.options import Force, Level, ResultOptions, SegmentName, check_level
+from lapwing.cli.reading.options import Force, IntervalOptions, ResultOptions, SegmentName
 from lapwing.cli.reading.stored_answers import read_watch, read_weeks
 from lapwing.cli.showing.answer import TableOptions, shown_answer
 from lapwing.errors import ArgumentError
@@ -61,7 +61,7 @@ def series(
     force: Force = False,
     table: TableOptions,
     segment: SegmentName = None,
-    level: Level = 0.95,
+    intervals: IntervalOptions,
     out: Output,
 ) -> None:
     """Weekly distributions decoded together, and change alarms.
@@ -75,7 +75,7 @@ def series(
     The probability that a change is ever reported where there was none is at most alpha, however
     many weeks are looked at. A week that is given twice is refused.
     """
-    check_level(level)
+    ends = intervals.how()
     if weeks.watch is not None:
         if weeks.output is not None or weeks.so_far or table.table is not None:
             raise ArgumentError("--watch looks at one week. Leave --output, --so-far and --csv out")
@@ -94,14 +94,14 @@ def series(
             f"weeks with fewer reports than --segment-minimum of lapwing tally"
         )
     names = files.names if weeks.names is None else weeks.names.split(",")
-    with out.listening():
-        decoded = decode_series(
-            files.weeks, names=names, smooth=not weeks.so_far, allow_equal=weeks.allow_equal or ()
-        )
+    decoded = decode_series(
+        files.weeks, names=names, smooth=not weeks.so_far, allow_equal=weeks.allow_equal or ()
+    )
     if output is not None:
         write_text(output, decoded.to_json())
     rest = {} if output is None else {"written": str(output)}
-    answer = shown_answer(decoded, "weeks decoded together", AnswerRequest(level=level), rest=rest)
+    request = AnswerRequest(**ends)
+    answer = shown_answer(decoded, "weeks decoded together", request, rest=rest)
     table.write(answer.rows)
     head = {"command": "series", "output": None if output is None else str(output)}
     out.show(head | answer.document, *answer.tables)
@@ -132,9 +132,7 @@ def _watch(
         )
     name = str(len(state.weeks) + 1) if files.weeks[0] is None else files.names[0]
     name = weeks.names or name
-    with out.listening():
-        allowed = weeks.allow_equal or ()
-        state, noticed = state.look(files.weeks[0], name=name, allow_equal=allowed)
+    state, noticed = state.look(files.weeks[0], name=name, allow_equal=weeks.allow_equal or ())
     write_text(path, state.to_json())
     _show(state, noticed, path, out)
 

@@ -11,7 +11,7 @@ import typer
 
 from lapwing.cli.console import Output, facts
 from lapwing.cli.reading.domain_options import DomainFile
-from lapwing.cli.reading.options import Force, Level, check_level
+from lapwing.cli.reading.options import Force, IntervalOptions
 from lapwing.cli.showing.answer import TableOptions
 from lapwing.documents import read
 from lapwing.errors import ArgumentError, FormatError
@@ -19,6 +19,7 @@ from lapwing.planning.chosen_bins import BINS_FOR_ATOMS
 from lapwing.protocol.domains.domain_text import OPEN_BINS, domain_text
 from lapwing.protocol.messages.group_table import is_group_table
 from lapwing.results.answer_documents import AnswerRequest
+from lapwing.results.band import Target
 from lapwing.results.rounding import count_text, exact_text, percent
 from lapwing.stored_files import DOMAIN, ReportFile, load
 
@@ -42,6 +43,8 @@ class HowShown:
         Of the file.
     level : float
         Of the intervals.
+    target : {"empirical", "population"}
+        Whom these are about.
     detail : bool
         Whether tables have all rows, and facts that few need.
     curve : bool
@@ -50,13 +53,14 @@ class HowShown:
 
     name: str
     level: float
+    target: Target
     detail: bool
     curve: bool
 
     @property
     def request(self) -> AnswerRequest:
         """What is asked of a result."""
-        return AnswerRequest(level=self.level, curve=self.curve)
+        return AnswerRequest(level=self.level, target=self.target, curve=self.curve)
 
 
 REPORTS = (b"LWREPORT", b"# lapwing-reports", b"PAR1", b"ARROW1")
@@ -66,7 +70,6 @@ REPORTS = (b"LWREPORT", b"# lapwing-reports", b"PAR1", b"ARROW1")
 def show(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Any file that lapwing wrote.")],
     *,
-    level: Level = 0.95,
     detail: Annotated[
         bool,
         typer.Option(
@@ -75,6 +78,7 @@ def show(
             "Name the places where a smooth estimate leaves its intervals.",
         ),
     ] = False,
+    intervals: IntervalOptions,
     table: TableOptions,
     force: Force = False,
     out: Output,
@@ -85,11 +89,11 @@ def show(
     and what a ledger has left. Of exact counts it shows the domain and never a count. Of reports it
     shows how many there are and of which survey, and does not read them all.
     """
-    check_level(level)
+    ends = intervals.how()
     table.check(inputs=[file], force=force)
     content = _content(file)
     kind, shown = _SHOWN[type(content).__name__]
-    how = HowShown(file.name, level, detail=detail, curve=out.as_json)
+    how = HowShown(file.name, **ends, detail=detail, curve=out.as_json)
     document, tables, rows = shown(content, how)
     if table.table is not None and rows is None:
         raise ArgumentError(f"{file.name} has no table for --csv")

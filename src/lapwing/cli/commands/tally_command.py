@@ -135,7 +135,7 @@ def _counted(
 ) -> ReportCount:
     """Return what this process counted."""
     by = counting.by or None
-    with out.listening(), out.progress("tally", None) as advance:
+    with out.progress("tally", None) as advance:
         return count_files(
             reports,
             survey,

@@ -106,15 +106,14 @@ class PopulationOptions(ColumnOptions):
         if self.count_column is None:
             rows = self.values_in(path, domain)
             seen = RowCounts()
-            with out.listening(), out.progress(what, rows.table.rows) as advance:
+            with out.progress(what, rows.table.rows) as advance:
                 people = rows.counts(advance=advance, rows=seen)
             out.examine(seen, domain, ask=False)
             return people
         read = self.reading(domain)
-        with out.listening():
-            table = open_table(path, header=read.header, decimal=read.decimal)
-            columns = self.column, self.count_column
-            return population(table, domain, columns=columns, texts=read.texts)
+        table = open_table(path, header=read.header, decimal=read.decimal)
+        columns = self.column, self.count_column
+        return population(table, domain, columns=columns, texts=read.texts)
 
 
 def reading_of(options: ColumnOptions | CuratorDomainOptions, domain: Domain) -> Reading:
@@ -156,7 +155,7 @@ def summary_of(
     """
     reading = reading_of(asked, domain)
     paths = [path] if isinstance(path, Path) else list(path)
-    with out.listening(), out.progress("count", None) as advance:
+    with out.progress("count", None) as advance:
         return summarize(
             paths,
             domain,

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
@@ -17,6 +17,9 @@ from lapwing.engines.arrow.ordered_work import threads_or_all
 from lapwing.errors import ArgumentError, LapwingError
 from lapwing.planning.registry import hint
 from lapwing.privacy.guarantee import Neighbors
+
+if TYPE_CHECKING:
+    from lapwing.results.band import Target
 
 SurveyFile = Annotated[
     Path, typer.Argument(metavar="SURVEY", help="The survey's JSON document (lapwing new).")
@@ -118,6 +121,15 @@ def check_level(level: float) -> None:
         raise ArgumentError(f"--level must be between 0 and 1, got {level}. For example 0.95")
 
 
+def target_of(typed: str) -> Target:
+    """Return whom intervals are about. ArgumentError when it is another word."""
+    from lapwing.results.band import Target  # slow to import
+
+    if typed not in get_args(Target):
+        raise ArgumentError(f"--target must be 'population' or 'empirical', got {typed!r}")
+    return cast("Target", typed)
+
+
 def relation_of(typed: str) -> Neighbors:
     """Return what is protected. ArgumentError when it is no relation."""
     if typed not in get_args(Neighbors):
@@ -200,6 +212,24 @@ def _value(text: str, name: str) -> Any:
         except ValueError:
             pass
     return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntervalOptions:
+    """The options of the intervals of one result."""
+
+    level: Level = 0.95
+    target: str = option(
+        "Whom the intervals are about. empirical: the people in the data. population: the "
+        "population they were drawn from.",
+        "WHOM",
+        default="empirical",
+    )
+
+    def how(self) -> dict[str, Any]:
+        """Return them as arguments of a method. ArgumentError where one is wrong."""
+        check_level(self.level)
+        return {"level": self.level, "target": target_of(self.target)}
 
 
 @dataclass(frozen=True, kw_only=True)

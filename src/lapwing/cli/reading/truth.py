@@ -75,7 +75,7 @@ class TruthOptions(ColumnOptions):
     ) -> Iterator[tuple[ColumnValues, Callable[[int], None]]]:
         assert self.truth is not None
         people = self.values_in(self.truth, domain)
-        with out.listening(), out.progress("truth", people.table.rows) as advance:
+        with out.progress("truth", people.table.rows) as advance:
             yield people, advance
 
 

@@ -72,9 +72,9 @@ def shown_answer(
             joint_tables,
         )
 
-        joint = joint_document(result, level=request.level)
+        joint = joint_document(result, **request.how)
         shown = joint_tables(result, name, joint)
-        shown.append(joint_facts(result, level=request.level, rest=rest or {}))
+        shown.append(joint_facts(result, joint, rest=rest or {}))
         return ShownAnswer(joint, shown, lambda: joint_rows(result))
     answer: Answer = answer_of(result, request)
     tables = [terminal_table(table) for table in tables_of(answer, name, detail=detail)]
@@ -83,7 +83,7 @@ def shown_answer(
     def rows() -> Sequence[dict[str, Any]]:
         if answer["kind"] in ("difference", "series"):
             return csv_rows(answer)
-        return table_rows(result, request.level)
+        return table_rows(result, **request.how)
 
     return ShownAnswer(dict(answer), tables, rows)
 

@@ -10,18 +10,26 @@ from lapwing.cli.console import facts, grid
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.association import most_information
+from lapwing.results.band import Target
+from lapwing.results.counted import whom
 from lapwing.results.joint_distribution import JointDistribution
 from lapwing.results.rounding import estimate_text, level_text, percent
 
 
-def joint_document(joint: JointDistribution, *, level: float) -> dict[str, Any]:
-    """Return what is worth knowing of a joint distribution, as JSON values."""
+def joint_document(
+    joint: JointDistribution, *, level: float, target: Target = "empirical"
+) -> dict[str, Any]:
+    """Return what is worth knowing of a joint distribution, as JSON values.
+
+    Its intervals hold about the people in the data and about the population.
+    """
     interval = joint.mutual_information_interval(level=level)
     document: dict[str, Any] = {
         "kind": "joint-distribution",
         "people": joint.reports,
         "guarantee": joint.guarantee.to_document() if joint.guarantee else None,
         "level": level,
+        "about": whom(target, joint.guarantee),
         "axes": list(joint.domain.names),
         "mutual_information": joint.mutual_information(),
         "mutual_information_interval": None
@@ -77,9 +85,14 @@ def joint_tables(joint: JointDistribution, name: str, document: Mapping[str, Any
     return tables
 
 
-def joint_facts(joint: JointDistribution, *, level: float, rest: Mapping[str, str]) -> Any:
+def joint_facts(
+    joint: JointDistribution, document: Mapping[str, Any], *, rest: Mapping[str, str]
+) -> Any:
     """Return the facts of a joint distribution as a table."""
-    return facts({**joint._facts(level), **rest})
+    said = joint._facts(document["level"])
+    if said["intervals"] != "none":
+        said["intervals"] = f"about {document['about']}"
+    return facts({**said, **rest})
 
 
 def joint_rows(joint: JointDistribution) -> Sequence[dict[str, Any]]:

@@ -23,7 +23,7 @@ from lapwing.protocol.domains.row_counts import RowCounts, warn_of_rows
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.observation import Summed
-from lapwing.protocol.messages.unit_rows import UnitRows, unit_named
+from lapwing.protocol.messages.unit_rows import UnitRows, require_column, unit_named
 
 MAGIC = b"LAPWING-SECRET\n\0"
 VERSION = 1
@@ -111,6 +111,15 @@ def _cells(
             f"there must be a segment for each value, got {segments.size} and {symbols.size}"
         )
     return segments * domain.domain.size + symbols, symbols
+
+
+def require_one_column(domain: Domain) -> None:
+    """Raise ArgumentError for a domain of pairs, which no curator counts."""
+    if isinstance(domain, Product):
+        raise ArgumentError(
+            "exact counts and releases are of one column, got a Product. Ask people about pairs "
+            "in a survey, or release a column by segment"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -255,11 +264,8 @@ class ExactCounts(Summed):
         most: int | None = None,
         rng: RandomSource | None = None,
     ) -> ExactCounts:
-        if isinstance(curated, Product):
-            raise ArgumentError(
-                "exact counts and releases are of one column, got a Product. Ask people about "
-                "pairs in a survey, or release a column by segment"
-            )
+        require_one_column(curated)
+        require_column(by, name="by", what="the segment of each row")
         unit = unit_named(units, most)
         rows = RowCounts()
         table = curated if isinstance(curated, Segmented) and by is not None else None

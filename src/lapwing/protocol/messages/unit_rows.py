@@ -29,6 +29,15 @@ _SPARE = 2**16
 """Rows alongside those that were kept that are held before the next selection."""
 
 
+def require_column(column: Any, *, name: str, what: str) -> None:
+    """Raise ArgumentError for the name of a column in place of the column."""
+    if isinstance(column, str):
+        raise ArgumentError(
+            f"{name} must say {what}, in an array as long as the values, got a str, pass the "
+            "column itself"
+        )
+
+
 def unit_named(column: Any, most: int | None) -> PrivacyUnit | None:
     """Return the unit of a column in memory, None without a column.
 
@@ -45,11 +54,7 @@ def unit_named(column: Any, most: int | None) -> PrivacyUnit | None:
         )
     if most is None:
         return None
-    if isinstance(column, str):
-        raise ArgumentError(
-            "unit must say whose each row is, in an array as long as the values, got a str, pass "
-            "the column itself"
-        )
+    require_column(column, name="unit", what="whose each row is")
     name = getattr(column, "name", None)
     most = check_whole("most", most, low=1, high=MOST_ROWS)
     return PrivacyUnit(name if isinstance(name, str) and name else "unit", most)

@@ -67,7 +67,9 @@ def result_view(document: Document) -> dict[str, Any]:
     head = {
         "kind": document["kind"],
         "reports": count_text(document["reports"]),
-        "intervals": None if band is None else band_text(band, document["level"]),
+        "intervals": None
+        if band is None
+        else band_text(band, document["level"], document["about"]),
         "warnings": document["warnings"],
         "measured_in": document["measured_in"],
         "missing": number_text(missing, percent, name="share")
@@ -282,7 +284,7 @@ def difference_view(document: Document) -> dict[str, Any]:
         "against_reports": count_text(document["against_reports"]),
         "intervals": None
         if document["band"] is None
-        else band_text(document["band"], document["level"]),
+        else band_text(document["band"], document["level"], document["about"]),
         "people": document["people"],
         "differ": document["differ"],
         "caution": document.get("caution"),
