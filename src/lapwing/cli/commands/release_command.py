@@ -43,6 +43,7 @@ from lapwing.protocol.release import Mechanism, Release
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.counted import VAGUE, counted_word, vague
 from lapwing.results.rounding import count_text, percent
+from lapwing.results.weak_parameters import delta_line
 from lapwing.survey.publication import PlannedRelease, Publication, decode_release, planned_release
 
 if TYPE_CHECKING:
@@ -292,7 +293,8 @@ def show_expected_error(
     promise, mechanism, guarantee = planned.promise, planned.mechanism, planned.guarantee
     privacy = {key: getattr(promise, key) for key in ("neighbors", "epsilon", "delta", "mu", "rho")}
     most = None if promise.unit is None else promise.unit.most
-    errors = expected_error(domain, users, mechanism=mechanism, most=most, **privacy)
+    with out.listening():
+        errors = expected_error(domain, users, mechanism=mechanism, most=most, **privacy)
     document: dict[str, Any] = {
         "command": "release",
         "dry_run": True,
@@ -305,6 +307,8 @@ def show_expected_error(
         word: count_text(users),
         "privacy guarantee": str(guarantee),
     }
+    if line := delta_line(promise, users):
+        rows["delta"] = line
     if domain.ordered:
         rows["noise in a share"] = (
             "not known before: it depends on the data"
