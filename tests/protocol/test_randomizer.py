@@ -107,7 +107,7 @@ MORE = {
     "wavelet": {"groups"},
     "prefix-hashing": {"groups", "log_channel"},
     "linear-hashing": {"log_channel", "total_variation"},
-    "general-wave": {"separation"},
+    "general-wave": {"separation", "half_width"},
     "compressive-privatization": {"balance", "coherence", "true_epsilon"},
     "rappor": {
         "certificate_of",
@@ -118,6 +118,7 @@ MORE = {
         "unshufflable",
     },
     "piecewise": {"mean"},
+    "square-wave": {"half_width"},
     "randomized-response": {"total_variation"},
     "unary-encoding": {"total_variation"},
     "optimized-unary-encoding": {"total_variation"},
