@@ -129,6 +129,7 @@ MORE = {
 """What a randomizer shows beside its fields and what all randomizers show."""
 
 LONG = {
+    "square-wave",
     "wavelet",
     "prefix-hashing",
     "local-hashing",
@@ -138,7 +139,8 @@ LONG = {
     "compressive-privatization",
     "rappor",
 }
-"""Those with more than 14 names: many fields, a log, reports of one device, or a recipe."""
+"""Those with more than 14 names: many fields, a log, reports of one device, or a recipe;
+of the square wave, the width that a rule chose."""
 
 
 @pytest.mark.parametrize("name", RANDOMIZERS)
