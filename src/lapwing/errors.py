@@ -26,6 +26,7 @@
     LapwingWarning (UserWarning)
     ├── ConvergenceWarning                an iteration stopped at its limit
     ├── LimitedWarning                    a mean of limited values, and people are outside the range
+    ├── PrivacyWarning                    an epsilon or a delta protects little
     ├── RowsWarning                       many rows are missing, unreadable or outside the range
     └── WeakAnswerWarning                 the answer is mostly prior: too few reports
 
@@ -227,6 +228,10 @@ class ConvergenceWarning(LapwingWarning):
 
 class LimitedWarning(LapwingWarning):
     """An answer is limited by the range: people are outside it, or many may hold just its end."""
+
+
+class PrivacyWarning(LapwingWarning):
+    """An epsilon or delta protects little: delta is not below 1/n, or epsilon is above 4."""
 
 
 class RowsWarning(LapwingWarning):

@@ -15,9 +15,9 @@ import pytest
 from pyarrow import parquet
 
 import lapwing as lw
-from lapwing.cli.commands.verify_command import posterior
 from lapwing.planning.registry import RANDOMIZERS
 from lapwing.results.rounding import percent
+from lapwing.results.weak_parameters import posterior
 from tests.cli.running import Program
 
 

@@ -105,7 +105,7 @@ def test_no_row_changes_more_than_the_noise_hides(neighbors: str) -> None:
 @pytest.mark.parametrize("given_as", ["replace-one", "add-or-remove-one", "delta"])
 def test_bounds_of_several_scales(made, low, high, given_as) -> None:
     values = made(np.random.default_rng(3))
-    promise = {"neighbors": "replace-one", "epsilon": "0.5", "delta": "1e-3"}
+    promise = {"neighbors": "replace-one", "epsilon": "0.5", "delta": "1e-5"}
     if given_as != "delta":
         promise = {"neighbors": given_as, "epsilon": "0.5"}
     found = private_bounds(values, **promise, rng=seeded(4))

@@ -107,7 +107,7 @@ MORE = {
     "wavelet": {"groups"},
     "prefix-hashing": {"groups", "log_channel"},
     "linear-hashing": {"log_channel", "total_variation"},
-    "general-wave": {"separation"},
+    "general-wave": {"separation", "half_width"},
     "compressive-privatization": {"balance", "coherence", "true_epsilon"},
     "rappor": {
         "certificate_of",
@@ -118,6 +118,7 @@ MORE = {
         "unshufflable",
     },
     "piecewise": {"mean"},
+    "square-wave": {"half_width"},
     "randomized-response": {"total_variation"},
     "unary-encoding": {"total_variation"},
     "optimized-unary-encoding": {"total_variation"},
@@ -128,6 +129,7 @@ MORE = {
 """What a randomizer shows beside its fields and what all randomizers show."""
 
 LONG = {
+    "square-wave",
     "wavelet",
     "prefix-hashing",
     "local-hashing",
@@ -137,7 +139,8 @@ LONG = {
     "compressive-privatization",
     "rappor",
 }
-"""Those with more than 14 names: many fields, a log, reports of one device, or a recipe."""
+"""Those with more than 14 names: many fields, a log, reports of one device, or a recipe;
+of the square wave, the width that a rule chose."""
 
 
 @pytest.mark.parametrize("name", RANDOMIZERS)

@@ -27,6 +27,7 @@ from lapwing.protocol.domains.units import to_numbers
 from lapwing.protocol.messages.exact_counts import ExactCounts, symbols_of
 from lapwing.protocol.messages.unit_rows import UnitRows, unit_named
 from lapwing.protocol.release import Release
+from lapwing.results.weak_parameters import warn_of_parameters
 
 SMALLEST, LARGEST = -20, 62
 """Values up to 2^SMALLEST in size count as zero, those beyond 2^LARGEST as of that size."""
@@ -210,6 +211,8 @@ def private_bounds(
     RowsWarning
         When more than half of 100 values or more are missing or unreadable, or more than 1 % are
         unreadable. It comes before anything is paid, and holds exact counts, for your eyes only.
+    PrivacyWarning
+        As :func:`lapwing.release` gives it, before anything is drawn.
 
     Notes
     -----
@@ -262,6 +265,8 @@ def private_bounds(
         warn_of_rows(rows, SCALES, stacklevel=4)
     if summary.domain != SCALES:
         raise MismatchError("the exact counts must be of steps. Make them with count_steps")
+    people = summary.people if promise.shows_people else None
+    warn_of_parameters(promise, promise.guarantee(loss).epsilon, people, stacklevel=3)
     if ledger is None:
         return _bounds(query.release(summary, promise, rng=rng), confidence)
     file = Ledger.open(ledger)

@@ -38,6 +38,7 @@ from lapwing.protocol.randomizer import Randomizer
 from lapwing.protocol.release import Mechanism, Release, check_unit
 from lapwing.results.distribution import Distribution
 from lapwing.results.uncertainty import independent_critical_values
+from lapwing.results.weak_parameters import warn_of_parameters
 
 _DRAWS = 400
 """Simulated curves behind an expected largest error: 1.5 % of it is the error of their mean."""
@@ -114,6 +115,11 @@ def expected_error(
     ArgumentError, DomainError, PrivacyError, MismatchError
         Where the survey or the release would be refused, or an argument is not for this model.
 
+    Warns
+    -----
+    PrivacyWarning
+        When delta is at least ``1 / people`` or above 1e-3, or epsilon is above 4.
+
     See Also
     --------
     recommend : Recommends a randomizer, and the number of people for an error.
@@ -187,7 +193,9 @@ def expected_error(
     )
     check_unit(chosen, promise)
     chosen.check(domain)
-    chosen.loss(domain, promise)
+    stated = promise.guarantee(chosen.loss(domain, promise)).epsilon
+    word = "people" if whose is None else "rows"
+    warn_of_parameters(promise, stated, people, word=word, stacklevel=3)
     if isinstance(domain, Segmented):
         return _of_segments(domain, people, promise, chosen, repeats)
     if domain.ordered:

@@ -60,6 +60,7 @@ from lapwing.protocol.randomizer import Randomizer
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.randomizers.numerical.square_wave import SquareWave
 from lapwing.results.distribution import Distribution
+from lapwing.results.weak_parameters import warn_of_epsilon
 
 FORMAT = "lapwing-risk-table"
 VERSION = 1
@@ -234,6 +235,11 @@ def recommend(
     PrivacyError
         When epsilon is not in (0, 24].
 
+    Warns
+    -----
+    PrivacyWarning
+        When epsilon is above 4.
+
     See Also
     --------
     expected_error : Predicts the error of a given randomizer, or of a release.
@@ -257,6 +263,7 @@ def recommend(
     ('multiscale-wave', 'spectral-prior', 4)
     """
     epsilon = exact_epsilon(epsilon)
+    warn_of_epsilon(epsilon, seen="one report", stacklevel=2)
     domain, bins_sentence = with_bins(domain, recommended_bins(epsilon))
     bins_sentence = f"{advice_on(domain)} {bins_sentence}".strip()
     if not isinstance(domain, Product):  # whose axes may have no bins yet

@@ -71,7 +71,10 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
     domain : Domain
         Domain of the values.
     mass : numpy.ndarray
-        Shares of the bins or categories, float64 [domain.size].
+        Shares of the bins or categories, float64 [domain.size]. A release counts missing values, in
+        a last entry, so `mass` is longer than the list of bins. Where the domain counts values
+        outside the range, those below come first and those above after the bins. :attr:`bin_mass`
+        holds the bins alone.
     reports : int
         Number of people behind it. Default: 0, for a distribution that was not estimated.
     guarantee : Guarantee, optional
@@ -516,10 +519,7 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
 
     @property
     def _missing_share(self) -> float:
-        """Share of people whose value is missing. 0 when the domain declares no such symbol.
-
-        ``share_interval(None)`` is its interval.
-        """
+        """Share of people whose value is missing. 0 when the domain declares no such symbol."""
         return 0.0 if self.domain.missing_index is None else float(self.mass[-1])
 
     def share(self, label: Any, *, among: Among = "all") -> float:

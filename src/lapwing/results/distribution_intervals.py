@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lapwing.errors import ArgumentError, LimitedWarning
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, bins_of
 from lapwing.protocol.domains.domain_answers import Places, to_days, to_interval
 from lapwing.protocol.domains.ranges import Closed, end_symbol, held_values, to_spans
 from lapwing.protocol.domains.units import to_text
@@ -71,6 +71,19 @@ class DistributionIntervals:
     def _present_uncertainty(self) -> Uncertainty | None:
         """The error distribution among those whose value is present, or None."""
         return present_uncertainty(self.uncertainty, self.domain)
+
+    @property
+    def bin_mass(self) -> NDArray[np.float64]:
+        """Shares of the bins or categories alone, which sum to one: float64 [bins].
+
+        They are among the people whose value is in the range, as ``numpy.histogram`` counts them.
+        The entries of `mass` for missing values and for values outside are left out. Use it with a
+        distance of your own. Atoms have entries among the bins, in the order of the values.
+        """
+        inside = self.mass[bins_of(self.domain)]
+        if not inside.sum() > 0:
+            raise ArgumentError("nobody has a value in the range, so bins have no shares. Use mass")
+        return np.asarray(inside / inside.sum())
 
     def confidence_band(
         self, level: float = 0.95, *, kind: Kind = "pointwise", target: Target = "empirical"

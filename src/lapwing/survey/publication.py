@@ -46,6 +46,7 @@ from lapwing.results.counted import ALL_NOISE, VAGUE, all_noise, counted_word, v
 from lapwing.results.distribution import Distribution
 from lapwing.results.steps import Detail
 from lapwing.results.timeline import segments_figure
+from lapwing.results.weak_parameters import warn_of_parameters
 
 _NAMED = 5
 """Segments that a warning names."""
@@ -280,6 +281,9 @@ def release(
     RowsWarning
         Of 100 values or more, before anything is paid: when more than half are missing, unreadable
         or outside the range, or more than 1 % are unreadable. It holds exact counts, for your eyes.
+    PrivacyWarning
+        Before anything is paid, when epsilon is above 4 or delta is above 1e-3. Also when delta is
+        at least 1/n, if the number n of people is public.
 
     Examples
     --------
@@ -380,6 +384,8 @@ class PlannedRelease:
         """
         check_unit(self.mechanism, self.promise, summary)
         check_people(self.mechanism, summary)
+        people = summary.people if self.promise.shows_people else None
+        warn_of_parameters(self.promise, self.guarantee.epsilon, people, stacklevel=4)
         rng = source_of(rng)  # before anything is paid
         if ledger is None:
             made = self.mechanism.release(summary, self.promise, rng=rng)

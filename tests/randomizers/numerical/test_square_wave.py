@@ -16,6 +16,7 @@ from lapwing import (
     Integers,
     Interval,
     LeastSquares,
+    MultiscaleWave,
     SquareWave,
     simulate,
 )
@@ -24,6 +25,7 @@ from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.operators.banded import SlidingBox
 from lapwing.linear.operators.operator import dense
 from lapwing.privacy.sampling.randomness import seeded
+from lapwing.randomizers import GeneralWave
 from lapwing.randomizers.numerical.square_wave import mutual_information_width
 from lapwing.results import Cumulative
 from tests.mistaken import mistaken
@@ -301,3 +303,27 @@ def test_a_large_population_costs_no_more_than_a_small_one() -> None:
     assert tally.total == 2**50
     mean = wave.channel.blocks[0].mean(np.full(1024, 1 / 1024))
     np.testing.assert_allclose(tally.blocks[0] / 2**50, mean, rtol=1e-4)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1, 4])
+@pytest.mark.parametrize("circular", [False, True])
+def test_the_chosen_width_can_be_read_and_given_again(epsilon: float, circular: bool) -> None:
+    domain = Interval(0, 1, bins=97, circular=circular, outside="clip")
+    for chosen, again in (
+        (wave := SquareWave(domain, epsilon), SquareWave(domain, epsilon, width=wave.half_width)),
+        (
+            general := GeneralWave(domain, epsilon, ratio=1),
+            GeneralWave(domain, epsilon, ratio=1, width=general.half_width),
+        ),
+    ):
+        assert chosen.width is None and again.half_width == chosen.half_width
+        assert chosen.channel.blocks[0].operator.shape == again.channel.blocks[0].operator.shape
+        window = again.channel.blocks[0].operator @ np.eye(97)[:, 48]
+        near = int((window > window.min() * 1.001).sum())
+        assert near == 2 * int(97 * chosen.half_width) + 1 or circular
+    assert MultiscaleWave(domain, epsilon).groups[0].randomizer.half_width > 0
+
+
+def test_a_list_of_heights_has_half_its_length_as_width() -> None:
+    wave = GeneralWave(Interval(0, 1, bins=10), 1, shape=[0.5, 1, 0.5])
+    assert wave.half_width == 0.15

@@ -19,6 +19,7 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.ledger_entry import LedgerEntry
 from lapwing.results.rounding import estimate_text, exact_text
+from lapwing.results.weak_parameters import weak_delta
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -75,6 +76,8 @@ def ledger(
     was interrupted. It stays spent, because nobody can know whether the output was seen.
     """
     held = budget.ledger(file)
+    if budget != BudgetOptions() and (said := weak_delta(held.budget.delta)):
+        out.warn(said)
     out.show({"command": "ledger", **ledger_document(held)}, *ledger_tables(file.name, held))
 
 

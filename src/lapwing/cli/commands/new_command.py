@@ -35,6 +35,7 @@ from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.group_tallies import MINIMUM
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
+from lapwing.results.weak_parameters import warn_of_epsilon
 from lapwing.survey.survey import NOTICE, Survey
 
 RECOMMENDED = "recommended"
@@ -238,7 +239,10 @@ def _write_survey(
         domain, note = product_of(axes, bins=bins)
     else:
         domain, note = asked.domain_and_note(bins=bins)
-    survey = answers.build_survey(chosen.build_randomizer(domain, like=known.masses(domain, out)))
+    like = known.masses(domain, out)
+    with out.listening():
+        survey = answers.build_survey(chosen.build_randomizer(domain, like=like))
+        warn_of_epsilon(survey.guarantee.epsilon, seen="one report", stacklevel=1)
     write_text(output, survey.to_json())
     document = {"command": "new", "output": str(output), "survey": survey.to_document()}
     rows, tables, randomizer = survey._facts(), [], survey.randomizer

@@ -44,6 +44,7 @@ from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import band_text
 from lapwing.results.counted import VAGUE, counted_word, vague, whom
 from lapwing.results.rounding import count_text, percent
+from lapwing.results.weak_parameters import delta_line
 from lapwing.survey.publication import PlannedRelease, Publication, decode_release, planned_release
 
 if TYPE_CHECKING:
@@ -293,7 +294,8 @@ def show_expected_error(
     promise, mechanism, guarantee = planned.promise, planned.mechanism, planned.guarantee
     privacy = {key: getattr(promise, key) for key in ("neighbors", "epsilon", "delta", "mu", "rho")}
     most = None if promise.unit is None else promise.unit.most
-    errors = expected_error(domain, users, mechanism=mechanism, most=most, **privacy)
+    with out.listening():
+        errors = expected_error(domain, users, mechanism=mechanism, most=most, **privacy)
     document: dict[str, Any] = {
         "command": "release",
         "dry_run": True,
@@ -306,6 +308,8 @@ def show_expected_error(
         word: count_text(users),
         "privacy guarantee": str(guarantee),
     }
+    if line := delta_line(promise, users):
+        rows["delta"] = line
     if domain.ordered:
         rows["noise in a share"] = (
             "not known before: it depends on the data"

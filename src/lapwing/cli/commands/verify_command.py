@@ -28,6 +28,7 @@ from lapwing.results.rounding import (
     percent,
     power_text,
 )
+from lapwing.results.weak_parameters import PRIORS, belief_text, posterior
 from lapwing.survey.privacy_statement import Participation, person_ledger, statement_markdown
 from lapwing.survey.privacy_statement import statement as in_words
 from lapwing.survey.survey import Survey
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 REPEATS = (1, 2, 5, 10, 50)
-PRIORS = (0.01, 0.1, 0.5)
 _DIGITS = 30
 _SHORT = 60
 """Characters up to which a fraction is printed as it is."""
@@ -211,8 +211,7 @@ def _beliefs(survey: Survey, repeats: list[dict[str, Any]]) -> Table:
             str(row["answers"]),
             exact_text(row["epsilon"]),
             f"x {power_text(row['epsilon'])}",
-            # Never certain, though a float may say so.
-            *(percent(min(belief["posterior"], 1 - 1e-9)) for belief in row["beliefs"]),
+            *(belief_text(p, row["epsilon"]) for p in PRIORS),
         ]
         for row in repeats
     ]
@@ -233,17 +232,3 @@ def _repeat(times: int, total: float) -> dict[str, Any]:
         "odds_factor": math.exp(total) if total < 700 else None,
         "beliefs": [{"prior": p, "posterior": posterior(p, total)} for p in PRIORS],
     }
-
-
-def posterior(prior: float, epsilon: float) -> float:
-    """Return the largest belief in a statement about a value, after reports worth epsilon.
-
-    Bayes: the odds grow by at most ``e^epsilon``, so ``p e^epsilon / (1 - p + p e^epsilon)``,
-    written so that nothing overflows.
-
-    Examples
-    --------
-    >>> round(posterior(0.5, 1.0), 4), posterior(0.01, 5000.0)
-    (0.7311, 1.0)
-    """
-    return prior / (prior + (1 - prior) * math.exp(-epsilon))

@@ -33,7 +33,7 @@ from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer, check_symbol
-from lapwing.randomizers.numerical.square_wave import half_window
+from lapwing.randomizers.numerical.square_wave import half_window, mutual_information_width
 from lapwing.randomizers.two_level import CodeReports
 from lapwing.randomizers.window_counts import spread_evenly
 
@@ -169,6 +169,18 @@ class GeneralWave(Randomizer[CountTally]):
                 f"got {self._window} of {self._outputs}. Choose a smaller width or fewer bins"
             )
 
+    @property
+    def half_width(self) -> float:
+        """Half of the bottom side: `width`, or that of the square wave where it was left out.
+
+        Of a list of heights, half of its length as a part of the domain's.
+        """
+        if self.shape != "trapezoid":
+            return len(self.shape) / 2 / self._points
+        if self.width is not None:
+            return self.width
+        return mutual_information_width(self.epsilon, circular=self.domain.circular)
+
     @cached_property
     def _half_window(self) -> int:
         """Points of the window on either side of its center."""
@@ -177,12 +189,9 @@ class GeneralWave(Randomizer[CountTally]):
         # A square with zeros in its spectrum is replaced as by SquareWave. A triangle's spectrum is
         # positive (the mean of two Fejer kernels of neighboring order); other trapezoids have
         # exact zeros by accident only.
+        circular = self.domain.circular
         return half_window(
-            self._points,
-            self.epsilon,
-            self.width,
-            circular=self.domain.circular,
-            coprime=self.ratio == 1,
+            self._points, self.half_width, circular=circular, coprime=self.ratio == 1
         )
 
     @cached_property

@@ -75,20 +75,15 @@ def mutual_information_width(epsilon: Fraction | float, *, circular: bool = Fals
     return numerator / (2 * math.exp(e) * sum(terms))
 
 
-def half_window(
-    points: int, epsilon: Fraction, width: float | None, *, circular: bool, coprime: bool
-) -> int:
+def half_window(points: int, width: float, *, circular: bool, coprime: bool) -> int:
     """Return the points of a window on either side of its center.
 
     Parameters
     ----------
     points : int
         Points of the grid of the values.
-    epsilon : Fraction
-        Privacy parameter of one report, in (0, 24], in nats.
-    width : float, optional
-        Half of the window as a part of the domain's length. Default:
-        :func:`mutual_information_width`.
+    width : float
+        Half of the window as a part of the domain's length.
     circular : bool
         Whether the domain is a circle.
     coprime : bool
@@ -101,8 +96,6 @@ def half_window(
     int
         Points on either side, at least 0.
     """
-    if width is None:
-        width = mutual_information_width(epsilon, circular=circular)
     half = int(width * points)
     if not circular:
         return half
@@ -128,7 +121,8 @@ class SquareWave(TwoLevel):
         Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     width : float, optional
         Half-width b of the wave as a part of the domain's length, in [0, 1]. Default: the width
-        that maximizes a bound on the mutual information of value and report.
+        that maximizes a bound on the mutual information of value and report, see
+        :attr:`half_width`.
     grid : int, optional
         Points of the grid on which values are randomized, a multiple of the interval's bins. A
         finer grid can be decoded at any of its divisors: ``survey.decode(tally, bins=...)``.
@@ -168,8 +162,8 @@ class SquareWave(TwoLevel):
     --------
     >>> import lapwing as lw
     >>> wave = lw.SquareWave(lw.Interval(0, 100, bins=50, outside="clip"), epsilon=2)
-    >>> wave.report_width, wave.certificate().holds
-    (1, True)
+    >>> wave.report_width, wave.certificate().holds, round(wave.half_width, 3)
+    (1, True, 0.129)
     >>> ages = list(range(20, 60)) * 500  # half of them below 40
     >>> reports = wave.randomize(ages, rng=lw.seeded(1))
     >>> result = lw.SpectralPrior().decode(wave.channel, wave.tally(reports))
@@ -238,8 +232,18 @@ class SquareWave(TwoLevel):
     def _half_window(self) -> int:
         """Points of the window on either side of its center."""
         return half_window(
-            self._points, self.epsilon, self.width, circular=self.domain.circular, coprime=True
+            self._points, self.half_width, circular=self.domain.circular, coprime=True
         )
+
+    @property
+    def half_width(self) -> float:
+        """Half-width b of the wave: `width`, or the chosen one where `width` was left out.
+
+        The window has ``2 floor(b d) + 1`` of the d grid points, and fewer on some circles.
+        """
+        if self.width is not None:
+            return self.width
+        return mutual_information_width(self.epsilon, circular=self.domain.circular)
 
     @cached_property
     def _near(self) -> int:
