@@ -16,7 +16,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.engines.arrow.text_columns import NULL_TEXTS, numbers_in_texts, unchecked_texts
+from lapwing.engines.arrow.text_columns import (
+    NULL_TEXTS,
+    line_ends,
+    numbers_in_texts,
+    unchecked_texts,
+)
 from lapwing.errors import ArgumentError, DomainError, LapwingWarning
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.label_columns import (
@@ -310,8 +315,9 @@ def _ordered(
                 f"be written as {written}. Correct it, leave it empty if it is missing{other}",
                 position=position,
             )
-        if rows is not None:
+        if rows is not None and unreadable.any():
             rows.add_unreadable(np.flatnonzero(unreadable))
+            rows.add_line_ends(line_ends(array.filter(pa.array(unreadable))))
         return numbers
     if kind == "times of day":
         ticks = array.cast(pa.int32() if pa.types.is_time32(array.type) else pa.int64())
