@@ -130,9 +130,26 @@ def unit_names(array: Any, *, column: str, typed: bool) -> Any:
         nulls = pc.is_in(array, value_set=pa.array(NULL_TEXTS, pa.large_string()))
         array = pc.if_else(nulls, None, array)
     kind = array.type
+    if pa.types.is_dictionary(kind) and pa.types.is_temporal(kind.value_type):
+        array, kind = array.dictionary_decode(), kind.value_type
+    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+        return _ticks(array)  # Python has no dates as far as Arrow's
     if _kind(kind) == "texts" or pa.types.is_integer(kind) or pa.types.is_dictionary(kind):
         return array
     return array.to_pylist()
+
+
+def _ticks(array: Any) -> NDArray[Any]:
+    """Return dates, timestamps, times of day or durations by their ticks, as NumPy has them."""
+    import pyarrow as pa
+
+    if pa.types.is_date64(array.type):
+        array = array.cast(pa.date32(), safe=False)
+    if pa.types.is_time(array.type):
+        whole = pa.int32() if pa.types.is_time32(array.type) else pa.int64()
+        array = array.cast(whole).cast(pa.int64()).cast(pa.duration(array.type.unit))
+    ticks: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    return ticks
 
 
 def _valid_texts(array: Any, *, refuse: bool, rows: RowCounts | None = None) -> Any:
