@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 import uuid
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -25,6 +26,9 @@ from lapwing.protocol.domains.units import is_missing, one_dimensional
 _LONG = 300
 """Digits of a number, or zeros after its point."""
 _MOST = 10**_LONG
+
+_WHOLE = re.compile(r"(0|-0|-?[1-9][0-9]*)\.0", re.ASCII)
+"""Texts of whole numbers that were floats."""
 
 _TICKS = {"W": Fraction(604_800), "D": Fraction(86_400), "h": Fraction(3600), "m": Fraction(60)} | {
     kind: Fraction(1, 1000**power) for power, kind in enumerate(("s", "ms", "us", "ns", "ps", "fs"))
@@ -63,7 +67,12 @@ def unit_named(column: Any, most: int | None) -> PrivacyUnit | None:
 
 @or_none
 def unit_text(cell: Any) -> str | None:
-    """Return the name of a unit as text: the whole number 7, 7.0 and "7" are one unit.
+    """Return the name of a unit as text: the whole number 7, 7.0, "7" and "7.0" are one unit.
+
+    A program that holds whole numbers as floats writes 7 as "7.0". So ".0" after a whole number is
+    dropped, but "07" is another name. To take two units for one is the safe error here: they have
+    fewer rows together. To take one for two would halve its protection. Labels of segments are
+    compared as they are, because two of them that are taken for one are a wrong result.
 
     Blanks around a string do not matter, as in a label. A timestamp with a zone is its instant. The
     name is None for a value that names nobody: a missing value, an empty string, or infinity. It is
@@ -72,8 +81,8 @@ def unit_text(cell: Any) -> str | None:
 
     Examples
     --------
-    >>> [unit_text(cell) for cell in (7, 7.0, "7", 2.5, None, "", float("nan"))]
-    ['7', '7', '7', '5/2', None, None, None]
+    >>> [unit_text(cell) for cell in (7, 7.0, "7", "7.0", "07", 2.5, None, "")]
+    ['7', '7', '7', '7', '07', '5/2', None, None]
     """
     if isinstance(cell, np.datetime64 | np.timedelta64 | datetime.datetime | datetime.timedelta):
         return None if is_missing(cell) else _ticks_text(cell)
@@ -81,6 +90,8 @@ def unit_text(cell: Any) -> str | None:
         return None if isinstance(cell, np.longdouble) else unit_text(cell.item())
     if isinstance(cell, str):
         text = compared_text(str.__str__(cell).strip())
+        if text.endswith(".0") and _WHOLE.fullmatch(text):
+            text = text.removesuffix(".0") if text != "-0.0" else "0"
         return None if text in ("", "NaT") else text
     if is_missing(cell):
         return None
