@@ -13,6 +13,7 @@ from pyarrow import parquet
 import lapwing as lw
 from lapwing.privacy import PrivacyUnit
 from lapwing.protocol import ExactCounts
+from lapwing.protocol.messages.unit_rows import unit_text
 from tests.cli.running import Program
 
 PROMISE = ("--epsilon", "1", "--delta", "1e-6", "--neighbors", "replace-one")
@@ -135,3 +136,28 @@ def test_the_options_that_were_joined_say_where_they_are(lapwing: Program) -> No
     ):
         refused = lapwing(*words)
         assert refused.code == 2 and says in refused.complaint
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_person_is_one_whether_written_as_a_float_or_not(
+    ending: str, done: Program, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text("who,v\n7,1\n8,2\n")
+    names = ["7.0", " 7.0 ", "", "-0.0", "0", "07"]
+    if ending == ".csv":
+        (tmp_path / "b.csv").write_text("who,v\n" + "".join(f"{name},2\n" for name in names))
+    else:
+        table = pa.table({"who": names, "v": [2.0] * len(names)})
+        parquet.write_table(table, tmp_path / "b.parquet")
+    done("new", "--domain-only", "--low", "0", "--high", "4", "--bins", "4", "-o", "d.json", "-q")
+    words = ("--column", "v", "--domain", "d.json", "--unit", "who", "--most", "1")
+    done("count", "a.csv", f"b{ending}", *words, "-o", "o.lws", "-q")
+    assert ExactCounts.load(tmp_path / "o.lws").people == 4  # 7, 8, 0 and 07
+
+
+def test_names_of_units_and_labels_of_segments_are_compared_differently() -> None:
+    written = ("7.0", "-7.0", "0.0", "-0.0", "7.00", "07.0", "7.", "7.5")
+    named = ["7", "-7", "0", "0", "7.00", "07.0", "7.", "7.5"]
+    assert [unit_text(name) for name in written] == named
+    segments = lw.protocol.Segmented(lw.Interval(0, 4, bins=4), [7, 8]).segmentation
+    assert segments.index_or_missing(["7", "7.0", 7.0]).tolist() == [0, 2, 0]

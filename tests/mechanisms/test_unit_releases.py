@@ -318,8 +318,8 @@ def test_a_unit_counts_at_most_its_rows_whatever_names_it() -> None:
     from decimal import Decimal
 
     nan = float("nan")
-    assert unit_text(Decimal("1e400000000")) == "Decimal('1E+400000000')"
-    assert unit_text(Decimal("1e-400000000")) == "Decimal('1E-400000000')"
+    assert unit_text(Decimal("1e400000000")) == "0.1e400000001"
+    assert unit_text(Decimal("1e-400000000")) == "0.1e-399999999"
     assert unit_text(10**5000) == hex(10**5000)
     assert {unit_text(x) for x in (1, 1.0, "1", np.int8(1), np.float32(1), Decimal("1.00"))} == {
         "1"

@@ -16,7 +16,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.engines.arrow.text_columns import NULL_TEXTS, numbers_in_texts, unchecked_texts
+from lapwing.engines.arrow.text_columns import (
+    NULL_TEXTS,
+    line_ends,
+    numbers_in_texts,
+    unchecked_texts,
+)
 from lapwing.errors import ArgumentError, DomainError, LapwingWarning
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.label_columns import (
@@ -125,9 +130,26 @@ def unit_names(array: Any, *, column: str, typed: bool) -> Any:
         nulls = pc.is_in(array, value_set=pa.array(NULL_TEXTS, pa.large_string()))
         array = pc.if_else(nulls, None, array)
     kind = array.type
+    if pa.types.is_dictionary(kind) and pa.types.is_temporal(kind.value_type):
+        array, kind = array.dictionary_decode(), kind.value_type
+    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+        return _ticks(array)  # Python has no dates as far as Arrow's
     if _kind(kind) == "texts" or pa.types.is_integer(kind) or pa.types.is_dictionary(kind):
         return array
     return array.to_pylist()
+
+
+def _ticks(array: Any) -> NDArray[Any]:
+    """Return dates, timestamps, times of day or durations by their ticks, as NumPy has them."""
+    import pyarrow as pa
+
+    if pa.types.is_date64(array.type):
+        array = array.cast(pa.date32(), safe=False)
+    if pa.types.is_time(array.type):
+        whole = pa.int32() if pa.types.is_time32(array.type) else pa.int64()
+        array = array.cast(whole).cast(pa.int64()).cast(pa.duration(array.type.unit))
+    ticks: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    return ticks
 
 
 def _valid_texts(array: Any, *, refuse: bool, rows: RowCounts | None = None) -> Any:
@@ -310,8 +332,9 @@ def _ordered(
                 f"be written as {written}. Correct it, leave it empty if it is missing{other}",
                 position=position,
             )
-        if rows is not None:
+        if rows is not None and unreadable.any():
             rows.add_unreadable(np.flatnonzero(unreadable))
+            rows.add_line_ends(line_ends(array.filter(pa.array(unreadable))))
         return numbers
     if kind == "times of day":
         ticks = array.cast(pa.int32() if pa.types.is_time32(array.type) else pa.int64())

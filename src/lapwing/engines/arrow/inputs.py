@@ -64,7 +64,10 @@ def _reason(message: str, path: Path, *, header: bool) -> str:
     if "invalid UTF8" in message:
         return f"must be UTF-8 text, {where} is not. Convert it"
     if "straddling" in message:
-        return f"has a line of more than {CSV_BLOCK >> 20} MiB. It is no table"
+        return (
+            f"has a line of more than {CSV_BLOCK >> 20} MiB, or a quotation mark that never ends. "
+            "It is no table"
+        )
     name = path.name.lower()
     kind = "Parquet" if name.endswith(PARQUET) else "Arrow" if name.endswith(ARROW) else "CSV"
     if " " in name and "." not in name:  # no file: "the table", "partition 3"
@@ -120,6 +123,36 @@ STDIN = Path("-")
 def input_name(path: Path) -> str:
     """Return how messages name an input."""
     return "standard input" if path == STDIN else path.name
+
+
+class StreamAndLastRow(io.RawIOBase):
+    """A CSV and one more row after its last: a quotation mark that never ends takes it away.
+
+    Parameters
+    ----------
+    stream : file
+        Whose ``read`` returns the bytes of the CSV.
+    row : bytes
+        Without a line end.
+    """
+
+    def __init__(self, stream: Any, row: bytes) -> None:
+        super().__init__()
+        self._stream, self._row = stream, row
+        self._in_line = False
+
+    def readable(self) -> bool:
+        """Return True: it is only read."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes, at most so many. None at its end."""
+        part = bytes(self._stream.read(size))
+        if part:
+            self._in_line = not part.endswith((b"\n", b"\r"))
+            return part
+        last, self._row = self._row, b""
+        return b"\n" + last if last and self._in_line else last
 
 
 class StreamFromItsStart(io.RawIOBase):

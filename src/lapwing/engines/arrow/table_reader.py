@@ -17,6 +17,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import secrets
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,7 @@ from lapwing.engines.arrow.inputs import (
     CSV_BLOCK,
     PARQUET,
     STDIN,
+    StreamAndLastRow,
     StreamFromItsStart,
     input_name,
     pyarrow_or_error,
@@ -468,16 +470,22 @@ class Table:
         # One thread, because only then do errors carry a row number. All columns are read as
         # bytes: a guessed type changes with what the first block happens to hold, and a text
         # that is not UTF-8 is a matter of its row.
-        source: Any = str(self.path)
-        if self.start is not None:
-            source = StreamFromItsStart(self.start, sys.stdin.buffer)
-        yield from arrow_csv.open_csv(
-            source,
+        stored = [name for name in self.names if name not in self.constant]
+        columns = columns or stored[:1]  # of no column, Arrow would read all and guess types
+        mark = secrets.token_hex(8).encode()
+        row = self.delimiter.encode().join([mark] * len(stored))
+        source: Any = (
+            arrow.input_stream(str(self.path))  # unpacks by the ending
+            if self.start is None
+            else StreamFromItsStart(self.start, sys.stdin.buffer)
+        )
+        batches = arrow_csv.open_csv(
+            StreamAndLastRow(source, row),
             read_options=arrow_csv.ReadOptions(
                 use_threads=False,
                 block_size=CSV_BLOCK,
                 skip_rows=self.skip + (self.blank if alone else 0),
-                column_names=None if self.header else list(self.names),
+                column_names=None if self.header else stored,
             ),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=self.delimiter,
@@ -490,6 +498,29 @@ class Table:
                 strings_can_be_null=False,
             ),
         )
+        yield from self._without_last(batches, mark)
+
+    def _without_last(self, batches: Iterator[Any], mark: bytes) -> Iterator[Any]:
+        """Yield the batches of a CSV without its last row, which must hold nothing but a mark.
+
+        Raises
+        ------
+        FormatError
+            When it does not: then a cell that never ends holds it, and all before it.
+        """
+        rows, held = 0, None
+        for batch in batches:
+            if held is not None:
+                yield held
+            rows += batch.num_rows
+            held = batch
+        last = [] if held is None else [column[-1].as_py() for column in held.columns]
+        if held is None or any(cell != mark for cell in last):
+            raise FormatError(
+                f"{self.label} must end every quotation mark that it begins, that in row {rows} "
+                "never ends. All rows after it would be one cell. Correct the file"
+            )
+        yield held.slice(0, held.num_rows - 1)
 
     def column(
         self,

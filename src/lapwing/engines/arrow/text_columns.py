@@ -68,6 +68,16 @@ def numbers_in_texts(
     return numbers, unreadable
 
 
+def line_ends(array: Any) -> NDArray[np.int64]:
+    """Return how many line ends each string has, or its bytes: int64 [n]."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = pc.count_substring(array.cast(pa.large_binary()), pattern=b"\n")
+    ends: NDArray[np.int64] = found.to_numpy(zero_copy_only=False).astype(np.int64)
+    return ends
+
+
 def _with_points(array: Any) -> Any:
     """Return texts with a point for each comma. Where a point stood, what no number has."""
     import pyarrow as pa

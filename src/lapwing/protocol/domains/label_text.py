@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -138,6 +138,27 @@ def place_of(text: str, listed: Sequence[str]) -> int | None:
     return forms.index(form) if form in forms else None
 
 
+Read = TypeVar("Read")
+
+
+def or_none(read: Callable[[Any], Read | None]) -> Callable[[Any], Read | None]:
+    """Return a function that reads one value, and is None for a value that cannot be read.
+
+    An object of a table may raise whatever it likes, and Python itself writes no number of more
+    than 4,300 digits. An error would let one row decide whether a job ends.
+    """
+
+    @wraps(read)
+    def guarded(value: Any) -> Read | None:
+        try:
+            return read(value)
+        except Exception:
+            return None
+
+    return guarded
+
+
+@or_none
 def label_text(value: Any) -> str | None:
     """Return the string that a value is as a label, or None.
 
@@ -156,9 +177,9 @@ def label_text(value: Any) -> str | None:
     ['a', '7', '7', 'true', '2026-01-02', None]
     """
     if isinstance(value, str):
-        return str(value)
-    if hasattr(value, "as_py"):
-        return label_text(value.as_py())
+        return str.__str__(value)  # what the object itself makes of it may be another text
+    if isinstance(value, np.floating):
+        value = float(value)
     if isinstance(value, np.generic):
         plain = value.item()  # of nanoseconds, a number
         times = isinstance(value, np.datetime64 | np.timedelta64)
@@ -166,18 +187,17 @@ def label_text(value: Any) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return str(value)
+        return str(int(value))
     if isinstance(value, Decimal):
         whole = value.is_finite() and abs(value) <= 2**53 and value == int(value)
         return str(int(value)) if whole else None
     if isinstance(value, float):  # beyond 2^53, several whole numbers are one float
         return str(int(value)) if value.is_integer() and abs(value) <= 2**53 else None
     if isinstance(value, date) and not isinstance(value, datetime):
-        return value.isoformat()
+        return date.isoformat(value)
     if isinstance(value, bytes):
-        with suppress(UnicodeDecodeError):
-            return value.decode()
-    return None
+        return bytes.decode(value)
+    return label_text(value.as_py()) if hasattr(value, "as_py") else None
 
 
 def compared_label(label: str | int) -> str | int:

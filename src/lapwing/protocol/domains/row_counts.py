@@ -22,6 +22,9 @@ from lapwing.protocol.domains.units import is_missing, one_dimensional, to_numbe
 LEAST_ROWS = 100
 """Rows from which on they are counted for somebody: a device has one."""
 
+MOST_LINE_ENDS = 3
+"""Line ends in a cell of a column of numbers that need no explanation."""
+
 _UNREADABLE_SHARE = 0.01
 """More unreadable rows than this share give a warning: fewer move no share by a point."""
 
@@ -59,6 +62,11 @@ class RowCounts:
         the first unreadable row.
     start : int
         Rows of the file before those at hand.
+    folded : int
+        Unreadable cells of a column of numbers with more than three line ends. Each may hold the
+        rows between two quotation marks.
+    lines : int
+        Line ends in these cells.
 
     Examples
     --------
@@ -76,6 +84,8 @@ class RowCounts:
     first: int | None = None
     label: str = ""
     start: int = 0
+    folded: int = 0
+    lines: int = 0
 
     @property
     def missing(self) -> int:
@@ -90,7 +100,7 @@ class RowCounts:
     @property
     def enough(self) -> bool:
         """Whether there are as many rows as somebody is told of."""
-        return self.rows >= LEAST_ROWS
+        return self.rows + self.lines >= LEAST_ROWS
 
     @property
     def mostly_without(self) -> bool:
@@ -101,7 +111,7 @@ class RowCounts:
     def doubtful(self) -> bool:
         """Whether a warning is due: more than half, or more than 1 % not read or left out."""
         return self.mostly_without or (
-            self.enough and (self._many_unreadable or self._many_left_out)
+            self.enough and (self._many_unreadable or self._many_left_out or self.folded > 0)
         )
 
     @property
@@ -129,10 +139,17 @@ class RowCounts:
             said.append(f"{self.outside:,} outside {' to '.join(ends)}")
         if self.left_out:
             said.append(f"{self.left_out:,} without a unit, left out")
+        if self.folded:
+            said.append(f"{self.folded:,} with more than {MOST_LINE_ENDS} line ends in a cell")
         return f"of {self.rows:,} rows: {', '.join(said) or 'none without a value in the range'}"
 
     def advice(self, domain: Any) -> str:
         """Return what to do where :attr:`doubtful`."""
+        if self.folded:
+            return (
+                "A quotation mark that ends too late takes the rows after it into its cell. "
+                "Correct the file"
+            )
         if self._many_unreadable and domain.ordered:
             return _FORMS[domain.unit]
         if self._many_unreadable:
@@ -150,6 +167,8 @@ class RowCounts:
         self.unreadable += other.unreadable
         self.outside += other.outside
         self.left_out += other.left_out
+        self.folded += other.folded
+        self.lines += other.lines
         if self.first is None:
             self.first, self.label = other.first, other.label
         return self
@@ -160,6 +179,12 @@ class RowCounts:
             self.unreadable += len(positions)
             place = self.start + int(positions[0])
             self.first = place if self.first is None else min(place, self.first)
+
+    def add_line_ends(self, line_ends: NDArray[np.int64]) -> None:
+        """Count the line ends in each unreadable cell of a column of numbers."""
+        many = line_ends > MOST_LINE_ENDS
+        self.folded += int(np.count_nonzero(many))
+        self.lines += int(line_ends[many].sum())
 
     def add_numbers(self, numbers: NDArray[np.float64], domain: Any) -> None:
         """Count the rows of a column of numbers: those missing, and those outside."""

@@ -35,6 +35,8 @@ class Segmented(Unordered):
         Domain of the values.
     segments : sequence of str or int
         Labels of the segments, all different. They are public, so they must not come from the data.
+        The string "1.0" is not the label 1, unlike the name of a unit: two segments that are taken
+        for one are a wrong result.
         Rows that are in none of them have cells of their own, after the others.
 
     Notes

@@ -90,25 +90,23 @@ def is_missing(value: Any) -> bool:
     """Return whether a value says that there is none: None, NaN, NaT, or pandas' NA."""
     if value is None:
         return True
-    if isinstance(value, Decimal):
-        return value.is_nan()  # a signaling NaN cannot be compared
-    if isinstance(value, str):
-        return False
     try:
-        return bool(value != value)
+        if isinstance(value, Decimal):
+            return value.is_nan()  # a signaling NaN cannot be compared
+        return not isinstance(value, str) and bool(value != value)
     except TypeError:  # pandas.NA: neither true nor false
         return type(value).__name__ == "NAType"
-    except Exception:  # an array, say: whatever it is, it is something
+    except Exception:  # an array, or an object that raises: whatever it is, it is something
         return False
 
 
 def _number(value: Any, *, unit: Unit, texts: Texts) -> float:
     """Return the number that a value stands for, NaN for a missing one; _UnreadableError."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
-    if is_missing(value):
-        return math.nan
     try:
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = value[()]
+        if is_missing(value):
+            return math.nan
         if isinstance(value, str):
             return number_in_text(value, unit=unit, texts=texts)
         if isinstance(value, np.datetime64) and unit != "number":
@@ -130,7 +128,7 @@ def _number(value: Any, *, unit: Unit, texts: Texts) -> float:
     except Exception:  # classes of others (pandas' far moments) raise what they like
         raise _UnreadableError(f"must be a {unit} such as {EXAMPLES[unit]}") from None
     hint = ""
-    if isinstance(value, datetime.date | datetime.time | np.datetime64):
+    if issubclass(type(value), datetime.date | datetime.time | np.datetime64):
         hint = "; declare the unit of the domain, for example unit='date'"
     raise _UnreadableError(f"must be a {unit}, got {kind_of(value)}{hint}")
 

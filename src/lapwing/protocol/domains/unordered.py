@@ -160,7 +160,8 @@ class Unordered(Domain):
 
 def _plain(value: Any) -> Any:
     """Return NumPy's numbers and texts as Python's, so that each is the same in any array."""
-    if isinstance(value, np.floating):
+    kind = type(value)  # what an object says of itself may be an error
+    if issubclass(kind, np.floating):
         with np.errstate(all="ignore"):
             return float(value)
-    return value.item() if isinstance(value, np.str_ | np.integer) else value
+    return np.generic.item(value) if issubclass(kind, np.str_ | np.integer) else value

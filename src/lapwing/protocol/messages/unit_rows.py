@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 import uuid
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -19,11 +20,20 @@ from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import MOST_ROWS, PrivacyUnit
 from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.domains.label_columns import CodedLabels, coded_labels
-from lapwing.protocol.domains.label_text import compared_text
+from lapwing.protocol.domains.label_text import compared_text, or_none
 from lapwing.protocol.domains.units import is_missing, one_dimensional
 
 _LONG = 300
 """Digits of a number, or zeros after its point."""
+_MOST = 10**_LONG
+
+_WHOLE = re.compile(r"(0|-0|-?[1-9][0-9]*)\.0", re.ASCII)
+"""Texts of whole numbers that were floats."""
+
+_TICKS = {"W": Fraction(604_800), "D": Fraction(86_400), "h": Fraction(3600), "m": Fraction(60)} | {
+    kind: Fraction(1, 1000**power) for power, kind in enumerate(("s", "ms", "us", "ns", "ps", "fs"))
+}
+"""Seconds in a tick."""
 
 _SPARE = 2**16
 """Rows alongside those that were kept that are held before the next selection."""
@@ -60,46 +70,88 @@ def unit_named(column: Any, most: int | None) -> PrivacyUnit | None:
     return PrivacyUnit(name if isinstance(name, str) and name else "unit", most)
 
 
+@or_none
 def unit_text(cell: Any) -> str | None:
-    """Return the name of a unit as text: the whole number 7, 7.0 and "7" are one unit.
+    """Return the name of a unit as text: the whole number 7, 7.0, "7" and "7.0" are one unit.
 
-    Blanks around a string do not matter, as in a label. It is None for a value that names nobody: a
-    missing value, an empty string, or infinity. It is also None for an object that is no string,
-    number, truth value, date, UUID or bytes.
+    A program that holds whole numbers as floats writes 7 as "7.0". So ".0" after a whole number is
+    dropped, but "07" is another name. To take two units for one is the safe error here: they have
+    fewer rows together. To take one for two would halve its protection. Labels of segments are
+    compared as they are, because two of them that are taken for one are a wrong result.
+
+    Blanks around a string do not matter, as in a label. A timestamp with a zone is its instant. The
+    name is None for a value that names nobody: a missing value, an empty string, or infinity. It is
+    also None for an object that is no string, number, truth value, date, time, duration, UUID or
+    bytes, or that cannot be read.
 
     Examples
     --------
-    >>> [unit_text(cell) for cell in (7, 7.0, "7", 2.5, None, "", float("nan"))]
-    ['7', '7', '7', '5/2', None, None, None]
+    >>> [unit_text(cell) for cell in (7, 7.0, "7", "7.0", "07", 2.5, None, "")]
+    ['7', '7', '7', '7', '07', '5/2', None, None]
     """
+    if isinstance(cell, np.datetime64 | np.timedelta64 | datetime.datetime | datetime.timedelta):
+        return None if is_missing(cell) else _ticks_text(cell)
     if isinstance(cell, np.generic | np.ndarray) and cell.ndim == 0:
-        cell = cell.item() if not isinstance(cell, np.datetime64) else str(cell)
+        return None if isinstance(cell, np.longdouble) else unit_text(cell.item())
     if isinstance(cell, str):
         text = compared_text(str.__str__(cell).strip())
+        if text.endswith(".0") and _WHOLE.fullmatch(text):
+            text = text.removesuffix(".0") if text != "-0.0" else "0"
         return None if text in ("", "NaT") else text
     if is_missing(cell):
         return None
     if isinstance(cell, bool):
         return str(cell).lower()
     if isinstance(cell, int | float | Decimal | Fraction):
-        if cell in (math.inf, -math.inf):
-            return None
-        # Python writes no whole number so long, and would take long over such an exponent.
-        if _is_long(cell):
-            return hex(cell) if isinstance(cell, int) else repr(cell)
-        return str(int(cell)) if cell == int(cell) else str(Fraction(str(cell)))
-    if isinstance(cell, datetime.date | datetime.time):
-        return cell.isoformat()
+        return _number_text(cell)
+    if isinstance(cell, datetime.date):
+        return datetime.date.isoformat(cell)
+    if isinstance(cell, datetime.time):
+        return datetime.time.isoformat(cell)
     if isinstance(cell, bytes):
-        return f"0x{cell.hex()}"
-    return str(cell) if isinstance(cell, uuid.UUID) else None
+        return f"0x{bytes.hex(cell)}"
+    return uuid.UUID.__str__(cell) if isinstance(cell, uuid.UUID) else None
 
 
-def _is_long(number: int | float | Decimal | Fraction) -> bool:
-    if isinstance(number, Decimal):
-        return number != 0 and abs(number.adjusted()) > _LONG
-    size: Any = abs(number)
-    return bool(size > 10**_LONG or 0 < size < Fraction(1, 10**_LONG))
+def _number_text(cell: int | float | Decimal | Fraction) -> str | None:
+    """Return a number in digits, or a fraction. In another form what has very many digits.
+
+    Python writes no whole number so long, and would take long over such an exponent.
+    """
+    if cell in (math.inf, -math.inf):
+        return None
+    if isinstance(cell, Decimal):
+        sign, digits, power = cell.as_tuple()
+        places = len(digits) + int(power)
+        if max(len(digits), abs(places), abs(int(power))) > _LONG:
+            written = "".join(map(str, digits)).rstrip("0")
+            return f"{'-' * sign}0.{written}e{places}" if written else "0"
+    elif isinstance(cell, Fraction | int) and max(abs(cell.numerator), cell.denominator) >= _MOST:
+        written = hex(cell.numerator)
+        return written if cell.denominator == 1 else f"{written}/{hex(cell.denominator)}"
+    elif isinstance(cell, float) and not (cell == 0 or 1 / _MOST < abs(cell) < _MOST):
+        return float.__repr__(cell)
+    return str(int(cell)) if cell == int(cell) else str(Fraction(str(cell)))
+
+
+def _ticks_text(cell: Any) -> str:
+    """Return a timestamp or a duration as text, the same from whichever library it is."""
+    if hasattr(cell, "to_numpy"):  # of pandas: its own precision, and the instant of a zone
+        cell = cell.to_numpy()
+    elif isinstance(cell, datetime.datetime):
+        zoned = cell.tzinfo is not None
+        start = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC if zoned else None)
+        cell = np.datetime64(0, "us") + np.timedelta64(cell - start)
+    elif isinstance(cell, datetime.timedelta):
+        cell = np.timedelta64(cell)
+    kind, count = np.datetime_data(cell.dtype)
+    if isinstance(cell, np.timedelta64):
+        ticks = int(cell.view(np.int64)) * count
+        return f"{ticks} {kind}" if kind in ("Y", "M") else f"{ticks * _TICKS[kind]} s"
+    text = str(cell)
+    if kind in ("h", "m"):
+        text += ":00:00" if kind == "h" else ":00"
+    return text.rstrip("0").removesuffix(".") if "." in text else text
 
 
 @dataclass
@@ -174,7 +226,7 @@ class UnitRows:
         coded = coded_labels(units, [])
         if coded is None:
             cells = one_dimensional(units)
-            if cells.dtype.kind in "iufUSM":
+            if cells.dtype.kind in "iufUSMm":
                 distinct, codes = np.unique(cells, return_inverse=True)
                 coded = CodedLabels(codes.astype(np.int64).reshape(-1), list(distinct))
         if coded is None:
