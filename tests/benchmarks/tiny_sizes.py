@@ -79,6 +79,13 @@ TINY: dict[str, dict[str, Any]] = {
         "pairs": ["made up"],
         "seed": 0,
     },
+    "accuracy/ridges": {
+        "repeats": 1,
+        "people": [2_000],
+        "bins": 16,
+        "epsilons": [4],
+        "pairs": ["arch"],
+    },
     "accuracy/label_league": {
         "repeats": 2,
         "people": 20_000,

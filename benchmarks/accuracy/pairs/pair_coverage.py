@@ -106,7 +106,10 @@ def _marginals(answer: JointDistribution, truths: dict[str, JointDistribution]) 
 
 
 def _quantiles(answer: JointDistribution, truths: dict[str, JointDistribution]) -> Shares:
-    """Return the same of quartiles of each axis in slices of the other; reach in axis lengths."""
+    """Return the same of quartiles of each axis in slices of the other; reach in axis lengths.
+
+    Slices in which nobody is are left out.
+    """
     low, high = [], []
     values: dict[str, list[float]] = {name: [] for name in truths}
     for number, axis in enumerate(answer.domain.names):
@@ -117,13 +120,15 @@ def _quantiles(answer: JointDistribution, truths: dict[str, JointDistribution]) 
         start_of, end_of = float(of.left[0]), float(of.right[-1])
         length = end_of - start_of
         rows = answer.conditional_quantiles(axis, PROBABILITIES, level=LEVEL)
-        # An outermost bin also holds what was moved there, so an interval can be infinite.
-        low += (np.clip(rows["low"], start_of, end_of) / length).tolist()
-        high += (np.clip(rows["high"], start_of, end_of) / length).tolist()
-        for name, truth in truths.items():
-            for start, end, probability in zip(
-                rows["from"], rows["to"], rows["probability"], strict=True
-            ):
-                inside = truth.given(**{other: (ends[float(start)], ends[float(end)])})
-                values[name].append(float(inside.quantile(probability)) / length)
+        for start, end, probability, least, most in zip(
+            *(rows[key] for key in ("from", "to", "probability", "low", "high")), strict=True
+        ):
+            inside = {other: (ends[float(start)], ends[float(end)])}
+            if not all(truth.probability(**inside) for truth in truths.values()):
+                continue  # where nobody is, there is no quantile
+            # An outermost bin also holds what was moved there, so an interval can be infinite.
+            low.append(float(np.clip(least, start_of, end_of)) / length)
+            high.append(float(np.clip(most, start_of, end_of)) / length)
+            for name, truth in truths.items():
+                values[name].append(float(truth.given(**inside).quantile(probability)) / length)
     return _shares(low, high, values)
