@@ -50,12 +50,34 @@ def test_a_file_and_its_copy_are_refused(files: Path, lapwing: Program, kind: st
         assert not (files / "out").exists()
     assert f"{copy} is a copy of {first}" in run.complaint and "--allow-equal" in run.complaint
     assert lapwing(*start, first, other, "-o", "out").code == 0
-    assert lapwing(*start, first, copy, "--allow-equal", copy, "-o", "twice").code == 0
+    run = lapwing(*start, first, copy, "--allow-equal", copy, "-o", "twice")
+    if kind == "tallies":  # a copy of the file, whatever is said of it
+        assert run.code == 4 and "the same tally is in both" in run.complaint
+    else:
+        assert run.code == 0
     run = lapwing(*start, first, copy, "--allow-equal", "none", "-o", "no")
     assert run.code == 2 and "none is none of them" in run.complaint
     shutil.copy(first, f"again.{ending}")
     run = lapwing(*start, first, copy, f"again.{ending}", "--allow-equal", copy, "-o", "no")
     assert run.code == 2 and f"--allow-equal again.{ending}" in run.complaint
+
+
+def test_reports_that_were_tallied_twice_are_found_and_a_narrow_copy_too(
+    files: Path, lapwing: Program, done: Program
+) -> None:
+    done("tally", "survey.json", "first.lwr", "-o", "again.json")
+    run = lapwing("merge", "first.json", "again.json", "-o", "out")
+    assert run.code == 2 and "again.json is a copy of first.json" in run.complaint
+    done("merge", "first.json", "again.json", "--allow-equal", "again.json", "-o", "out")
+    coin = lw.Survey("coin", lw.RandomizedResponse(lw.Categories(2), 1))
+    coin.save(files / "coin.json")
+    tally = lw.simulate(coin.randomizer, [2500, 2500], rng=1).of_survey(coin.fingerprint)
+    tally.save(files / "week.json")
+    shutil.copy(files / "week.json", files / "copy.json")
+    run = lapwing("merge", "week.json", "copy.json", "-o", "no")
+    assert run.code == 4 and "the same tally is in both" in run.complaint
+    run = lapwing("series", "coin.json", "week.json", "copy.json")
+    assert run.code == 4 and "copy is the same as week week" in run.complaint
 
 
 def test_shards_of_few_people_merge_without_a_word(done: Program, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from fractions import Fraction
 
@@ -10,7 +11,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import ArgumentError, FormatError, MismatchError
-from lapwing.privacy import PrivacyLoss
+from lapwing.privacy import PrivacyLoss, Promise
 from lapwing.survey.publication import Publication
 
 AGES = lw.Interval(0, 100, bins=64)
@@ -50,6 +51,24 @@ def test_pure_losses_add_and_stay_pure() -> None:
     ]
     whole = lw.Release.sum_of(pure, people="same")
     assert (whole.guarantee.epsilon, whole.guarantee.delta) == (Fraction(3, 2), 0)
+
+
+def test_losses_of_other_kinds_compose_within_what_is_stated() -> None:
+    tree = lw.mechanisms.SumTree(4)
+    promises: list[dict[str, object]] = [
+        {"epsilon": 1}, {"epsilon": 1, "delta": "1e-6"}, {"mu": "0.2"}, {"rho": "0.01"}
+    ]  # fmt: skip
+    counts = lw.protocol.ExactCounts.of_values(VALUES, AGES)
+    made = [
+        tree.release(counts, Promise("replace-one", **promise))  # type: ignore[arg-type]
+        for promise in promises
+    ]
+    for pair in itertools.combinations(made, 2):
+        whole = lw.Release.sum_of(pair, people="same")
+        loss = sum([part.loss for part in whole.parts], PrivacyLoss())
+        assert loss.within(whole.guarantee.epsilon, whole.guarantee.delta)
+        assert all(whole.guarantee.epsilon >= each.guarantee.epsilon for each in pair)
+        assert lw.Release.from_json(whole.to_json()).guarantee == whole.guarantee
 
 
 def test_sites_with_months_compose_within_a_site_only() -> None:

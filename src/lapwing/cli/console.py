@@ -421,6 +421,7 @@ def check_distinct(
     what: str,
     allow_equal: Sequence[str] | None,
     by_chance: Callable[[Path, int], bool] = lambda path, files: False,
+    content: Callable[[Path], bytes] | None = None,
 ) -> None:
     """Raise ArgumentError when a file is named twice, or is a copy of another.
 
@@ -434,6 +435,8 @@ def check_distinct(
         Files that may equal an earlier one.
     by_chance : callable
         Whether a file may equal one of other people by chance, among so many. Default: never.
+    content : callable, optional
+        Returns the bytes of a file that are compared. Default: all of them.
 
     Notes
     -----
@@ -455,8 +458,11 @@ def check_distinct(
     for alike in sizes.values():
         digests: dict[bytes, Path] = {}
         for path in alike if len(alike) > 1 else ():
-            with path.open("rb") as stream:
-                digest = hashlib.file_digest(stream, "sha256").digest()
+            if content is not None:
+                digest = hashlib.sha256(content(path)).digest()
+            else:
+                with path.open("rb") as stream:
+                    digest = hashlib.file_digest(stream, "sha256").digest()
             first = digests.setdefault(digest, path)
             if first == path or path.resolve() in allowed or by_chance(path, len(paths)):
                 continue

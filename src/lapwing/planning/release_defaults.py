@@ -68,6 +68,12 @@ def release_bins(promise: Promise, *, by_segment: bool = False) -> int:
     2, 0             -       -        .0008
     ================ ======= ======== =========
 
+    Ten columns, eight of them real, were measured with round bins of about 256 and 1024: 10,000
+    people, delta 1e-6, 4 repeats. The error with 256 is that with 1024 times .69 to 1.88 at epsilon
+    1, and times .77 to 2.36 at epsilon 2. The geometric means are 1.07 and 1.18. Values that many
+    people hold exactly gain from 1024 bins, smooth columns lose. So no one number suits both
+    epsilons within 2% on every column. Sites whose epsilons are below 2 and above agree on `bins`.
+
     At epsilon 1 and delta 0, 256 and 1024 bins tie. At epsilon 2 and delta 0, 1024 bins are best.
     The rule is simpler than these figures in two cases. It has 256 bins also at .1 with delta,
     where 64 are a little better, and at .5 without delta, where 1024 are.

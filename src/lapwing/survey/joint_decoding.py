@@ -192,7 +192,8 @@ def _check_different(
         # Marked by two surveys they are two: where few reported, alike by chance.
         alike = marks and (counts.survey in marks or None in {*marks, counts.survey})
         if alike and place not in allow_equal:
-            same = any(counts is read[known - 1][2] for known in marks.values())
+            earlier = [read[known - 1][2] for known in marks.values()]
+            same = any(counts is one or counts.ids & one.ids for one in earlier)
             if same or not equal_by_chance(counts, len(read), channel):
                 raise MismatchError(
                     "the same tally is given twice, and its people would count double. Give it "

@@ -190,17 +190,20 @@ def read_weeks(
     if unknown:
         raise ArgumentError(f"allow_equal must name weeks, {unknown[0]!r} is none of them")
     seen: dict[Any, str] = {}
-    given_tallies: list[Any] = []
+    known_ids: dict[Any, str] = {}
     first = there[0]
     for week, one in zip(read, given, strict=True):
         if one is not None:
             check_domain(week.domain, first.domain, (week.name, first.name))
         if week.channel is None:
             continue
-        tally = one[1] if isinstance(one, tuple) else one
-        if any(tally is earlier for earlier in given_tallies):
-            raise MismatchError(f"week {week.name} is given twice. Give it once")
-        given_tallies.append(tally)
+        tally: Any = one[1] if isinstance(one, tuple) else one
+        for each in (id(tally), *getattr(tally, "ids", ())):
+            if each in known_ids:
+                raise MismatchError(
+                    f"week {week.name} is the same as week {known_ids[each]}. Give it once"
+                )
+            known_ids[each] = week.name
         if week.identity in seen:
             check_copy(week, seen[week.identity], len(there), allowed=week.name in allow_equal)
         seen.setdefault(week.identity, week.name)

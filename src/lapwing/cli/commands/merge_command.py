@@ -55,7 +55,9 @@ def merge(
     the same. Nobody may contribute to two of them, unless --people same says so.
     """
     check_output(output, inputs=tallies, force=force)
-    check_distinct(tallies, what="reports", allow_equal=allow_equal, by_chance=_by_chance)
+    check_distinct(
+        tallies, what="reports", allow_equal=allow_equal, by_chance=_by_chance, content=_content
+    )
     if all(_is_release(path) for path in tallies):
         _merge_releases(tallies, output, out, people)
     elif people == "same":
@@ -78,6 +80,14 @@ def _by_chance(path: Path, files: int) -> bool:
         return True
 
 
+def _content(path: Path) -> bytes:
+    """Return what two tallies are compared by: all of them, apart from what identifies a file."""
+    try:
+        return path.read_bytes() if _is_release(path) else read_tallies(path).to_json().encode()
+    except FormatError:
+        return path.read_bytes()
+
+
 def _is_release(path: Path) -> bool:
     """Return whether a file holds a release. Anything else is left to those who read tallies."""
     try:
@@ -91,7 +101,7 @@ def _merge_tallies(paths: list[Path], output: Path, out: Output) -> None:
     if isinstance(total, GroupTallies):
         write_groups(output, total)
     else:
-        write_text(output, total.to_json())
+        write_text(output, total.file_text())
     document = {
         "command": "merge",
         "reports": total.total,

@@ -114,7 +114,7 @@ def tally(
         rows = "1 row holds" if counted.refused == 1 else f"{count_text(counted.refused)} rows hold"
         out.warn(f"{rows} no report of this survey, counted apart (--skip-bad)")
     if not counting.by:
-        write_text(output, counted.tally.to_json())
+        write_text(output, counted.tally.file_text())
         _show(out, survey, counted, output)
     else:
         minimum = MINIMUM if counting.segment_minimum is None else counting.segment_minimum

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
+import re
+import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import Stored, html_of, require, require_format, require_spelling
+from lapwing.documents import (
+    Stored,
+    html_of,
+    replacing,
+    require,
+    require_format,
+    require_spelling,
+)
 from lapwing.errors import FormatError, MismatchError, TallyError, kind_of
 from lapwing.linear.memoized import cached_property
 from lapwing.protocol.messages.observation import Kind
@@ -21,6 +32,11 @@ _TWO_KINDS = (
     "tallies can be merged only when the same survey collected them. One of these is counts, the "
     "other stored reports"
 )
+
+MOST_IDS = 1000
+"""Files of one sum whose identifiers are kept. A sum of more has one of its own."""
+
+_ID = re.compile(r"[0-9a-f]{32}")
 
 LARGEST_COUNT = 2**53 - 1
 """The largest whole number that JSON carries exactly in every language."""
@@ -80,6 +96,11 @@ class Tally(Stored):
             """Reports in all blocks together."""
             ...
 
+        @property
+        def ids(self) -> frozenset[str]:
+            """Random identifiers of the files that are in it, so that none is added twice."""
+            ...
+
     def __add__(self, other: Tally) -> Self:
         """Return the tally of both sets of reports. MismatchError for another survey's."""
         raise NotImplementedError
@@ -116,6 +137,42 @@ class Tally(Stored):
         tally: Any = self
         copy: Self = replace(tally, survey=survey)
         return copy
+
+    def file_text(self) -> str:
+        """Return the JSON text that :meth:`save` writes: the document, and what identifies it.
+
+        Returns
+        -------
+        str
+            JSON text with `ids`. They are drawn at random when a tally is first saved, and say
+            nothing of its reports.
+        """
+        if not self.ids:
+            object.__setattr__(self, "ids", frozenset([secrets.token_hex(16)]))
+        return json.dumps({**self.to_document(), "ids": sorted(self.ids)}, allow_nan=False) + "\n"
+
+    def save(self, path: Path | str) -> None:
+        """Write it to a file, whole or not at all, with a random identifier.
+
+        A file that is a copy of another is recognized by it, however few people are in it. An
+        existing file is replaced.
+
+        Parameters
+        ----------
+        path : Path or str
+            Its folder must exist.
+        """
+        with replacing(Path(path).resolve()) as stream:
+            stream.write(self.file_text().encode())
+
+    def _ids_with(self, other: Tally) -> frozenset[str]:
+        """Return the identifiers of a sum. MismatchError when a file is in both."""
+        if self.ids & other.ids:
+            raise MismatchError(
+                "the same tally is in both, and its reports would count twice. Add it once"
+            )
+        ids = self.ids | other.ids
+        return ids if len(ids) <= MOST_IDS else frozenset()
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
@@ -157,6 +214,9 @@ class CountTally(Tally):
     survey : str, optional
         Fingerprint of the survey that collected them. Two surveys may share a randomizer, and their
         tallies must not be merged. Default: none.
+    ids : frozenset of str, optional
+        Random identifiers of the files that are in it. They take no part in comparisons. Default:
+        none.
 
     Notes
     -----
@@ -182,6 +242,7 @@ class CountTally(Tally):
     reports: Sequence[int]
     fingerprint: str
     survey: str | None = None
+    ids: frozenset[str] = field(default=frozenset(), kw_only=True)
 
     kind: ClassVar[Kind] = "counts"
 
@@ -253,6 +314,7 @@ class CountTally(Tally):
             [ours + theirs for ours, theirs in zip(self.reports, other.reports, strict=True)],
             self.fingerprint,
             self.survey,
+            ids=self._ids_with(other),
         )
 
     def __eq__(self, other: object) -> bool:
@@ -300,7 +362,7 @@ class CountTally(Tally):
         FormatError
             When it is not a tally, of an unknown version or damaged.
         """
-        fingerprint, survey = _opened(document, kind=cls.kind, keys={"blocks"})
+        fingerprint, survey, ids = _opened(document, kind=cls.kind, keys={"blocks"})
         blocks, reports = document["blocks"], document["reports"]
         whole = isinstance(blocks, list) and isinstance(reports, list)
         whole = whole and all(isinstance(counts, list) for counts in blocks)
@@ -315,6 +377,7 @@ class CountTally(Tally):
                 reports,
                 fingerprint,
                 survey,
+                ids=ids,
             )
         except TallyError as error:
             raise FormatError(f"the tally is damaged: {error}") from None
@@ -338,6 +401,9 @@ class TallyLog(Tally):
         Fingerprint of the randomizer that made them, 64 hex digits.
     survey : str, optional
         Fingerprint of the survey that collected them. Default: none.
+    ids : frozenset of str, optional
+        Random identifiers of the files that are in it. They take no part in comparisons. Default:
+        none.
 
     Notes
     -----
@@ -362,6 +428,7 @@ class TallyLog(Tally):
     width: int
     fingerprint: str
     survey: str | None = None
+    ids: frozenset[str] = field(default=frozenset(), kw_only=True)
 
     kind: ClassVar[Kind] = "log"
 
@@ -428,7 +495,8 @@ class TallyLog(Tally):
             raise MismatchError("logs can be merged only when their reports have one width")
         few, many = sorted((self.runs, other.runs), key=len)
         runs = _SharedRuns.of(many).extended(few)
-        log = type(self)(runs, self.width, self.fingerprint, self.survey)
+        ids = self._ids_with(other)
+        log = type(self)(runs, self.width, self.fingerprint, self.survey, ids=ids)
         log.__dict__["total"] = self.total + other.total
         return log
 
@@ -521,7 +589,7 @@ class TallyLog(Tally):
         FormatError
             When it is not a log, of an unknown version or damaged.
         """
-        fingerprint, survey = _opened(document, kind=cls.kind, keys={"width", "records"})
+        fingerprint, survey, ids = _opened(document, kind=cls.kind, keys={"width", "records"})
         total, width, text = document["reports"], document["width"], document["records"]
         if type(total) is not int or type(width) is not int or not 1 <= width <= 8:
             raise FormatError(
@@ -537,7 +605,9 @@ class TallyLog(Tally):
             raise FormatError(f"{total} reports of {width} bytes were promised, the log is damaged")
         made = cls.from_records(data, width, fingerprint, survey)
         # Base64 has bits to spare at its end.
-        require_spelling(document, made.to_document(), name="the log")
+        marked = {} if not ids else {"ids": sorted(ids)}
+        require_spelling(document, {**made.to_document(), **marked}, name="the log")
+        object.__setattr__(made, "ids", ids)
         return made
 
 
@@ -608,11 +678,11 @@ def _head(tally: Tally) -> dict[str, Any]:
     }
 
 
-def _opened(document: Any, *, kind: Kind, keys: set[str]) -> tuple[str, str | None]:
-    """Return the fingerprints of randomizer and survey. FormatError unless it is of the kind."""
+def _opened(document: Any, *, kind: Kind, keys: set[str]) -> tuple[str, str | None, frozenset[str]]:
+    """Return the fingerprints of randomizer and survey, and the ids. FormatError at others."""
     require_format(document, name="lapwing-tally", version=VERSION)
     head = {"format", "version", "kind", "survey", "randomizer", "reports"}
-    require(document, head | keys, name="a tally")
+    require(document, head | keys | (document.keys() & {"ids"}), name="a tally")
     if document["kind"] != kind:
         raise FormatError(
             "a tally must be of kind 'counts' or 'log', and be read as what it is. "
@@ -621,7 +691,15 @@ def _opened(document: Any, *, kind: Kind, keys: set[str]) -> tuple[str, str | No
     fingerprint, survey = document["randomizer"], document["survey"]
     if not isinstance(fingerprint, str) or not isinstance(survey, str | None):
         raise FormatError("a tally must hold its fingerprints. Do not use this document")
-    return fingerprint, survey
+    ids = document.get("ids", [])
+    texts = isinstance(ids, list) and all(isinstance(each, str) for each in ids)
+    listed = texts and ids == sorted(set(ids)) and all(map(_ID.fullmatch, ids))
+    if not listed or not ("ids" in document) <= len(ids) <= MOST_IDS:
+        raise FormatError(
+            "the ids of a tally must be a sorted list, of 32 lower-case hex digits each. Do not "
+            "use this document"
+        )
+    return fingerprint, survey, frozenset(ids)
 
 
 def _check_same_survey(one: Tally, other: Tally) -> None:
