@@ -112,7 +112,7 @@ async def pictures_and_tables(here: Site, path: str, compared: str) -> None:
         (
             "csv",
             "text/csv; charset=utf-8",
-            b'"left","right","share","cdf","low","high","interval"\n',
+            b'"left","right","share","cdf","low","high","interval","about"\n',
         ),
         ("svg", "image/svg+xml", b"<?xml"),
         ("png", "image/png", b"\x89PNG"),
@@ -147,7 +147,7 @@ def test_labels_and_segments(tmp_path: Path) -> None:
             assert {row["label"] for row in change["shares"][:2]} == {1, 2}
             table = await here.done("GET", f"{path}/results/e.csv?segment=north")
             rows = list(csv.DictReader(io.StringIO(table.text)))
-            columns = {"label", "share", "low", "high", "interval"}
+            columns = {"label", "share", "low", "high", "interval", "about"}
             assert len(rows) == 8 and set(rows[0]) == columns
             assert (
                 {row["interval"] for row in rows}

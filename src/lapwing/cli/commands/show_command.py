@@ -87,7 +87,8 @@ def show(
 
     Shows what a survey agrees on, what a result or a release says, how many reports a tally counts,
     and what a ledger has left. Of exact counts it shows the domain and never a count. Of reports it
-    shows how many there are and of which survey, and does not read them all.
+    shows how many there are and of which survey, and does not read them all. A stored difference is
+    about those it was made for, whatever --target says.
     """
     ends = intervals.how()
     table.check(inputs=[file], force=force)
