@@ -78,7 +78,7 @@ PAIRS = RIDGES | SMOOTH
 """Pairs on the unit square. Values beyond are clipped."""
 
 FULL: dict[str, Any] = {
-    "repeats": 4,
+    "repeats": 2,
     "people": [20_000, 200_000],
     "bins": BINS,
     "epsilons": [1, 2, 4],

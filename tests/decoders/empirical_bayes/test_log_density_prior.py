@@ -195,7 +195,7 @@ def test_what_the_reports_determine_is_that_of_an_exact_inverse() -> None:
     silent = exact < 1e-4
     assert silent.sum() > 20 and np.abs(found[silent]).max() < 0.01
     # The diagonal of the curvature alone, and the size of the draws, are other numbers.
-    draws, _, diagonal = fit.draws(400)
+    draws, _, _, diagonal = fit.draws(400)
     assert (1 - 1 / diagonal).sum() > 1.5 * exact.sum()
     assert np.abs(1 - (draws**2).mean(axis=0))[silent].max() > 0.1
 
@@ -203,7 +203,7 @@ def test_what_the_reports_determine_is_that_of_an_exact_inverse() -> None:
 @one_thread
 def test_draws_have_the_covariance_of_the_posterior() -> None:
     fit = _fit(8)
-    draws, _, _ = fit.draws(4000, tolerance=1e-6)
+    draws, _, _, _ = fit.draws(4000, tolerance=1e-6)
     variance = (draws**2).mean(axis=0)
     # A variance of 4000 draws has a relative standard error of .022; 6 of them.
     assert np.abs(variance / (1 - _exact_share(fit)) - 1).max() < 0.14
@@ -221,7 +221,7 @@ def test_draws_of_unseen_people_have_the_covariance_that_the_reports_leave() -> 
     held = deviation[:, None] * np.linalg.inv(curvature) * deviation
     sums = np.eye(64) - np.outer(cells.ravel(), np.ones(64))
     exact = sums @ held @ sums.T
-    found = np.cov(fit.unseen(4000).reshape(4000, 64).T, bias=True)
+    found = np.cov(fit.unseen(4000, 1.0).reshape(4000, 64).T, bias=True)
     assert np.abs(found - exact).max() < 0.1 * exact.max()
     empty = (cells < 1 / 64).ravel().astype(float)
     assert empty @ found @ empty == pytest.approx(empty @ exact @ empty, rel=0.15)
@@ -243,7 +243,7 @@ def test_a_few_people_where_nobody_seems_to_be_are_within_the_interval() -> None
         alone.learn()
     alone.variances = WIDENED * alone.variances
     alone.climb(1e-3)
-    draws, _, _ = alone.draws(BAND_DRAWS)
+    draws, _, _, _ = alone.draws(BAND_DRAWS)
     without = alone.density.moved(alone.cells, np.sqrt(alone.variances) * draws)
     wrong = []
     for low, high in ((0, 16), (8, 24), (4, 30), (0, 32)):
@@ -302,7 +302,7 @@ class TestSolutions:
 
         assert fit._precisely(compute, 3) == 3 and seen == [light, fit.density]
         assert fit._precisely(compute, 4) == 4 and seen[2:] == [fit.density]
-        draws, _, _ = fit.draws(2)
+        draws, _, _, _ = fit.draws(2)
         assert draws.dtype == np.float64
 
 

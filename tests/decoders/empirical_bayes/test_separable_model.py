@@ -158,7 +158,8 @@ def test_the_diagonal_is_exact_where_the_axes_are_independent() -> None:
 def test_noise_of_slopes_has_the_curvature_as_its_covariance() -> None:
     density, channel, amplitudes = _model(4)
     cells = density.cells(amplitudes)
-    draws = density.noise(cells, density.weights(cells), 6000, np.random.default_rng(4))
+    scores = density.scores(density.weights(cells), 6000, np.random.default_rng(4))
+    draws = density.pulled_back(cells, scores)
     rows = draws.reshape(6000, -1)
     expected = _dense_curvature(density, channel, amplitudes)
     deviation = np.sqrt(np.diag(expected)) + 1e-12

@@ -253,9 +253,3 @@ class LogDensity:
             errors = rng.standard_normal((draws, *weight.shape)).astype(weight.dtype)
             slope += part.adjoint(np.sqrt(weight) * errors)
         return slope
-
-    def noise(
-        self, cells: Matrix, weights: Sequence[Matrix], draws: int, rng: np.random.Generator
-    ) -> Matrix:
-        """Return the same by the amplitudes: [draws, functions, functions]."""
-        return self.pulled_back(cells, self.scores(weights, draws, rng))
