@@ -14,7 +14,7 @@ import lapwing as lw
 people = lw.datasets.load_ages_and_hours()
 pairs = lw.Product(
     age=lw.Interval(15, 80, bins=13, closed="left", outside="overflow"),
-    hours=lw.Integers(1, 60),  # more than 60 counts as 60, which moves no quartile
+    hours=lw.Integers(1, 60, outside="clip"),  # more than 60 counts as 60, which moves no quartile
 )
 truth = lw.results.JointDistribution.of_values(people.values(), pairs)
 

@@ -283,7 +283,7 @@ class TestBounds:
             ["nothing.csv", *asked],
             ["ages.csv", "--epsilon", "0", *asked[2:]],
             ["ages.csv", "--epsilon", "1", "--neighbors", "some"],
-            ["ages.csv", "--epsilon", "9", *asked[2:]],
+            ["ages.csv", "--epsilon", "4", *asked[2:]],
             ["ages.csv", *asked, "--column", "height"],
             ["ages.csv", *asked[:4], "--confidence", "1"],
         ],

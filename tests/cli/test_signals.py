@@ -22,7 +22,7 @@ from tests.cli.running import environment, listing
 @pytest.fixture
 def much_to_do(tmp_path: Path) -> Path:
     """A survey whose reports have 2 KiB, and a table that takes a minute or more."""
-    survey = Survey("slow", OptimizedUnaryEncoding(Integers(0, 2**14 - 1), 1))
+    survey = Survey("slow", OptimizedUnaryEncoding(Integers(0, 2**14 - 1, outside="clip"), 1))
     (tmp_path / "survey.json").write_text(survey.to_json())
     parquet.write_table(pa.table({"n": np.arange(10**6) % 2**14}), tmp_path / "values.parquet")
     (tmp_path / "reports.lwr").write_bytes(b"what was there before")

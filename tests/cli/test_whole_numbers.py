@@ -142,7 +142,7 @@ def test_bins_of_whole_numbers_have_a_whole_width() -> None:
         (lw.Interval(0, 600, whole=True), False),
         (lw.Interval(1, 1000, scale="log"), False),
         (lw.Interval("2026-01-01", "2026-03-02", unit="date"), False),
-        (lw.Integers(0, 600), False),
+        (lw.Integers(0, 600, outside="clip"), False),
     ],
 )
 def test_bounds_alone_advise_it(domain: Any, advised: bool) -> None:

@@ -65,6 +65,7 @@ def _none(self: Any, count: int, source: Any) -> np.ndarray:
     return np.zeros(count, dtype=np.int64)
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.errors.PrivacyWarning")
 def test_the_lesser_noise_is_taken() -> None:
     pure = published(epsilon=1).release.parts[0].noise
     assert (pure.kind, pure.scale) == ("laplace", Fraction(2))

@@ -189,7 +189,7 @@ class TestRefusals:
         ("mechanism", "domain", "message"),
         [
             (PrefixSums(), Interval(0, 1, bins=2**14 + 1), "2 to 16384 symbols"),
-            (SumTree(), Integers(0, 5000), "2 to 2048 symbols"),
+            (SumTree(), Integers(0, 5000, outside="clip"), "2 to 2048 symbols"),
             (HistogramQuery(20), Interval(0, 1, bins=10), "at most the 10 symbols"),
         ],
     )

@@ -73,6 +73,7 @@ def states(file):
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("mechanism", EVERY, ids=repr)
+@pytest.mark.filterwarnings("ignore::lapwing.errors.PrivacyWarning")
 def test_at_the_edges_it_releases_or_refuses_before_it_is_paid(mechanism, relation, ledger):
     outcomes = set()
     file = ledger(relation)
@@ -126,6 +127,7 @@ class TestRefusedBeforeThePayment:
             release([0.5], TWELVE, **arguments)
         assert file.path.read_bytes() == before
 
+    @pytest.mark.filterwarnings("ignore::lapwing.errors.PrivacyWarning")
     def test_too_many_people_for_a_mechanism(self, ledger):
         file = ledger()
         before = file.path.read_bytes()

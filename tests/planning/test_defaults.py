@@ -87,10 +87,13 @@ def test_the_decoders_of_the_papers_come_first() -> None:
         "compressive-privatization": "sparse-recovery",
     }.items():
         assert RANDOMIZERS[name].decoder == decoder
-    tree: Any = recommended_decoder(lw.randomizers.Hierarchical(lw.Integers(0, 63), 1))
+    tree: Any = recommended_decoder(
+        lw.randomizers.Hierarchical(lw.Integers(0, 63, outside="clip"), 1)
+    )
     assert tree.method == "admm"
     ordered: Any = [
-        RANDOMIZERS[name](lw.Integers(0, 63), 1) for name in ("rappor", "hadamard-response")
+        RANDOMIZERS[name](lw.Integers(0, 63, outside="clip"), 1)
+        for name in ("rappor", "hadamard-response")
     ]
     assert [made.decoder for made in ordered] == ["least-squares"] * 2
 

@@ -52,8 +52,9 @@ def test_what_falls_is_left_and_what_rises_is_pooled() -> None:
 
 
 @pytest.mark.parametrize("size", [3, 7, 256])
+@pytest.mark.filterwarnings("ignore::lapwing.errors.PrivacyWarning")
 def test_a_larger_epsilon_and_a_larger_error_need_no_more_people(size: int) -> None:
-    domain = lw.Integers(1, size)
+    domain = lw.Integers(1, size, outside="clip")
     needed = np.array(
         [
             [

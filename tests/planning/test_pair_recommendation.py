@@ -15,7 +15,7 @@ from lapwing.planning.pair_recommendation import (
 )
 from lapwing.randomizers.joint.multiscale_boxes import MultiscaleBoxes
 
-SQUARE = lw.Product(x=lw.Integers(0, 31), y=lw.Integers(0, 31))
+SQUARE = lw.Product(x=lw.Integers(0, 31, outside="clip"), y=lw.Integers(0, 31, outside="clip"))
 
 
 def test_the_mixture_and_the_prior_are_recommended_and_the_cost_of_a_joint_question_is_said() -> (
@@ -51,7 +51,7 @@ def test_errors_fall_with_epsilon_and_with_people() -> None:
 
 def test_the_table_holds_what_a_simulation_of_other_people_finds() -> None:
     """Within a factor of 1.5, of two repeats each; a table of epsilon 4 for 2 is far outside."""
-    domain = lw.Product(x=lw.Integers(0, 63), y=lw.Integers(0, 63))
+    domain = lw.Product(x=lw.Integers(0, 63, outside="clip"), y=lw.Integers(0, 63, outside="clip"))
     found = simulated_pair_errors(
         MultiscaleBoxes(domain, 2),
         users=20_000,

@@ -69,7 +69,7 @@ def test_information_adds_up_over_parts_and_is_the_decoders() -> None:
 
 
 def test_many_symbols_are_compared_on_few_cells() -> None:
-    numbers = lw.Integers(0, 299)
+    numbers = lw.Integers(0, 299, outside="clip")
     wave = MultiscaleWave(numbers, 2, components=[("wave", 1.0, 0.5), ("affine", 300, 0.5)])
     even = np.full(300, 1 / 300)
     found = CurveRisk(numbers, even).information(wave.channel)

@@ -35,7 +35,9 @@ PAIRS: dict[str, lw.Product] = {
         bytes=lw.Interval(0, 500_000, bins=20),
     ),
     "atoms": lw.Product(x=lw.Interval(0, 10, bins=10, atoms=(0, 5)), y=lw.Integers(0, 6)),
-    "integers": lw.Product(age=lw.Integers(17, 90), hours=lw.Integers(1, 99)),
+    "integers": lw.Product(
+        age=lw.Integers(17, 90, outside="clip"), hours=lw.Integers(1, 99, outside="clip")
+    ),
     "two values": lw.Product(x=lw.Integers(0, 1), y=lw.Integers(0, 1)),
     "four labels": lw.Product(hours=lw.Interval(0, 100, bins=20), group=FOUR),
     "one label": lw.Product(group=lw.Categories(["all"]), hours=lw.Integers(0, 9)),

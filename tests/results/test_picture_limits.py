@@ -55,7 +55,7 @@ def test_circles_whole_numbers_and_logarithms() -> None:
     clock = lw.Interval(0, 24, bins=24, circular=True)
     counts = np.eye(24, dtype=int)[0]
     assert ends(Distribution.of_counts(counts, clock)) == {(0, 24)}
-    whole = lw.Integers(0, 99)
+    whole = lw.Integers(0, 99, outside="clip")
     assert ends(Distribution.of_counts(np.eye(100, dtype=int)[0], whole)) == {(0, 99)}
     ratio = lw.Interval(1, 10_000, bins=40, scale="log", outside="clip")
     counts = np.zeros(40, dtype=int)

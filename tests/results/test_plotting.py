@@ -48,7 +48,7 @@ DOMAINS: dict[str, Any] = {
     "moments": Interval("2026-01-01T00:00", "2026-01-03T00:00", bins=4, unit="datetime"),
     "own": Interval(edges=[0, 5, 10, 18, 25, 45, 65, 100]),
     "integers": Integers(-2, 3),
-    "many integers": Integers(0, 50),
+    "many integers": Integers(0, 50, outside="clip"),
     "labels": Categories(["a", "b", 3], missing="category"),
     "long": Categories([f"town number {i}, in the far north-east of {i}" for i in range(25)]),
     "many": Categories(60),

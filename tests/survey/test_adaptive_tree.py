@@ -15,12 +15,15 @@ from lapwing.survey.adaptive_tree import Node
 from tests.mistaken import mistaken
 from tests.rows import each
 
-LINE = lw.Integers(0, 63)
+LINE = lw.Integers(0, 63, outside="clip")
 UNEVEN = lw.Product(x=lw.Integers(0, 4), y=lw.Interval(0, 8.5, bins=9, outside="clip"))
 STEEP = np.array([2.0 ** -min(n, 9) for n in range(45)])
 
 
-@each("domain", [lw.Integers(0, 44), UNEVEN, lw.Interval(0, 45, bins=45, circular=True)])
+@each(
+    "domain",
+    [lw.Integers(0, 44, outside="clip"), UNEVEN, lw.Interval(0, 45, bins=45, circular=True)],
+)
 def test_a_huge_epsilon_gives_the_table(domain: Any) -> None:
     people = np.rint(10**7 * STEEP / STEEP.sum()).astype(np.int64)
     tree = AdaptiveTree(domain, 20, users=int(people.sum()))
@@ -58,7 +61,7 @@ def answered(tree: AdaptiveTree, shares: np.ndarray, people: int) -> None:
 @each("bins, children", [(64, 2), ((64, 64), 4)])
 def test_a_leaf_is_divided_at_the_threshold(bins: Any, children: int) -> None:
     sizes = bins if isinstance(bins, tuple) else (bins,)
-    axes = [lw.Integers(0, size - 1) for size in sizes]
+    axes = [lw.Integers(0, size - 1, outside="clip") for size in sizes]
     domain = axes[0] if len(axes) == 1 else lw.Product(x=axes[0], y=axes[1])
     users = 6_000_000
     odds = math.exp(1)

@@ -55,7 +55,7 @@ SURVEYS = {
                 Interval("00:00", "24:00", bins=48, unit="time-of-day", circular=True), "1/3"
             ),
         ),
-        Survey("age", RandomizedResponse(Integers(17, 90, missing="bin"), 24)),
+        Survey("age", RandomizedResponse(Integers(17, 90, outside="clip", missing="bin"), 24)),
         Survey("color", UnaryEncoding(Categories(["red", "green", 3], missing="category"), 2)),
         Survey("rent", OptimizedUnaryEncoding(Interval(0, 9, bins=9, atoms=(0,)), 0.5)),
     )

@@ -12,7 +12,7 @@ SETS = Survey("browser", AffineSubsetSelection(Categories(11), 1))
 NAMED: dict[str, tuple[Survey, list[Any]]] = {
     "affine-subset-selection": (SETS, [0, 5, 10, 11]),
     "affine-subset-selection-size": (
-        Survey("age", AffineSubsetSelection(Integers(17, 217), "1/3", size=100)),
+        Survey("age", AffineSubsetSelection(Integers(17, 217, outside="clip"), "1/3", size=100)),
         [17, 18, 217, 218],
     ),
     "affine-subset-selection-large": (
@@ -23,7 +23,7 @@ NAMED: dict[str, tuple[Survey, list[Any]]] = {
         Survey(
             "wage",
             MultiscaleWave(
-                Integers(0, 39),
+                Integers(0, 39, outside="clip"),
                 1,
                 components=[("wave", 0.5, 0.5), ("affine", 8, 0.2), ("affine", 40, 0.3)],
             ),

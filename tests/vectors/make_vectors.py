@@ -144,8 +144,12 @@ GOOD: dict[str, tuple[Survey, list[Any]]] = {
         [0, 1, 3, 3.5, 10.5, 99, 101, 999, 1000, 5000],
     ),
     "square-wave-integers": (
-        Survey("age", SquareWave(Integers(17, 90), 1)),
+        Survey("age", SquareWave(Integers(17, 90, outside="clip"), 1)),
         [17, 18, 50, 89, 90, 91, 3, 17.5],
+    ),
+    "square-wave-integers-outside": (
+        Survey("age", SquareWave(Integers(17, 90, missing="bin"), 1)),
+        [17, 18, 50, 89, 90, 91, 1e300, 16, -1, 0, None, 17.5, 90.5],
     ),
     "unary-encoding": (
         Survey("hobby", UnaryEncoding(Categories(["a", "b", "c", "d", "e"]), "2")),

@@ -71,6 +71,8 @@ def to_input(survey: dict[str, Any], value: Any) -> int:
     if domain["class"] == "integers":
         if value != math.floor(value):
             raise RefusedError
+        if domain["outside"] == "overflow":
+            return int(min(max(value, domain["low"] - 1), domain["high"] + 1)) - domain["low"] + 1
         return int(_inside(domain, value)) - int(domain["low"])
     bins = survey["randomizer"].get("grid") or domain["bins"]
     return _interval_symbol({**domain, "bins": bins}, float(value))
@@ -151,7 +153,8 @@ def _symbols(domain: dict[str, Any]) -> int:
         labels = domain["labels"]
         return (labels if isinstance(labels, int) else len(labels)) + missing
     if domain["class"] == "integers":
-        return int(domain["high"] - domain["low"] + 1) + missing
+        apart = 2 * (domain["outside"] == "overflow")
+        return int(domain["high"] - domain["low"] + 1) + apart + missing
     return len(_pieces(domain)) + 2 * (domain["outside"] == "overflow") + missing
 
 

@@ -154,7 +154,8 @@ def ahead(counts: Counts, epsilon: float, rng: np.random.Generator) -> Table:
     decomposition for range query under local differential privacy. CCS 2021.
     """
     domain = lw.Product(
-        first=lw.Integers(0, counts.shape[0] - 1), second=lw.Integers(0, counts.shape[1] - 1)
+        first=lw.Integers(0, counts.shape[0] - 1, outside="clip"),
+        second=lw.Integers(0, counts.shape[1] - 1, outside="clip"),
     )
     tree = AdaptiveTree(domain, epsilon, users=int(counts.sum()))
     table: Table = tree.simulate(counts, rng=rng).table
@@ -176,7 +177,9 @@ def ahead_alone(counts: Counts, epsilon: float, rng: np.random.Generator) -> Tab
     numpy.ndarray
         float64 [bins].
     """
-    tree = AdaptiveTree(lw.Integers(0, counts.size - 1), epsilon, users=int(counts.sum()))
+    tree = AdaptiveTree(
+        lw.Integers(0, counts.size - 1, outside="clip"), epsilon, users=int(counts.sum())
+    )
     mass: Table = tree.simulate(counts, rng=rng).mass
     return mass
 
@@ -253,7 +256,8 @@ def box(
         float64 [d1, d2].
     """
     domain = lw.Product(
-        first=lw.Integers(0, counts.shape[0] - 1), second=lw.Integers(0, counts.shape[1] - 1)
+        first=lw.Integers(0, counts.shape[0] - 1, outside="clip"),
+        second=lw.Integers(0, counts.shape[1] - 1, outside="clip"),
     )
     wave = lw.randomizers.BoxWave(domain, epsilon, widths=(side, side))
     tally = lw.simulate(wave, counts.ravel(), rng=rng)

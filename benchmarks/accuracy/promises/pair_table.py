@@ -30,7 +30,7 @@ TARGET = Path(__file__).parents[3] / "src" / "lapwing" / "planning" / "pair_tabl
 
 def made() -> dict[str, object]:
     """Return the table as it is stored."""
-    axis = Integers(0, BINS - 1)
+    axis = Integers(0, BINS - 1, outside="clip")
     domain = Product(x=axis, y=axis)
     pairs = reference_pairs(domain.shape)
     errors = {kind: np.zeros((len(EPSILON), len(USERS))) for kind in pairs}

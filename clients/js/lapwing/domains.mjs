@@ -171,13 +171,16 @@ class Integers extends Domain {
     demand(Number.isSafeInteger(low) && Number.isSafeInteger(high), "low and high must be whole");
     demand(low <= high && high - low < MOST_BINS, "there must be 1..2^24 numbers from low to high");
     requireOutside(document);
-    this.legal = high - low + 1;
+    this.overflow = document.outside === "overflow";
+    this.legal = high - low + 1 + (this.overflow ? 2 : 0);
   }
 
   symbol(value) {
+    const { low, high } = this.document;
     const number = inside(value, this.document);
-    requireWhole(number);
-    return number - this.document.low;
+    requireWhole(this.overflow ? value : number);
+    if (!this.overflow) return number - low;
+    return value > high ? this.legal - 1 : number - low + (value < low ? 0 : 1);
   }
 }
 
@@ -221,7 +224,7 @@ class Interval extends Domain {
       "atoms must be increasing numbers from low to high",
     );
     demand(!document.circular || !atoms.includes(high), "on a circle high is low, also of an atom");
-    requireOutside(document, ["overflow", "clip", "refuse"]);
+    requireOutside(document);
     demand(
       document.outside !== "overflow" || !document.circular,
       "a circle has no outside: leave overflow out",
@@ -395,8 +398,9 @@ const DOMAINS = Object.assign(Object.create(null), {
   "hashed-strings": HashedStrings,
 });
 
-function requireOutside(document, choices = ["clip", "refuse"]) {
-  demand(choices.includes(document.outside), `outside must be ${choices.join(" or ")}`);
+function requireOutside(document) {
+  const legal = ["overflow", "clip", "refuse"].includes(document.outside);
+  demand(legal, "outside must be overflow, clip or refuse");
 }
 
 /** Return a number moved into [low, high], or refuse it. */

@@ -37,7 +37,7 @@ STEPS = LARGEST - SMALLEST
 _NEAR = 8
 """An end this many times closer to zero than the other one becomes zero."""
 
-SCALES = Integers(-STEPS, STEPS).for_curator()
+SCALES = Integers(-STEPS, STEPS, outside="clip").for_curator()
 """A step for every power of two in size, the negative ones below zero, and the missing."""
 
 

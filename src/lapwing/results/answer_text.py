@@ -319,9 +319,9 @@ def outside_of(answer: NumbersAnswer, write: NumberWriter) -> dict[str, ShareRow
     if answer["outside"] is None or answer["limited_to"] is None:
         return {}
     low, high = map(write, answer["limited_to"])
-    # An atom at the upper end holds just that value, and so does a bin that is closed there.
-    domain, unit = answer["domain"], answer["unit"]
-    holds_high = domain.get("closed") == "right" or domain["high"] in domain["atoms"]
+    # A number at the upper end holds just that value, as an atom and a bin that is closed there do.
+    domain, unit, whole = answer["domain"], answer["unit"], has_whole_numbers(answer)
+    holds_high = whole or domain.get("closed") == "right" or domain["high"] in domain["atoms"]
     before, after = ("below", "above") if unit == "number" else ("before", "after")
     above = f"{after} {high}" if holds_high else beyond_text(high, unit, "at_least")
     return {f"{before} {low}": answer["outside"]["below"], above: answer["outside"]["above"]}
@@ -775,9 +775,10 @@ def summary_of(answer: Answer) -> dict[str, str]:
     answer : dict
     """
     facts = facts_of(answer)
-    rows: dict[str, str] = {}
-    for name, text, interval in (row[:3] for row in tables_of(answer, "")[0].rows):
-        rows[_row_name(answer, name)] = with_interval(text, interval)
+    main, *atoms = tables_of(answer, "")
+    rows = {_row_name(answer, row[0]): with_interval(*row[1:3]) for row in main.rows}
+    for place, _, text, interval in (row for table in atoms for row in table.rows):
+        rows[f"point mass at {place}"] = with_interval(text, interval)
     size = answer.get("labels", answer.get("listed"))
     if isinstance(size, int) and size > len(rows):
         rows["not listed"] = f"{count_text(size - len(rows))} labels"

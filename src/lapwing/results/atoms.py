@@ -270,8 +270,8 @@ def atoms_of(
     atoms, found_law = [], error_law
     error_law = shown_law or error_law
     points = left == right
-    points[list(outside)] = False
     if not points.all():
+        points[list(outside)] = False
         for symbol in np.flatnonzero(points).tolist():
             share, low, high = float(mass[symbol]), None, None
             if error_law is not None:
@@ -345,9 +345,16 @@ def _around(left: Vector, right: Vector, found: NDArray[np.int64], *, circular: 
 
 
 def _widths(left: Vector, right: Vector) -> Vector:
-    """Return the widths of the symbols. Whole numbers count as bins of width one."""
+    """Return the widths of the symbols. Whole numbers count as bins of width one.
+
+    Values outside have none: their symbols are at the place of the first and the last number.
+    """
     width = right - left
-    return width if width.any() else np.ones_like(width)
+    if not width.any():
+        width = np.ones_like(width)
+        if width.size > 1:
+            width[[0, -1]] = left[[0, -1]] != left[[1, -2]]
+    return width
 
 
 def _neighbors(width: Vector, usual: NDArray[np.bool_], *, circular: bool) -> csr_matrix:

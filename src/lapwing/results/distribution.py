@@ -23,6 +23,7 @@ from lapwing.protocol.domains.domain_answers import (
     to_points,
     to_values,
 )
+from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.ranges import Closed, to_spans
 from lapwing.results.answer_documents import AnswerRequest
@@ -748,9 +749,8 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
         return columns_without_numbers(columns, reason_of(self))
 
     def _facts(self, level: float) -> dict[str, str]:
-        request = AnswerRequest(
-            level=level, probabilities=(0.1, 0.25, 0.5, 0.75, 0.9), range_errors=False, atoms=False
-        )
+        whole, levels = self.domain.name == Integers.name, (0.1, 0.25, 0.5, 0.75, 0.9)
+        request = AnswerRequest(level=level, probabilities=levels, range_errors=False, atoms=whole)
         return summary_of(result_answer(self, request))
 
     def to_document(self) -> dict[str, Any]:

@@ -134,7 +134,7 @@ class AdaptiveTree:
     --------
     >>> import numpy as np
     >>> import lapwing as lw
-    >>> ages = lw.Integers(0, 63)
+    >>> ages = lw.Integers(0, 63, outside="clip")
     >>> tree = lw.survey.AdaptiveTree(ages, epsilon=2, users=60_000)
     >>> values = np.arange(60_000) % 20 + 20
     >>> for group in np.split(values, tree.rounds):

@@ -166,7 +166,7 @@ def test_atoms_and_whole_numbers() -> None:
     assert smooth[atom] == raw[atom] and np.abs(smooth - raw).max() > 1e-5
     with pytest.raises(UnsupportedChannelError, match="no atoms and no missing bin"):
         GaussianSmoothing().decode(randomizer.channel, tally)
-    ages = RandomizedResponse(Integers(17, 90), 3)
+    ages = RandomizedResponse(Integers(17, 90, outside="clip"), 3)
     assert GaussianSmoothing(sigma=2).decode(
         ages.channel, simulate(ages, np.arange(74), rng=1)
     ).mass.sum() == pytest.approx(1)

@@ -36,7 +36,9 @@ from tests.rows import each
 
 def square(size: int) -> Product:
     """Return two axes of so many whole numbers."""
-    return lw.Product(x=lw.Integers(0, size - 1), y=lw.Integers(0, size - 1))
+    return lw.Product(
+        x=lw.Integers(0, size - 1, outside="clip"), y=lw.Integers(0, size - 1, outside="clip")
+    )
 
 
 def two_bumps(shape: tuple[int, int]) -> np.ndarray:
@@ -332,7 +334,7 @@ KINDS = {
     "labels last": lw.Product(x=lw.Integers(0, 19), y=lw.Categories(6)),
     "a circle": lw.Product(x=lw.Interval(0, 24, bins=24, circular=True), y=lw.Integers(0, 9)),
     "an odd circle": lw.Product(x=lw.Integers(0, 9), y=lw.Interval(0, 7, bins=9, circular=True)),
-    "axes of two sizes": lw.Product(x=lw.Integers(0, 8), y=lw.Integers(0, 49)),
+    "axes of two sizes": lw.Product(x=lw.Integers(0, 8), y=lw.Integers(0, 49, outside="clip")),
 }
 
 

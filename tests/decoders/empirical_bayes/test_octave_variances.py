@@ -16,7 +16,7 @@ from lapwing.decoders.empirical_bayes.octave_variances import (
 
 AXES: dict[str, tuple[Any, int, int]] = {
     "a line": (lw.Integers(0, 19), 20, 0),
-    "few bins": (lw.Integers(0, LEAST_WAVES - 2), LEAST_WAVES - 1, 0),
+    "few bins": (lw.Integers(0, LEAST_WAVES - 2, outside="clip"), LEAST_WAVES - 1, 0),
     "labels": (lw.Categories(9), 9, 0),
     "labels with a missing one": (lw.Categories(4, missing="category"), 4, 1),
     "an even circle": (lw.Interval(0, 24, bins=12, circular=True), 12, 0),
@@ -61,13 +61,13 @@ def test_octaves_are_logarithms_of_frequencies() -> None:
 
 @pytest.mark.parametrize("most", [4, 5, 16])
 def test_at_most_so_many_waves(most: int) -> None:
-    for axis in (lw.Integers(0, 99), lw.Interval(0, 1, bins=100, circular=True)):
+    for axis in (lw.Integers(0, 99, outside="clip"), lw.Interval(0, 1, bins=100, circular=True)):
         waves = (AxisFunctions.of(axis, most=most).family == 1).sum()
         assert most - 1 <= waves <= most
 
 
 def test_interpolation_is_linear_between_the_octaves() -> None:
-    functions = AxisFunctions.of(lw.Integers(0, 31), most=64)
+    functions = AxisFunctions.of(lw.Integers(0, 31, outside="clip"), most=64)
     weights = functions.interpolation(1)
     assert weights.shape == (31, functions.knots[1]) and weights.min() >= 0
     np.testing.assert_allclose(weights.sum(axis=1), 1)
@@ -76,7 +76,7 @@ def test_interpolation_is_linear_between_the_octaves() -> None:
 
 
 def _prior(size: int = 32) -> OctaveVariances:
-    axis = AxisFunctions.of(lw.Integers(0, size - 1), most=64)
+    axis = AxisFunctions.of(lw.Integers(0, size - 1, outside="clip"), most=64)
     return OctaveVariances(axis, axis)
 
 

@@ -263,7 +263,7 @@ def test_the_band_covers() -> None:
 
 
 def test_cells_coarser_than_the_symbols_are_spread_evenly_without_a_band() -> None:
-    for domain in (Interval(0, 1, bins=100, outside="clip"), Integers(0, 99), UNIT):
+    for domain in (Interval(0, 1, bins=100, outside="clip"), Integers(0, 99, outside="clip"), UNIT):
         wavelet = Wavelet(domain, 3, levels=4)
         people = np.ones(domain.size, dtype=np.int64) * 1000
         answer = WaveletClip().decode(wavelet.channel, simulate(wavelet, people, rng=1))

@@ -314,7 +314,7 @@ SOAK = {
     "wave, least squares": (SquareWave(SIXTY_FOUR, 2), LeastSquares()),
     "circle": (SquareWave(Interval(0, 1, bins=64, circular=True), 2), EMS),
     "fine grid": (SquareWave(SIXTY_FOUR, 2, grid=256), EMS),
-    "integers": (SquareWave(Integers(17, 90), 2), EMS),
+    "integers": (SquareWave(Integers(17, 90, outside="clip"), 2), EMS),
     "missing": (SquareWave(Interval(0, 1, bins=64, missing="bin", outside="clip"), 2), EMS),
     "bits": (OptimizedUnaryEncoding(SIXTY_FOUR, 1), LeastSquares()),
     "response": (RandomizedResponse(SIXTY_FOUR, 4), ExpectationMaximization()),

@@ -21,7 +21,7 @@ NUMBER = Interval(0, 100, bins=1000, missing="bin")
 DATE = Interval("2019-01-01", "2020-01-01", bins=365, unit="date", missing="bin")
 DATETIME = Interval("2019-01-01", "2020-01-01", bins=365 * 24, unit="datetime", missing="bin")
 TIME = Interval("00:00", "24:00", bins=1440, unit="time-of-day", circular=True, missing="bin")
-WHOLE = Integers(0, 100, missing="bin")
+WHOLE = Integers(0, 100, outside="clip", missing="bin")
 COLORS = Categories(["red", "green", "NA"], missing="category")
 NUMBERED = Categories(100, missing="category")
 DOMAINS = {

@@ -253,12 +253,32 @@ def test_values_outside_are_counted_apart_from_32_bins_on() -> None:
     assert Interval(0, 1, outside="refuse").for_curator().outside == "overflow"
     assert Interval(0, 1, bins=64, circular=True).outside == "clip"
     assert Interval(edges=list(range(65))).outside == "clip"
-    assert Integers(0, 64).outside == "clip"
+    assert (Integers(0, 30).outside, Integers(0, 31).outside) == ("clip", "overflow")
+    assert Integers(0, 64, outside="refuse").for_curator().outside == "overflow"
+    assert Integers(0, 64, outside="clip").for_curator().outside == "clip"
     # A document says it, so those written before keep their meaning.
     assert build_domain(many.to_document()) == many
     assert many.to_document()["outside"] == "overflow"
     old = Interval(0, 1, bins=32, outside="clip")
     assert build_domain(old.to_document()) == old != many
+
+
+def test_whole_numbers_outside_have_bins_of_their_own() -> None:
+    domain = Integers(-5, 60, missing="bin")
+    values = [-math.inf, -6, -5, 0, 60, 61, 1e300, math.inf, None]
+    assert domain.index(values).tolist() == [0, 0, 1, 6, 66, 67, 67, 67, 68]
+    assert (domain.size, domain.below_index, domain.above_index) == (69, 0, 67)
+    assert domain.left.tolist() == [-5.0, *range(-5, 61), 60.0]
+    assert build_domain(domain.to_document()) == domain
+    with pytest.raises(DomainError, match="whole number"):
+        domain.index([60.5])
+    # A stored domain that clips keeps its symbols, and its fingerprint.
+    clipped = build_domain(
+        {"class": "integers", "low": 0, "high": 99, "outside": "clip", "missing": "refuse"}
+    )
+    assert clipped.size == 100 and clipped.index([-3, 120]).tolist() == [0, 99]
+    told = clipped.to_document()
+    assert SquareWave(clipped, 1).fingerprint == SquareWave(build_domain(told), 1).fingerprint
 
 
 def test_large_whole_numbers() -> None:
@@ -344,7 +364,7 @@ def test_illegal_intervals(fields: dict[str, Any]) -> None:
         {"low": 0, "high": 2**24},
         {"low": 0, "high": 10**400},
         {"low": 0, "high": 1, "missing": "category"},
-        {"low": 0, "high": 1, "outside": None},
+        {"low": 0, "high": 1, "outside": "wrap"},
     ],
 )
 def test_illegal_integers(fields: dict[str, Any]) -> None:

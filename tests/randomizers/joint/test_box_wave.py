@@ -187,14 +187,14 @@ def test_a_simulator_that_draws_both_sides_apart_is_found() -> None:
 
 
 def test_reports_are_as_wide_as_their_outputs_need() -> None:
-    wide = lw.Product(x=lw.Integers(0, 299), y=lw.Integers(0, 299))
+    wide = lw.Product(x=lw.Integers(0, 299, outside="clip"), y=lw.Integers(0, 299, outside="clip"))
     assert BoxWave(LINES, 1, widths=(2, 2)).report_width == 1
     assert BoxWave(wide, 1, widths=(30, None)).report_width == 2
     assert BoxWave(wide, 1, widths=(30, 30)).report_width == 3
 
 
 def test_extreme_pairs_of_a_large_table_are_reported() -> None:
-    wide = lw.Product(x=lw.Integers(0, 299), y=lw.Integers(0, 299))
+    wide = lw.Product(x=lw.Integers(0, 299, outside="clip"), y=lw.Integers(0, 299, outside="clip"))
     box = BoxWave(wide, 24, widths=(30, 20))
     reports = box.randomize([(0, 0), (299, 299)] * 50, rng=lw.seeded(1))
     rows, columns = np.divmod(np.flatnonzero(box.tally(reports).blocks[0]), 299 + 20)

@@ -104,13 +104,13 @@ def test_a_part_that_is_asked_about_the_wrong_cell_is_found() -> None:
 @pytest.mark.parametrize(
     "domain",
     [
-        lw.Product(x=lw.Integers(0, 63), y=lw.Integers(0, 63)),
+        lw.Product(x=lw.Integers(0, 63, outside="clip"), y=lw.Integers(0, 63, outside="clip")),
         lw.Product(x=lw.Interval(0, 1, bins=5), y=lw.Interval(0, 1, bins=200)),
         lw.Product(
             x=lw.Interval(0, 1, bins=24, circular=True, missing="bin"),
             y=lw.Interval(0, 1, bins=7, outside="overflow"),
         ),
-        lw.Product(x=lw.Categories(12), y=lw.Integers(0, 63)),
+        lw.Product(x=lw.Categories(12), y=lw.Integers(0, 63, outside="clip")),
         lw.Product(x=lw.Integers(0, 9), y=lw.Categories(["yes", "no"])),
         lw.Product(x=lw.Categories(400), y=lw.Integers(0, 9)),
     ],
@@ -136,8 +136,8 @@ def test_default_mixtures_are_legal_at_every_epsilon(domain: lw.Product, epsilon
 
 @each("table, labelled", [(ORDERED, False), (LABELLED, True)])
 def test_rows_of_the_table_are_used_as_they_are(table: Any, labelled: bool) -> None:
-    x: Any = lw.Categories(64) if labelled else lw.Integers(0, 63)
-    domain = lw.Product(x=x, y=lw.Integers(0, 63))
+    x: Any = lw.Categories(64) if labelled else lw.Integers(0, 63, outside="clip")
+    domain = lw.Product(x=x, y=lw.Integers(0, 63, outside="clip"))
     for epsilon, rows in table.items():
         assert math.fsum(share for *_, share in rows) == pytest.approx(1, abs=1e-12)
         sums: dict[Any, float] = {}
@@ -154,7 +154,8 @@ def test_rows_of_the_table_are_used_as_they_are(table: Any, labelled: bool) -> N
 def test_sizes_are_64ths_of_the_bins_rounded() -> None:
     # At epsilon 1 strips of 21 and of 12 64ths, of 24 bins on x and of 200 on y.
     domain = lw.Product(
-        x=lw.Interval(0, 24, bins=24, circular=True, missing="bin"), y=lw.Integers(0, 199)
+        x=lw.Interval(0, 24, bins=24, circular=True, missing="bin"),
+        y=lw.Integers(0, 199, outside="clip"),
     )
     boxes = [sizes for kind, sizes, _ in default_boxes(domain, 1) if kind == "box"]
     assert boxes == [(8, None), (None, 66), (4, None), (None, 38)]
@@ -163,19 +164,19 @@ def test_sizes_are_64ths_of_the_bins_rounded() -> None:
 
 
 def test_both_orders_of_a_part_have_the_same_share_and_labels_come_first() -> None:
-    square = lw.Product(x=lw.Integers(0, 63), y=lw.Integers(0, 63))
+    square = lw.Product(x=lw.Integers(0, 63, outside="clip"), y=lw.Integers(0, 63, outside="clip"))
     shares = {(kind, sizes): share for kind, sizes, share in default_boxes(square, 3)}
     for (kind, (one, other)), share in shares.items():
         assert shares[kind, (other, one)] == pytest.approx(share, abs=1e-8)
-    first = lw.Product(x=lw.Categories(8), y=lw.Integers(0, 63))
-    last = lw.Product(y=lw.Integers(0, 63), x=lw.Categories(8))
+    first = lw.Product(x=lw.Categories(8), y=lw.Integers(0, 63, outside="clip"))
+    last = lw.Product(y=lw.Integers(0, 63, outside="clip"), x=lw.Categories(8))
     turned = [(kind, sizes[::-1], share) for kind, sizes, share in default_boxes(first, 2)]
     assert turned == list(default_boxes(last, 2))
 
 
 @each("epsilon", [1.5, 3])
 def test_between_two_rows_shares_are_between_theirs(epsilon: float) -> None:
-    square = lw.Product(x=lw.Integers(0, 63), y=lw.Integers(0, 63))
+    square = lw.Product(x=lw.Integers(0, 63, outside="clip"), y=lw.Integers(0, 63, outside="clip"))
     nodes = (1, 2) if epsilon < 2 else (2, 4)
     weight = (math.log(epsilon) - math.log(nodes[0])) / (math.log(nodes[1]) - math.log(nodes[0]))
     both = [
@@ -219,7 +220,7 @@ def test_blocks_of_the_channel_are_boxes_of_the_table() -> None:
 
 
 def test_parts_have_the_randomizer_that_suits_their_number_of_cells() -> None:
-    wide = lw.Product(x=lw.Integers(0, 63), y=lw.Integers(0, 63))
+    wide = lw.Product(x=lw.Integers(0, 63, outside="clip"), y=lw.Integers(0, 63, outside="clip"))
     mixture = MultiscaleBoxes(wide, 1)
     kinds = {
         (kind, sizes): part.randomizer
@@ -235,7 +236,9 @@ def test_parts_have_the_randomizer_that_suits_their_number_of_cells() -> None:
 
 
 def test_a_mixture_simulates_all_its_groups() -> None:
-    mixture = MultiscaleBoxes(lw.Product(x=lw.Integers(0, 63), y=lw.Integers(0, 63)), 1)
+    mixture = MultiscaleBoxes(
+        lw.Product(x=lw.Integers(0, 63, outside="clip"), y=lw.Integers(0, 63, outside="clip")), 1
+    )
     people = np.random.default_rng(1).integers(0, 20, mixture.domain.size)
     tally = simulate(mixture, people, rng=1)
     assert tally.total == people.sum()
@@ -312,15 +315,15 @@ MOST_MEMORY = 50 * 2**20
     ("domain", "components"),
     [
         (
-            lw.Product(x=lw.Integers(0, 3), y=lw.Integers(0, 2**18 - 1)),
+            lw.Product(x=lw.Integers(0, 3), y=lw.Integers(0, 2**18 - 1, outside="clip")),
             [(kind, (1, 1000 + n), 1) for n in range(127) for kind in ("box", "blocks")],
         ),
         (
-            lw.Product(x=lw.Categories(100), y=lw.Integers(0, 649)),
+            lw.Product(x=lw.Categories(100), y=lw.Integers(0, 649, outside="clip")),
             [("box", (2, 1 + n), 1) for n in range(255)],
         ),
         (
-            lw.Product(x=lw.Categories(1024), y=lw.Integers(0, 1023)),
+            lw.Product(x=lw.Categories(1024), y=lw.Integers(0, 1023, outside="clip")),
             [("box", (size, 1 + n), 1) for n in range(127) for size in (1, 1023)],
         ),
     ],

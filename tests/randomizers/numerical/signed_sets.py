@@ -17,7 +17,9 @@ from lapwing.testing.randomizer_contract import exact_law
 
 
 def signed(coordinates: int, epsilon: float, size: int | None = None) -> SignedSubsetSelection:
-    return SignedSubsetSelection(Integers(0, 2 * coordinates - 1), epsilon, size=size)
+    return SignedSubsetSelection(
+        Integers(0, 2 * coordinates - 1, outside="clip"), epsilon, size=size
+    )
 
 
 def vector(randomizer: SignedSubsetSelection, report: bytes) -> tuple[int, ...]:

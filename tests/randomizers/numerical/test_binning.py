@@ -65,7 +65,7 @@ def test_decoded_by_norm_sub_with_a_cdf_linear_in_bins(bins: int) -> None:
 
 def test_refusals() -> None:
     with pytest.raises(DomainError, match="binning needs an Interval"):
-        binned(mistaken(Integers(0, 100)), 1, bins=8)
+        binned(mistaken(Integers(0, 100, outside="clip")), 1, bins=8)
     with pytest.raises(DomainError, match="at least 2 symbols"):
         binned(FINE, 1, bins=1)
     with pytest.raises(PrivacyError, match="epsilon must be"):

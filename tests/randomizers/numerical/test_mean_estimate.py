@@ -164,7 +164,7 @@ def test_variance_of_stochastic_rounding(epsilon: float) -> None:
 @pytest.mark.parametrize("epsilon", [0.5, 1, 2, 4])
 def test_variance_of_the_piecewise_mechanism(epsilon: float) -> None:
     """v^2 / (c - 1) + (c + 3) / (3 (c - 1)^2) with c = e^(epsilon/2), on a fine grid."""
-    domain = Integers(0, 4096)
+    domain = Integers(0, 4096, outside="clip")
     _, variance = _moments(Piecewise(domain, epsilon))
     v = np.linspace(-1, 1, 4097)
     c = math.exp(epsilon / 2)
@@ -174,7 +174,7 @@ def test_variance_of_the_piecewise_mechanism(epsilon: float) -> None:
 
 def test_piecewise_wins_for_large_epsilon_only() -> None:
     """Figure 4 of the square-wave paper, first row: which is better depends on epsilon."""
-    domain = Integers(0, 256)
+    domain = Integers(0, 256, outside="clip")
     worst = {
         (kind, epsilon): _moments(kind(domain, epsilon))[1].max()
         for kind in KINDS
@@ -196,7 +196,7 @@ def test_the_continuous_rescaling_is_biased_on_a_grid() -> None:
 
 def test_the_piecewise_window_is_the_mechanisms() -> None:
     """Width 2 / (c - 1) of a range of 2 (c + 1) / (c - 1), so 1 / (c + 1) of it."""
-    randomizer = Piecewise(Integers(0, 10_000), 1)
+    randomizer = Piecewise(Integers(0, 10_000, outside="clip"), 1)
     c = math.exp(0.5)
     assert randomizer._near / randomizer.channel.blocks[0].outputs == pytest.approx(
         1 / (c + 1), rel=1e-3
@@ -257,7 +257,7 @@ def test_simulation_has_the_joint_law_of_people(kind: Any) -> None:
 
 def test_a_piecewise_tally_is_a_narrow_square_waves() -> None:
     """Its channel is known, so a decoder may ask it for the distribution, too."""
-    domain = Integers(0, 63)
+    domain = Integers(0, 63, outside="clip")
     randomizer = Piecewise(domain, 3)
     people = np.round(30_000 * np.exp(-(((np.arange(64) - 40) / 9.0) ** 2))).astype(np.int64)
     tally = simulate(randomizer, people, rng=1)
@@ -319,6 +319,6 @@ def test_refusals(kind: Any) -> None:
 
 def test_other_refusals() -> None:
     with pytest.raises(DomainError, match=r"2 to 1048576 symbols"):
-        StochasticRounding(Integers(0, 2**21), 1)
+        StochasticRounding(Integers(0, 2**21, outside="clip"), 1)
     with pytest.raises(ArgumentError, match="level"):
         MeanEstimate(1.0, 0.1, 10).interval(1.0)

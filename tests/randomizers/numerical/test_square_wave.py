@@ -112,7 +112,7 @@ def test_enumerated_law_of_ten_bins(epsilon: float) -> None:
 
 
 def test_whole_numbers_end_to_end() -> None:
-    ages = SquareWave(Integers(17, 90), 3)
+    ages = SquareWave(Integers(17, 90, outside="clip"), 3)
     values = np.random.default_rng(1).integers(20, 40, size=200_000)
     tally = ages.tally(ages.randomize(values, rng=seeded(1)))
     result = ExpectationMaximization(smoothed=True).decode(ages.channel, tally)

@@ -73,7 +73,7 @@ def test_the_question_of_the_second_round() -> None:
 def test_a_range_that_is_not_public_would_be_biased() -> None:
     """Squares clipped at the largest squared deviation of half the people's range miss it."""
     values = np.random.default_rng(1).choice([0.0, 100.0], 20_000)
-    question = SquaredDeviation(Integers(0, 100), 50.0)
+    question = SquaredDeviation(Integers(0, 100, outside="clip"), 50.0)
     second = Piecewise(question.grid, 4)
     right = second.mean(second.tally(second.randomize(question.of(values), rng=seeded(1))))
     assert right.value == pytest.approx(2500, abs=5 * right.deviation + 1)

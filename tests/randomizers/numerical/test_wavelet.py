@@ -212,7 +212,9 @@ def test_the_bound_and_its_minimum() -> None:
             assert error_bound(j + 1, 10**5, epsilon) == pytest.approx(table[-1], rel=1e-4)
         assert int(np.argmin(table)) == expected
         assert best_levels(10**5, epsilon) == expected + 1
-        assert Wavelet(Integers(0, 4095), epsilon, users=10**5).levels == expected + 1
+        assert (
+            Wavelet(Integers(0, 4095, outside="clip"), epsilon, users=10**5).levels == expected + 1
+        )
     assert error_bound(6, 1000, 4, allocation="uniform") > error_bound(6, 1000, 4)
 
 

@@ -67,7 +67,9 @@ class People:
         if self.column is None or self.spread:
             return Interval(-1, 1, bins=self.bins, outside="clip").for_curator()
         if self.column.values is not None and self.column.values.dtype.kind == "i":
-            return Integers(int(self.column.low), int(self.column.high) - 1).for_curator()
+            return Integers(
+                int(self.column.low), int(self.column.high) - 1, outside="clip"
+            ).for_curator()
         return Interval(
             self.column.low, self.column.high, bins=self.bins, outside="clip"
         ).for_curator()

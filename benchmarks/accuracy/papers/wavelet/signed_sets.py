@@ -62,7 +62,7 @@ def plain_variance(coordinates: int, members: int, epsilon: Any) -> float:
     From the exact second moments of the class's own law, for a person at one signed symbol; it is
     the same for every symbol.
     """
-    symbols = lw.Integers(0, 2 * coordinates - 1)
+    symbols = lw.Integers(0, 2 * coordinates - 1, outside="clip")
     block = lw.SubsetSelection(symbols, epsilon, size=members).channel.blocks[0]
     own = np.zeros(2 * coordinates)
     own[0] = 1.0
@@ -81,7 +81,7 @@ def _sets(coordinates: int, epsilon: Any, repeats: int, seed: int) -> dict[str, 
     """Return exact variances at the best sizes, and the simulated ones over the exact ones."""
     sizes = range(1, 2 * coordinates)
     plain = min(sizes, key=lambda size: plain_variance(coordinates, size, epsilon))
-    symbols = lw.Integers(0, 2 * coordinates - 1)
+    symbols = lw.Integers(0, 2 * coordinates - 1, outside="clip")
     signed = SignedSubsetSelection(symbols, epsilon)
     exact = {
         "plain": plain_variance(coordinates, plain, epsilon),

@@ -203,8 +203,8 @@ class DomainOptions(DomainFile):
         "LABEL",
     )
     outside: str | None = option(
-        "Values outside --low and --high: overflow (counted below and above; default from 32 bins "
-        "on), clip (moved to the nearest end), or refuse.",
+        "Values outside the range: overflow (counted below and above; default from 32 bins or "
+        "whole numbers on), clip (moved to the nearest end), or refuse.",
         "WHAT",
     )
     missing: str | None = option(

@@ -44,7 +44,8 @@ def domain_text(domain: Any, *, bins: str | None = None) -> str:
     if domain.name == "segmented":
         return f"{len(domain.segments)} segments, each of {domain_text(domain.domain, bins=bins)}"
     if domain.name == "integers":
-        return f"whole numbers {domain.low} to {domain.high}{missing}"
+        outside = _OUTSIDE.get(domain.outside, ", numbers outside moved to the nearest end")
+        return f"whole numbers {domain.low} to {domain.high}{outside}{missing}"
     kind = "circle" if domain.circular else "interval"
     scale = " of equal ratio" if domain.scale == "log" else ""
     atoms = ", ".join(_written(atom, domain.unit) for atom in domain.atoms[:8])

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import DomainError
-from lapwing.linear.arrays import Values
+from lapwing.linear.arrays import Values, declared_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole, check_whole_field
 from lapwing.protocol.domains.domain import (
+    BY_BINS,
     LARGEST_INTEGER,
+    LEAST_OVERFLOW,
     MAXIMUM_BINS,
+    OUTSIDE,
     Domain,
+    Outside,
     check_choice,
     read_numbers,
     refuse_fractions,
@@ -34,9 +38,11 @@ class Integers(Domain):
     low, high : int
         Smallest and largest number, with ``low <= high``, at most 2^24 numbers, and both within
         +-(2^53 - 1). They are public, so they must not come from the data.
-    outside : {"clip", "refuse"}
-        Treatment of numbers outside: move them to the nearest end, or raise DomainError. Numbers
-        from 0 on are counts, so answers take nobody to be below 0. Default: "clip".
+    outside : {"overflow", "clip", "refuse"}, optional
+        Treatment of numbers outside. "overflow" gives them two bins of their own, below the first
+        number and above the last one. "clip" moves them to the nearest end. Then the end also
+        counts what lies beyond it, and answers take nobody to be below 0 where the numbers begin
+        there. "refuse" raises DomainError. Default: "overflow" for 32 numbers or more, else "clip".
     missing : {"refuse", "bin"}
         Treatment of NaN and null. "bin" counts them in a missing bin, the last one. Default:
         "refuse".
@@ -55,19 +61,35 @@ class Integers(Domain):
     Examples
     --------
     >>> import lapwing as lw
-    >>> lw.Integers(17, 90).index([17, 18, 200]).tolist()
-    [0, 1, 73]
+    >>> lw.Integers(17, 90).index([16, 17, 18, 90, 200]).tolist()
+    [0, 1, 2, 74, 75]
+    >>> lw.Integers(1, 6).index([1, 6, 200]).tolist()
+    [0, 5, 5]
     """
 
     low: int
     high: int
     _: KW_ONLY
-    outside: Literal["clip", "refuse"] = "clip"
+    outside: Outside = BY_BINS
     missing: Literal["refuse", "bin"] = "refuse"
 
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self,
+            low: int,
+            high: int,
+            *,
+            outside: Outside | None = None,
+            missing: Literal["refuse", "bin"] = "refuse",
+        ) -> None: ...
+
+    __repr__ = declared_repr
+
     def __post_init__(self) -> None:
-        """Check every field."""
-        check_choice(self.outside, name="outside", choices=("clip", "refuse"))
+        """Check every field, and choose what becomes of numbers outside where nothing is said."""
+        if self.outside is not None:
+            check_choice(self.outside, name="outside", choices=OUTSIDE)
         check_choice(self.missing, name="missing", choices=("refuse", "bin"))
         for name in ("low", "high"):
             limits = {"low": -LARGEST_INTEGER, "high": LARGEST_INTEGER}
@@ -76,18 +98,43 @@ class Integers(Domain):
             raise DomainError(f"low must be at most high, got {self.low} and {self.high}")
         bins = self.high - self.low + 1
         check_whole("high - low + 1", bins, low=1, high=MAXIMUM_BINS, error=DomainError)
+        if self.outside is None:
+            chosen = "overflow" if bins >= LEAST_OVERFLOW else "clip"
+            object.__setattr__(self, "outside", chosen)
 
     @cached_property
     def left(self) -> NDArray[np.float64]:
-        """The numbers themselves: float64 [high - low + 1]."""
-        numbers = np.arange(self.low, self.high + 1, dtype=np.float64)
+        """The numbers themselves, and the ends once more for those below and above: float64."""
+        first = self.low - self._apart
+        numbers = np.arange(first, self.high + 1 + self._apart, dtype=np.float64)
+        np.clip(numbers, self.low, self.high, out=numbers)
         numbers.flags.writeable = False
         return numbers
 
     @property
+    def _apart(self) -> int:
+        """1 where numbers outside have bins of their own, else 0."""
+        return int(self.outside == "overflow")
+
+    @property
+    def _present(self) -> int:
+        """Number of bins but the missing one."""
+        return self.high - self.low + 1 + 2 * self._apart
+
+    @property
     def size(self) -> int:
-        """Number of bins."""
-        return self.high - self.low + 1 + (self.missing == "bin")
+        """Number of bins: below, the numbers, above, and the missing one."""
+        return self._present + (self.missing == "bin")
+
+    @property
+    def below_index(self) -> int | None:
+        """Number of the bin of numbers below the range, or None where they have none."""
+        return 0 if self._apart else None
+
+    @property
+    def above_index(self) -> int | None:
+        """Number of the bin of numbers above the range, or None where they have none."""
+        return self._present - 1 if self._apart else None
 
     def index(self, values: Values) -> NDArray[np.int64]:
         """Return the bin of each value: int64 [n].
@@ -115,9 +162,11 @@ class Integers(Domain):
             refuse_outside(
                 (numbers < self.low) | (numbers > self.high), what="low..high of the domain"
             )
-        numbers = np.clip(numbers, self.low, self.high)
-        refuse_fractions(numbers)
-        symbols: NDArray[np.int64] = numbers.astype(np.int64) - self.low
+        within = np.clip(numbers, self.low, self.high)
+        refuse_fractions(numbers if self._apart else within)
+        symbols: NDArray[np.int64] = within.astype(np.int64) - self.low
+        if self._apart:
+            symbols += 1 + (numbers > self.high) - (numbers < self.low)
         if missing is not None:
             symbols[missing] = self.size - 1
         return symbols
@@ -137,11 +186,12 @@ class Integers(Domain):
         return np.rint(numbers)
 
     def for_curator(self) -> Integers:
-        """Return the domain with numbers outside clipped and missing ones counted.
+        """Return the domain with missing numbers counted, and those outside where refused.
 
         Returns
         -------
         Integers
             Domain that has a bin or category for every value.
         """
-        return replace(self, outside="clip", missing="bin")
+        outside: Outside = "overflow" if self.outside == "refuse" else self.outside
+        return replace(self, outside=outside, missing="bin")

@@ -22,9 +22,13 @@ from lapwing.linear.arrays import Values, Vector, declared_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.protocol.domains.domain import (
+    BY_BINS,
+    LEAST_OVERFLOW,
     MAXIMUM_BINS,
+    OUTSIDE,
     Closed,
     Domain,
+    Outside,
     check_choice,
     check_list,
     read_numbers,
@@ -45,16 +49,6 @@ _OF_EDGES: Any = None
 
 _NOT_CHOSEN: Any = None
 """The number of bins of an interval that is still to be cut, and what follows from it."""
-
-Outside = Literal["clip", "overflow", "refuse"]
-
-_BY_BINS: Any = None
-"""What becomes of values outside, until the number of bins says it."""
-
-_LEAST_OVERFLOW = 32
-"""Bins from which values outside are counted apart. At 4 to 16 bins, two more symbols that nobody
-holds raised the error up to 2.2 times. At 64 and 256 they hardly do: `accuracy/values_outside` of
-the benchmarks."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +141,7 @@ class Interval(Domain):
     circular: bool = False
     scale: Literal["linear", "log"] = "linear"
     atoms: Sequence[float] = ()
-    outside: Outside = _BY_BINS
+    outside: Outside = BY_BINS
     missing: Literal["refuse", "bin"] = "refuse"
     unit: Unit = "number"
     # A document without one of these was written before they came, and keeps its meaning.
@@ -204,7 +198,7 @@ class Interval(Domain):
         if self.whole and (self.circular or self.unit not in ("number", "date")):
             raise DomainError("whole=True is for numbers and dates on a line. Leave it out")
         if self.outside is not None:
-            check_choice(self.outside, name="outside", choices=("clip", "overflow", "refuse"))
+            check_choice(self.outside, name="outside", choices=OUTSIDE)
         if self.circular and self.outside == "overflow":
             raise DomainError("a circle has no outside, because values wrap. Declare none")
         if self.edges is not None:
@@ -231,7 +225,7 @@ class Interval(Domain):
         if self.bins is not None:
             check_whole_field(self, "bins", low=1, high=MAXIMUM_BINS, error=DomainError)
             line = not (self.circular or self.whole_day)
-            self._count_or_clip(overflow=self.bins >= _LEAST_OVERFLOW and line)
+            self._count_or_clip(overflow=self.bins >= LEAST_OVERFLOW and line)
         if self.circular and high in atoms:
             # The end of a circle is its start, and values there are numbered so.
             atoms = atoms - {high} | {low}

@@ -235,13 +235,14 @@ class MultiscaleWave(Mixture[CountTally]):
             width = min(scale * mutual_information_width(self.epsilon), 1.0)
             # Half a cell less on either side, rounded: the window then has the wave's width.
             points = max(0, round(width * size - 0.5))
-            return SquareWave(Integers(0, size - 1), self.epsilon, width=(points + 0.5) / size)
-        cells = int(scale)
-        if optimal_size(cells, self.epsilon) == 1:
-            return RandomizedResponse(Categories(cells), self.epsilon)
+            cells = Integers(0, size - 1, outside="clip")  # with all symbols of the domain
+            return SquareWave(cells, self.epsilon, width=(points + 0.5) / size)
+        groups = Categories(int(scale))
+        if optimal_size(groups.size, self.epsilon) == 1:
+            return RandomizedResponse(groups, self.epsilon)
         if kind == "affine":
-            return AffineSubsetSelection(Categories(cells), self.epsilon)
-        return SubsetSelection(Categories(cells), self.epsilon)
+            return AffineSubsetSelection(groups, self.epsilon)
+        return SubsetSelection(groups, self.epsilon)
 
 
 def _component(row: Any) -> Wave:

@@ -81,7 +81,7 @@ class Piecewise(TwoLevel):
     Examples
     --------
     >>> import lapwing as lw
-    >>> age = lw.randomizers.Piecewise(lw.Integers(0, 100), epsilon=2)
+    >>> age = lw.randomizers.Piecewise(lw.Integers(0, 100, outside="clip"), epsilon=2)
     >>> reports = age.randomize([20] * 50_000 + [60] * 50_000, rng=lw.seeded(1))
     >>> mean = age.mean(age.tally(reports))
     >>> round(mean.value, 1), round(mean.deviation, 2)

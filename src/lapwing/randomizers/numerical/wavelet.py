@@ -377,7 +377,8 @@ class Wavelet(Mixture[CountTally]):
         """Randomizer of each level, coarsest first."""
         levels = self._cell_number.bit_length() - 1
         shares = allocation_shares(levels, self.epsilon, allocation=self.allocation)
+        cells = [Integers(0, 2 ** (j + 1) - 1, outside="clip") for j in range(levels)]
         return tuple(
-            Component(SignedSubsetSelection(Integers(0, 2 ** (j + 1) - 1), self.epsilon), share)
-            for j, share in enumerate(whole_shares(shares.tolist()))
+            Component(SignedSubsetSelection(domain, self.epsilon), share)
+            for domain, share in zip(cells, whole_shares(shares.tolist()), strict=True)
         )
