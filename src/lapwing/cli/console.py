@@ -169,7 +169,7 @@ class Output:
         DomainError
             When whoever is asked does not go on.
         """
-        if not (rows.enough and rows.without_value):
+        if not rows.notable:
             return
         if self._bar is not None:
             self._bar.stop()
@@ -179,10 +179,11 @@ class Output:
             elif is_terminal(sys.stderr):
                 self.tell(rows.text(domain))
         doubted = rows.mostly_without and ask and not self.yes and _is_at_terminal()
-        if doubted and not _asked("Most rows have no value in the range. Go on?"):
+        fault = "have no value in the range" if rows.mostly_valueless else "are in no segment"
+        if doubted and not _asked(f"Most rows {fault}. Go on?"):
             raise DomainError(
-                "stopped, because most rows have no value in the range. Nothing was written or "
-                "paid (--yes goes on without asking)"
+                f"stopped, because most rows {fault}. Nothing was written or paid (--yes goes on "
+                "without asking)"
             )
         if self._bar is not None:
             self._bar.start()

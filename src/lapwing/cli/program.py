@@ -18,7 +18,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from lapwing.cli.command_list import COMMANDS, CommandList
-from lapwing.cli.console import ClosedPipeError, complain, write_json, write_stdout
+from lapwing.cli.console import ClosedPipeError, Output, complain, write_json, write_stdout
 from lapwing.documents import nearest
 from lapwing.errors import (
     ArgumentError,
@@ -269,7 +269,8 @@ def _load_plugins() -> None:
 def _run(arguments: list[str]) -> int:
     command = typer.main.get_command(app)
     try:
-        code = command.main(arguments or ["--help"], prog_name="lapwing", standalone_mode=False)
+        with Output(False, False).listening():  # commands listen themselves where they have JSON
+            code = command.main(arguments or ["--help"], prog_name="lapwing", standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
     if code == INTERRUPTED:

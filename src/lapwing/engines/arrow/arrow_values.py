@@ -427,8 +427,9 @@ def _labels(array: Any, domain: Any, *, column: str) -> Any:
     if kind == "numbers":
         array = _whole_as_texts(array)
     value_set = pa.array(texts, pa.large_string())
-    codes = places_of(array.cast(pa.large_string()), value_set)
-    return CodedLabels(np.where(missing, -1, codes), [*listed, UNKNOWN])
+    array = array.cast(pa.large_string())
+    codes = places_of(array, value_set)
+    return CodedLabels(np.where(missing, -1, codes), [*listed, UNKNOWN], array)
 
 
 def _fractions(array: Any) -> NDArray[np.bool_]:

@@ -17,13 +17,15 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.domain import LARGEST_INTEGER, MAXIMUM_BINS, check_choice, check_list
 from lapwing.protocol.domains.label_text import (
+    LONGEST_LABEL,
     broken_rule,
     compared_label,
     compared_text,
     label_text,
+    loose_text,
 )
 from lapwing.protocol.domains.units import check_some, one_dimensional
-from lapwing.protocol.domains.unordered import Unordered
+from lapwing.protocol.domains.unordered import Unordered, plain
 
 MAXIMUM_CATEGORIES = 2**40
 
@@ -194,17 +196,38 @@ class Categories(Unordered):
         return np.where(outside, unknown, array).astype(np.int64)
 
     def _symbol(self, value: Any, position: int) -> int:
+        place = self._place(value)
+        return self._unknown(position) if place is None else place
+
+    def _place(self, value: Any) -> int | None:
+        """Return the number of the label that a value is. None where it is none of them."""
         if type(value) is float and value.is_integer() and abs(value) <= 2**53:
             value = int(value)
         if isinstance(self.labels, int):
             number = value if type(value) is int else _whole_number(value)
-            return number if 0 <= number < self.labels else self._unknown(position)
+            return number if 0 <= number < self.labels else None
         symbol = self._numbers.get(value) if type(value) in (str, int) else None
         if symbol is None:
             text = value if type(value) is str else label_text(value)
             if text is not None:
                 symbol = self._texts.get(text if text.isascii() else compared_text(text))
-        return self._unknown(position) if symbol is None else symbol
+        return symbol
+
+    def _lists(self, value: Any) -> bool:
+        return self._place(plain(value)) is not None
+
+    @cached_property
+    def _loose_texts(self) -> set[str]:
+        return {loose_text(str(label)) for label in self.listed if label != self.other}
+
+    def _like_a_label(self, value: Any) -> bool:
+        if not isinstance(value, str) or len(value) > LONGEST_LABEL:
+            return False
+        text = loose_text(value)
+        if isinstance(self.labels, int):
+            number = int(text) if re.fullmatch("[0-9]{1,15}", text) else self.labels
+            return number < self.labels
+        return text in self._loose_texts
 
     def _unknown(self, position: int) -> int:
         """Return the symbol of what is no label. DomainError where there is none."""

@@ -84,10 +84,13 @@ class CodedLabels:
         int [n], numbers into `distinct`, and -1 for missing.
     distinct : sequence
         The values that occur, and maybe others.
+    column : pyarrow.Array or ChunkedArray, optional
+        The values themselves, where one of `distinct` stands for all that are no label.
     """
 
     codes: NDArray[Any]
     distinct: Sequence[Any]
+    column: Any = None
 
     @property
     def shape(self) -> tuple[int]:
@@ -100,6 +103,11 @@ class CodedLabels:
 
     def cells(self, positions: NDArray[np.int64]) -> list[Any]:
         """Return the values of some rows, None for missing."""
+        if self.column is not None:
+            import pyarrow as pa
+
+            found: list[Any] = self.column.take(pa.array(positions)).to_pylist()
+            return found
         codes = self.codes[positions].tolist()
         return [None if code < 0 else self.distinct[code] for code in codes]
 
@@ -213,4 +221,4 @@ def _coded(column: Any, labels: Sequence[str | int]) -> CodedLabels | None:
             column = column.cast(pa.int64())
         known = places_of(column, value_set)
     missing = pc.is_null(column).to_numpy()
-    return CodedLabels(np.where(missing, -1, known), [*listed, UNKNOWN])
+    return CodedLabels(np.where(missing, -1, known), [*listed, UNKNOWN], column)

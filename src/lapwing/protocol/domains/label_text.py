@@ -200,6 +200,20 @@ def label_text(value: Any) -> str | None:
     return label_text(value.as_py()) if hasattr(value, "as_py") else None
 
 
+def loose_text(text: str) -> str:
+    """Return a text without what a program may change: zeros before it, case, spaces and ".0".
+
+    Labels are never compared so. It says which values look like one.
+
+    Examples
+    --------
+    >>> [loose_text(text) for text in ("02134", " North", "1.0", "0")]
+    ['2134', 'north', '1', '0']
+    """
+    bare = "".join(compared_text(text).casefold().split()).removesuffix(".0")
+    return bare.lstrip("0") or bare[:1]
+
+
 def compared_label(label: str | int) -> str | int:
     """Return a label as it is compared: a string by :func:`compared_text`, a number as it is."""
     return compared_text(label) if isinstance(label, str) else label

@@ -67,6 +67,13 @@ class RowCounts:
         rows between two quotation marks.
     lines : int
         Line ends in these cells.
+    elsewhere : int
+        Rows in none of the segments, where a table is counted by segment.
+    unlisted : int
+        Rows whose label is not listed, where they count as another label.
+    alike : bool
+        Whether the label or segment of a row is not listed, and equals one that is but for zeros
+        before it, case, spaces or ".0".
 
     Examples
     --------
@@ -86,6 +93,9 @@ class RowCounts:
     start: int = 0
     folded: int = 0
     lines: int = 0
+    elsewhere: int = 0
+    unlisted: int = 0
+    alike: bool = False
 
     @property
     def missing(self) -> int:
@@ -104,15 +114,44 @@ class RowCounts:
 
     @property
     def mostly_without(self) -> bool:
+        """Whether more than half of enough rows have no value in the range, or no segment."""
+        return self.mostly_valueless or self._mostly_elsewhere
+
+    @property
+    def mostly_valueless(self) -> bool:
         """Whether more than half of enough rows have no value in the range."""
         return self.enough and 2 * self.without_value > self.rows
 
     @property
+    def _mostly_elsewhere(self) -> bool:
+        return self.enough and 2 * self.elsewhere > self.rows
+
+    @property
+    def notable(self) -> bool:
+        """Whether there is anything to say of enough rows."""
+        some = self.without_value or self.left_out or self.elsewhere or self.unlisted
+        return self.enough and bool(some or self.alike)
+
+    @property
     def doubtful(self) -> bool:
-        """Whether a warning is due: more than half, or more than 1 % not read or left out."""
+        """Whether a warning is due: more than half, or more than 1 % not read or left out.
+
+        Also where a label that is not listed looks like one that is, or a cell holds many lines.
+        """
         return self.mostly_without or (
-            self.enough and (self._many_unreadable or self._many_left_out or self.folded > 0)
+            self.enough
+            and (
+                self._many_unreadable
+                or self._many_left_out
+                or self.folded > 0
+                or self.alike
+                or self._mostly_unlisted
+            )
         )
+
+    @property
+    def _mostly_unlisted(self) -> bool:
+        return 2 * self.unlisted > self.rows
 
     @property
     def _many_left_out(self) -> bool:
@@ -141,6 +180,12 @@ class RowCounts:
             said.append(f"{self.left_out:,} without a unit, left out")
         if self.folded:
             said.append(f"{self.folded:,} with more than {MOST_LINE_ENDS} line ends in a cell")
+        if self.elsewhere:
+            said.append(f"{self.elsewhere:,} in none of the segments")
+        if self.unlisted:
+            said.append(f"{self.unlisted:,} counted as {domain.other!r}")
+        if self.alike:
+            said.append("some values equal a label but for zeros before it, case, spaces or .0")
         return f"of {self.rows:,} rows: {', '.join(said) or 'none without a value in the range'}"
 
     def advice(self, domain: Any) -> str:
@@ -150,6 +195,10 @@ class RowCounts:
                 "A quotation mark that ends too late takes the rows after it into its cell. "
                 "Correct the file"
             )
+        if self.alike:
+            return "List the labels as the column has them, or change the column"
+        if self._mostly_elsewhere:
+            return "Check the column of segments (by=, --by), and list those that it holds"
         if self._many_unreadable and domain.ordered:
             return _FORMS[domain.unit]
         if self._many_unreadable:
@@ -169,6 +218,9 @@ class RowCounts:
         self.left_out += other.left_out
         self.folded += other.folded
         self.lines += other.lines
+        self.elsewhere += other.elsewhere
+        self.unlisted += other.unlisted
+        self.alike = self.alike or other.alike
         if self.first is None:
             self.first, self.label = other.first, other.label
         return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ from lapwing.errors import DomainError
 from lapwing.linear.arrays import Values
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.label_columns import CodedLabels, coded_labels
+from lapwing.protocol.domains.label_text import label_text
 from lapwing.protocol.domains.row_counts import RowCounts
 from lapwing.protocol.domains.text_values import Texts, check_texts
 from lapwing.protocol.domains.units import check_some, is_missing, one_dimensional
@@ -96,22 +97,52 @@ class Unordered(Domain):
             raise DomainError("only a domain with a missing symbol has a place for every value")
         coded = coded_labels(values, self._compared)
         if coded is not None:
-            symbols = self._of_codes(coded, unknown=missing)
-        else:
-            array = one_dimensional(values)
-            symbols = self._symbols(array, unknown=missing)
+            return self._of_codes(coded, unknown=missing, rows=rows)
+        array = one_dimensional(values)
+        symbols = self._symbols(array, unknown=missing)
         if rows is not None:
-            absent = np.flatnonzero(symbols == missing)
-            cells: Any = array[absent] if coded is None else coded.cells(absent)
-            rows.add_unreadable(absent[[not is_missing(cell) for cell in cells]])
+            held = (symbols == missing) | (symbols == self._number_of_other)
+            unlisted = np.flatnonzero(held)
+            cells = array[unlisted]
+            unlisted = unlisted[[not (is_missing(cell) or self._lists(cell)) for cell in cells]]
+            self._tell(unlisted, array.__getitem__, rows)
         return symbols
+
+    @property
+    def _number_of_other(self) -> int | None:
+        """The number of the label that counts every value that is not listed."""
+        return None
+
+    def _lists(self, value: Any) -> bool:
+        """Return whether a value is one of the categories, and not what counts as another."""
+        return False
+
+    def _like_a_label(self, value: Any) -> bool:
+        """Return whether a value that is no label looks like one."""
+        return False
+
+    def _tell(
+        self, unlisted: NDArray[np.int64], cells: Callable[..., Iterable[Any]], rows: RowCounts
+    ) -> None:
+        """Count the rows whose values are none of the categories, given their positions."""
+        if not unlisted.size:
+            return
+        if self._number_of_other is None:
+            rows.add_unreadable(unlisted)
+        else:
+            rows.unlisted += unlisted.size
+        # Of very many only the first: what a program did to a column, it did to all of it.
+        looked = unlisted[: max(_LOOKED_AT, unlisted.size // _LOOKED_AT)]
+        rows.alike = rows.alike or any(map(self._like_a_label, set(map(_hashed, cells(looked)))))
 
     @property
     def _compared(self) -> Sequence[str | int]:
         """The labels that a column of frames is looked up in. None where they are not listed."""
         return () if isinstance(self.listed, range) else self.listed
 
-    def _of_codes(self, coded: CodedLabels, *, unknown: int | None = None) -> NDArray[np.int64]:
+    def _of_codes(
+        self, coded: CodedLabels, *, unknown: int | None = None, rows: RowCounts | None = None
+    ) -> NDArray[np.int64]:
         """Return the symbols of labels that are given by numbers. As of :meth:`_symbols`."""
         codes = np.where(coded.codes < 0, len(coded.distinct), coded.codes)
         occurring = np.flatnonzero(np.bincount(codes, minlength=len(coded.distinct) + 1))
@@ -126,6 +157,15 @@ class Unordered(Domain):
         if refused.any():
             position = int(np.argmax(refused[codes]))
             self._one(values[codes[position]], position, unknown)  # says which, and why
+        if rows is not None:
+            unlisted = [
+                code
+                for code in occurring.tolist()
+                if symbols[code] in (self.missing_index, self._number_of_other)
+                and not (is_missing(values[code]) or self._lists(values[code]))
+            ]
+            if unlisted:
+                self._tell(np.flatnonzero(np.isin(codes, unlisted)), coded.cells, rows)
         return symbols[codes]
 
     def _symbols(self, array: NDArray[Any], *, unknown: int | None = None) -> NDArray[np.int64]:
@@ -141,7 +181,7 @@ class Unordered(Domain):
         if is_missing(value):
             return self._of_missing(position)
         try:
-            return self._symbol(_plain(value), position)
+            return self._symbol(plain(value), position)
         except DomainError:
             if unknown is None:
                 raise
@@ -158,7 +198,16 @@ class Unordered(Domain):
         return self.missing_index
 
 
-def _plain(value: Any) -> Any:
+_LOOKED_AT = 256
+"""Unlisted values that are compared with the labels, at least."""
+
+
+def _hashed(value: Any) -> str | None:
+    """Return the text of a value: equal ones are looked at once."""
+    return value if type(value) is str else label_text(value)
+
+
+def plain(value: Any) -> Any:
     """Return NumPy's numbers and texts as Python's, so that each is the same in any array."""
     kind = type(value)  # what an object says of itself may be an error
     if issubclass(kind, np.floating):

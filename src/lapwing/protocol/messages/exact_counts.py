@@ -72,7 +72,9 @@ def counts_by_segment(
     cells, _ = _cells(values, by, domain, texts, rows)
     counts = np.bincount(cells, minlength=domain.size)
     if rows is not None:
-        rows.add_symbols(counts.reshape(-1, domain.domain.size).sum(axis=0), domain.domain)
+        table = counts.reshape(-1, domain.domain.size)
+        rows.add_symbols(table.sum(axis=0), domain.domain)
+        rows.elsewhere += int(table[-1].sum())
     return counts
 
 
@@ -97,6 +99,7 @@ def cells_of(
     cells, symbols = _cells(values, by, domain, texts, rows)
     if rows is not None:
         rows.add_symbols(np.bincount(symbols, minlength=domain.domain.size), domain.domain)
+        rows.elsewhere += int(np.count_nonzero(cells >= domain.size - domain.domain.size))
     return cells
 
 
@@ -105,11 +108,14 @@ def _cells(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the cell of each row, and the symbol of its value."""
     symbols = domain.domain.index_or_missing(values, texts=texts, rows=rows)
-    segments = domain.segmentation.index_or_missing(by)
+    read = None if rows is None else RowCounts()
+    segments = domain.segmentation.index_or_missing(by, rows=read)
     if symbols.size != segments.size:
         raise ArgumentError(
             f"there must be a segment for each value, got {segments.size} and {symbols.size}"
         )
+    if rows is not None and read is not None:
+        rows.alike = rows.alike or read.alike
     return segments * domain.domain.size + symbols, symbols
 
 
