@@ -59,12 +59,6 @@ def test_epsilon_four_is_not_warned_of() -> None:
     assert not released(epsilon=4)
 
 
-def test_parameters_in_mu_are_judged_by_the_epsilon_that_states_them() -> None:
-    assert not released(epsilon=None, mu="0.5")
-    (said,) = released(epsilon=None, mu=3)
-    assert "epsilon" in said and "above 4" in said
-
-
 def test_plans_and_bounds_warn_as_releases_do() -> None:
     def planned(people: int, **more: Any) -> list[str]:
         ask = {"neighbors": "replace-one", "epsilon": 1, "delta": "1e-6", **more}
@@ -90,3 +84,12 @@ def test_the_line_of_a_dry_run_begins_at_a_tenth(people: int) -> None:
     near = lw.privacy.Promise("replace-one", epsilon=1, delta=f"{1 / (10 * people) * 1.001:.9f}")
     line = delta_line(near, people)
     assert line is not None and " is 0.1 of 1/n" in line
+
+
+@pytest.mark.parametrize(("words", "most"), [("mu", 4), ("rho", 8)])
+def test_mu_and_rho_are_judged_by_what_a_guess_gains(words: str, most: float) -> None:
+    """The epsilon that states mu = 1 is 4.89, but a guess of 50 % is then right in 69 %."""
+    for weak in (most / 4, most):
+        assert not released(epsilon=None, **{words: weak})
+    (said,) = released(epsilon=None, **{words: most + 0.1})
+    assert "is above 4" in said

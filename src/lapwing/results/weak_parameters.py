@@ -19,6 +19,10 @@ PRIORS = (0.01, 0.1, 0.5)
 LARGEST_EPSILON = 4
 """Above it a guess of 50 % can become more than 98 %."""
 
+LARGEST_RHO = 8
+"""As much as mu = 4, with which a guess between two equally likely values may be right in 97.7 %: it
+is right with a probability of at most the normal distribution function at ``mu / 2``."""
+
 LARGEST_DELTA = Fraction(1, 1000)
 
 
@@ -125,4 +129,6 @@ def warn_of_parameters(
     """
     if said := weak_delta(promise.delta, people, word=word):
         warnings.warn(said, PrivacyWarning, stacklevel=stacklevel + 1)
-    warn_of_epsilon(stated, seen="the release", stacklevel=stacklevel + 1)
+    rho = promise.rho if promise.mu is None else promise.mu**2 / 2
+    if rho is None or rho > LARGEST_RHO:
+        warn_of_epsilon(stated, seen="the release", stacklevel=stacklevel + 1)

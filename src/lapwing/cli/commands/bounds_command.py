@@ -96,16 +96,15 @@ def bounds(
     file = None if payment.ledger is None else Ledger.open(payment.ledger)
     if file is not None:
         file.read()
-    with out.listening():
-        found = private_bounds(
-            _steps(data, column, out, header=not no_header, decimal=mark),
-            neighbors=promise.neighbors,
-            epsilon=promise.epsilon,
-            delta=promise.delta,
-            confidence=cost.confidence,
-            ledger=file,
-            name=payment.name,
-        )
+    found = private_bounds(
+        _steps(data, column, out, header=not no_header, decimal=mark),
+        neighbors=promise.neighbors,
+        epsilon=promise.epsilon,
+        delta=promise.delta,
+        confidence=cost.confidence,
+        ledger=file,
+        name=payment.name,
+    )
     _show(out, found, payment.ledger)
 
 
@@ -113,14 +112,13 @@ def _steps(
     path: Path, column: str | None, out: Output, *, header: bool, decimal: Decimal | None
 ) -> ExactCounts:
     """Return how many rows lie between each power of two and the next."""
-    with out.listening():
-        table = open_table(path, header=header, decimal=decimal)
-        values = ColumnValues.in_table(table, column, _NUMBERS, curator=True)
-        rows = RowCounts()
-        with out.progress("count", values.table.rows) as advance:
-            parts = values.map(count_steps, advance=advance, rows=rows)
-            summary: ExactCounts = sum(parts, start=count_steps([]))
-        out.examine(rows, _NUMBERS)
+    table = open_table(path, header=header, decimal=decimal)
+    values = ColumnValues.in_table(table, column, _NUMBERS, curator=True)
+    rows = RowCounts()
+    with out.progress("count", values.table.rows) as advance:
+        parts = values.map(count_steps, advance=advance, rows=rows)
+        summary: ExactCounts = sum(parts, start=count_steps([]))
+    out.examine(rows, _NUMBERS)
     return summary
 
 

@@ -240,9 +240,8 @@ def _write_survey(
     else:
         domain, note = asked.domain_and_note(bins=bins)
     like = known.masses(domain, out)
-    with out.listening():
-        survey = answers.build_survey(chosen.build_randomizer(domain, like=like))
-        warn_of_epsilon(survey.guarantee.epsilon, seen="one report", stacklevel=1)
+    survey = answers.build_survey(chosen.build_randomizer(domain, like=like))
+    warn_of_epsilon(survey.guarantee.epsilon, seen="one report", stacklevel=1)
     write_text(output, survey.to_json())
     document = {"command": "new", "output": str(output), "survey": survey.to_document()}
     rows, tables, randomizer = survey._facts(), [], survey.randomizer

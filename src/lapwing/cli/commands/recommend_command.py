@@ -111,20 +111,19 @@ def recommend(
     written.check(inputs=[] if known.like is None else [known.like], force=force)
     domain, note = asked.stored(bins=recommended_bins(promise))
     like = known.masses(domain, out)
-    with out.listening():
-        noticing = _noticing(domain, promise, goal)
-        found = recommendation(
-            domain,
-            epsilon=promise,
-            users=goal.users if noticing is None else noticing["people"],
-            error=goal.error,
-            distance=None if goal.distance is None else goal.distance.replace("-", "_"),
-            kind=goal.kind,
-            refine=goal.refine,
-            like=like,
-            report_bytes=goal.report_bytes,
-            server_seconds=goal.server_seconds,
-        )
+    noticing = _noticing(domain, promise, goal)
+    found = recommendation(
+        domain,
+        epsilon=promise,
+        users=goal.users if noticing is None else noticing["people"],
+        error=goal.error,
+        distance=None if goal.distance is None else goal.distance.replace("-", "_"),
+        kind=goal.kind,
+        refine=goal.refine,
+        like=like,
+        report_bytes=goal.report_bytes,
+        server_seconds=goal.server_seconds,
+    )
     found = replace(found, reason=f"{found.reason} {note}".rstrip())
     rows = {"domain": domain_text(domain), **_pair(found, goal)}
     document = {"command": "recommend", **found.to_document()}

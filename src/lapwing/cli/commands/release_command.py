@@ -201,19 +201,17 @@ def release(
     domain, note = _domain_and_note(asked, stored, bins=bins)
     texts_of(asked.texts, domain), decimal_of(asked.decimal, domain)  # refused before it is paid
     planned = planned_release(domain, promise, chosen.build_mechanism())
-    with out.listening():
-        file, name = payment.checked(output, planned)
+    file, name = payment.checked(output, planned)
     if kind.dry_run is not None:
         _examine(data[0], column, domain, out, asked=asked)
         show_expected_error(out, domain, planned, kind.dry_run, note=note)
         return
     assert output is not None
     counts = stored or summary_of(data[0], column, domain, out, asked=asked)
-    with out.listening():
-        published = planned.publish(
-            counts, ledger=file, name=name, keep=lambda made: write_text(output, made.to_json())
-        )
-        _show(out, replace(published, note=note), output, payment.ledger)
+    published = planned.publish(
+        counts, ledger=file, name=name, keep=lambda made: write_text(output, made.to_json())
+    )
+    _show(out, replace(published, note=note), output, payment.ledger)
 
 
 def _examine(
@@ -294,8 +292,7 @@ def show_expected_error(
     promise, mechanism, guarantee = planned.promise, planned.mechanism, planned.guarantee
     privacy = {key: getattr(promise, key) for key in ("neighbors", "epsilon", "delta", "mu", "rho")}
     most = None if promise.unit is None else promise.unit.most
-    with out.listening():
-        errors = expected_error(domain, users, mechanism=mechanism, most=most, **privacy)
+    errors = expected_error(domain, users, mechanism=mechanism, most=most, **privacy)
     document: dict[str, Any] = {
         "command": "release",
         "dry_run": True,
