@@ -610,6 +610,7 @@ HEADLINES: dict[str, Callable[[], str]] = {
     "opendp-labels": opendp_labels,
     "pairs": pair_headlines.pairs,
     "pairs-coverage": pair_headlines.pairs_coverage,
+    "pairs-ridges": pair_headlines.pairs_ridges,
     "pairs-dependence": pair_headlines.pairs_dependence,
     "pairs-labels": pair_headlines.pairs_labels,
     "pairs-times": pair_headlines.pairs_times,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 
 from benchmarks.accuracy.local.paired_errors import mean_ratio
-from benchmarks.accuracy.pairs import dependence_coverage, marginal_cost
+from benchmarks.accuracy.pairs import dependence_coverage, marginal_cost, ridges
 from benchmarks.accuracy.pairs.league import FAMILIES, FIGURES, mean_ratios, ratios
 from benchmarks.headline_parts import interval, kept, measured_by, percent
 from benchmarks.markdown import figure, listed, seconds, table, timed
@@ -62,6 +62,38 @@ def pairs_coverage() -> str:
             table(["people", "ε", *whats], rows),
             "Coverage of 95 % intervals of the people's own table: the mean over the pairs, then "
             "the pair with the least.",
+            measured_by(document),
+        ]
+    )
+
+
+def pairs_ridges() -> str:
+    """Return how often 95 % intervals on ridges and on smooth pairs hold the truth."""
+    document = kept("accuracy/ridges")
+    settings = document["settings"]
+    rows = []
+    for kind, pairs_of_kind in (("ridges", ridges.RIDGES), ("smooth", ridges.SMOOTH)):
+        for epsilon in settings["epsilons"]:
+            here = [
+                one["coverage"]
+                for one in document["measured"]["cells"]
+                if one["pair"] in pairs_of_kind and one["epsilon"] == epsilon
+            ]
+            row = [kind, f"{epsilon:g}"]
+            for what in ridges.ASKED:
+                held = [one[what]["people"] for one in here]
+                reach = fmean(one[what]["reach"] for one in here)
+                row += [f"{percent(fmean(held))}, {percent(min(held))}", f"{100 * reach:.2f}"]
+            rows.append(row)
+    heads = [head for what in ridges.ASKED for head in (what, "half-width")]
+    people = listed([f"{number:,}" for number in settings["people"]])
+    return "\n\n".join(
+        [
+            table(["pairs", "ε", *heads], rows, texts=2),
+            "Coverage of 95 % intervals of the people's own table: the mean over the pairs and "
+            f"numbers of people ({people}), then the least. Half-widths are means, in percentage "
+            "points and in percent of the axis. Each pair, epsilon and number of people has "
+            f"{settings['repeats']} surveys.",
             measured_by(document),
         ]
     )

@@ -14,6 +14,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.decoders import LogDensityPrior
+from lapwing.decoders.empirical_bayes import log_density_prior
 from lapwing.decoders.empirical_bayes.log_density_prior import (
     BAND_DRAWS,
     ROUNDS,
@@ -614,3 +615,57 @@ def test_few_people_know_nothing_of_a_dependence_and_are_saved(epsilon: float) -
     if epsilon < 1:
         assert made.correlation_interval() == (-1.0, 1.0)
         assert made.mutual_information_interval() == pytest.approx((0.0, np.log(8)))
+
+
+def _ring(size: int) -> np.ndarray:
+    """Return a thin circle, which no learned octave can draw, as shares of cells."""
+    turn = 2 * np.pi * np.random.default_rng(2).random(1_000_000)
+    axis = lw.Interval(0, 1, bins=size)
+    first, second = (axis.index(0.5 + 0.35 * wave(turn)) for wave in (np.cos, np.sin))
+    counts = np.bincount(first * size + second, minlength=size**2).reshape(size, size)
+    shares: np.ndarray = counts / counts.sum()
+    return shares
+
+
+def _misses(found: Decoded) -> float:
+    """Return the share of 95 % intervals of 300 rectangles that miss the people's own."""
+    law = found.joint.uncertainty
+    assert law is not None
+    sums = _rectangles(found.truth.shape, 300).reshape(300, -1)
+    errors = sums @ (law.center - found.truth.ravel())
+    reach = 1.96 * np.sqrt(((law.draws @ sums.T) ** 2).mean(axis=0))
+    return float((np.abs(errors) > reach).mean())
+
+
+class TestWhatTheFitLeavesUnexplained:
+    def test_intervals_on_a_thin_ridge_are_wider_and_hold(self, monkeypatch):
+        ring = _ring(48)
+        found = [
+            decoded(square(48), ring, 2, people=200_000, band=True, seed=10 * k) for k in (1, 2)
+        ]
+        assert np.mean([_misses(one) for one in found]) < 0.09
+        monkeypatch.setattr(log_density_prior, "ON_RIDGES", 1.0)
+        same = [LogDensityPrior().decode(one.channel, one.tally) for one in found]
+        alone = [replace(one, joint=joint) for one, joint in zip(found, same, strict=True)]
+        assert np.mean([_misses(one) for one in alone]) > 0.11
+        for one, narrow in zip(found, alone, strict=True):
+            assert (one.joint.table == narrow.joint.table).all(), "the estimate stays"
+
+    @pytest.mark.parametrize("shape", ["bumps", "heaps of both axes"])
+    def test_nothing_is_wider_where_the_waves_fit(self, shape, monkeypatch):
+        table = two_bumps((48, 48))
+        if shape != "bumps":
+            first, second = (1 + 8 * (np.arange(48) % step == 0) for step in (5, 7))
+            table = np.outer(first, second) * (1 + 0.5 * table / table.max())
+            table /= table.sum()
+        found = decoded(square(48), table, 2, people=200_000, band=True)
+        monkeypatch.setattr(log_density_prior, "ON_RIDGES", 1.0)
+        alone = LogDensityPrior().decode(found.channel, found.tally)
+        assert found.joint.to_document() == alone.to_document()
+
+    def test_labels_have_no_ridges(self, monkeypatch):
+        domain = lw.Product(x=lw.Categories([f"{k}" for k in range(12)]), y=lw.Integers(0, 11))
+        found = decoded(domain, np.eye(12) / 12, 4, people=50_000, band=True)
+        monkeypatch.setattr(log_density_prior, "ON_RIDGES", 1.0)
+        alone = LogDensityPrior().decode(found.channel, found.tally)
+        assert found.joint.to_document() == alone.to_document()

@@ -228,9 +228,9 @@ class Fit:
         Returns
         -------
         tuple of numpy.ndarray
-            The draws w, the draws e of the prior and the scores of the cells W^(1/2) e' from which
-            they were made, and the diagonal of the curvature. Draws are float64 [draws, functions,
-            functions], scores [draws, cells, cells].
+            The draws w, the draws e of the prior, the scores W^(1/2) e' of the cells, and the
+            diagonal of the curvature. Draws are float64 [draws, functions, functions], scores
+            float64 [draws, cells, cells].
 
         Notes
         -----
