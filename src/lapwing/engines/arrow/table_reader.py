@@ -582,6 +582,8 @@ class Table:
                         "with spaces. Name it so"
                     )
                 self._check_header()
+                if self.fault:
+                    raise FormatError(f"{self.label} {self.fault}")
                 raise ArgumentError(
                     f"{self.label} has no column {name!r} in its first line. Check the name. "
                     f"That line is not shown, because it may hold values: {_NO_HEADER}"
@@ -603,9 +605,9 @@ class Table:
         # Without a header the first row would be taken for names: a person would be lost, and
         # an error that lists the names would print values.
         csv_header = self.header and not self.typed
-        if csv_header and self.fault:
-            raise FormatError(f"{self.label} {self.fault}")
         if csv_header and any(_looks_like_a_value(name) for name in self.names):
+            if self.fault:
+                raise FormatError(f"{self.label} {self.fault}")
             raise FormatError(
                 f"the first line of {self.label} must name the columns, it looks like values. "
                 f"Add a header line, or name the column with --column. {_NO_HEADER}"
