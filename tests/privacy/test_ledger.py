@@ -21,6 +21,7 @@ from lapwing.errors import (
     FormatError,
     LapwingWarning,
     MismatchError,
+    PrivacyError,
 )
 from lapwing.privacy.gaussian_dp import noise_scale
 from lapwing.privacy.guarantee import PrivacyUnit
@@ -87,7 +88,7 @@ def test_deltas_add_too() -> None:
 )
 def test_another_relation_or_model_is_refused(other: Guarantee) -> None:
     ledger = Ledger(promise(5))
-    with pytest.raises(MismatchError, match="'age'"):
+    with pytest.raises(PrivacyError, match="'age'"):
         ledger.spend("age", other)
     with pytest.raises(MismatchError):
         Ledger(promise(5), (LedgerEntry("age", other),))
@@ -101,7 +102,7 @@ def test_rounds_that_are_shuffled_add_up() -> None:
     assert ledger.spent == ledger.budget and ledger.remaining is None
     with pytest.raises(BudgetError):
         ledger.spend("August", shuffled)
-    with pytest.raises(MismatchError):
+    with pytest.raises(PrivacyError):
         Ledger(ledger.budget).spend("June", promise("0.1"))
 
 

@@ -325,12 +325,12 @@ def check_output(path: Path, *, inputs: Sequence[Path], force: bool) -> None:
     if path.exists() and not path.is_file():
         raise ArgumentError(f"the output must be a plain file, {path} is a device or a pipe")
     for other in inputs:
-        same = path.resolve() == other.resolve()
+        same = _resolved(path) == _resolved(other)
         if same or (path.exists() and other.exists() and path.samefile(other)):
             raise ArgumentError(
                 f"the output must not be one of the inputs, {path} is. Choose another name"
             )
-    folder = path.resolve().parent
+    folder = _resolved(path).parent
     if not folder.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
     if not os.access(folder, os.W_OK):
@@ -338,11 +338,16 @@ def check_output(path: Path, *, inputs: Sequence[Path], force: bool) -> None:
     _check_replaced(path, force=force)
 
 
+def _resolved(path: Path) -> Path:
+    """Return a path without links. Of a loop of links, where it begins: to open it is an error."""
+    return Path(os.path.realpath(path))
+
+
 def _check_replaced(path: Path, *, force: bool) -> None:
     """Raise ArgumentError when a file is there that must stay."""
     if not path.exists():
         return
-    remove_abandoned(path.resolve().parent)  # also where this run ends here
+    remove_abandoned(_resolved(path).parent)  # also where this run ends here
     # Its mode is asked too, because the system lets root write to whatever is read-only.
     writable = path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
     if not writable or not os.access(path, os.W_OK):
@@ -382,7 +387,7 @@ def writing(path: Path, *, mode: int = 0o644, absent: bool = False) -> Iterator[
     absent : bool
         Whether nothing may have the name when the block ends.
     """
-    target = path.resolve()  # what a link points to is replaced, not the link
+    target = _resolved(path)  # what a link points to is replaced, not the link
     try:
         with replacing(target, mode=mode, absent=absent) as stream:
             yield stream

@@ -130,11 +130,13 @@ class Ledger:
             self._check_relation(entry)
         self._check_total("the entries", self.entries)
 
-    def _check_relation(self, entry: LedgerEntry) -> None:
+    def _check_relation(
+        self, entry: LedgerEntry, error: type[LapwingError] = MismatchError
+    ) -> None:
         ours = (self.budget.neighbors, self.budget.model)
         theirs = (entry.guarantee.neighbors, entry.guarantee.model)
         if ours != theirs:
-            raise MismatchError(
+            raise error(
                 f"every entry of a ledger must have its budget's relation and model "
                 f"({ours[0]}, {ours[1]}). {entry.name!r} has ({theirs[0]}, {theirs[1]})"
             )
@@ -314,10 +316,9 @@ class Ledger:
         ------
         BudgetError
             When the sum would exceed the budget. Nothing is spent.
-        MismatchError
-            When the neighbor relation or the model differs from that of the budget.
         PrivacyError, ArgumentError
-            When it is no payment, or its loss is more than its guarantee.
+            When it is no payment, or its neighbor relation or model differs from that of the
+            budget. Also when its loss is more than its guarantee.
 
         Warns
         -----
@@ -325,7 +326,7 @@ class Ledger:
             When the payment protects another privacy unit than earlier payments.
         """
         entry = LedgerEntry(name, guarantee, loss, state, release, rounds)
-        self._check_relation(entry)
+        self._check_relation(entry, PrivacyError)
         self._check_total(repr(name), (*self.entries, entry))
         together = protection_of([*(each.guarantee for each in self.entries), guarantee])
         unit = unit_name(guarantee)
@@ -780,7 +781,8 @@ class LedgerFile:
 
     @contextmanager
     def _locked(self) -> Iterator[LockedFile]:
-        file = acquire(self.path, self.wait)
+        with opening(self.path):
+            file = acquire(self.path, self.wait)
         try:
             yield file
         finally:

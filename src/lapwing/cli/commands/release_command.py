@@ -149,7 +149,13 @@ class KindOptions:
     )
 
     def check(self, data: list[Path]) -> None:
-        """Raise ArgumentError unless there is one file, but for rounds."""
+        """Raise ArgumentError unless there is one file, and no folder, but for rounds."""
+        folder = next((path for path in data if path.is_dir()), None)
+        if folder is not None:
+            raise ArgumentError(
+                f"release one file, and {folder} is a folder. Count its tables first: lapwing "
+                f"count {folder}"
+            )
         if len(data) > 1 and self.next_round is None:
             raise ArgumentError("release one file. Count several first: lapwing count")
 

@@ -417,6 +417,11 @@ def _labels(typed: str | None, path: Path | None) -> Any:
             return int(labels[0])
         if "" in labels:
             raise ArgumentError("--categories must be labels with commas between, one is empty")
+        if len(set(labels)) < len(labels):
+            raise ArgumentError(
+                "--categories must be different labels with commas between, two are equal. Labels "
+                "that hold commas themselves need a file, one on each line: --categories file:PATH"
+            )
     # Only whole numbers as they are usually written: 007 stays a text, and so do all beside it.
     whole = all(
         label.removeprefix("-").isdecimal() and str(int(label)) == label for label in labels

@@ -309,6 +309,8 @@ def _ordered(
         advice = "Choose another column, or a survey whose domain has the right --unit"
         if (kind, unit) == ("dates", "time-of-day"):
             advice = str(NoClockError())
+        elif (kind, unit) == ("durations", "number"):
+            advice = "Write it as a column of numbers first: of seconds, minutes or days"
         _refuse_kind(column, kind, needed, advice)
     if kind == "numbers":
         return _said(_floats(array), unit, column=column)

@@ -291,6 +291,8 @@ class Table:
         Whether the path is that of a file that can be read again.
     parquet : ParquetSource, optional
         Of a Parquet file.
+    fault : str
+        What is probably wrong with the first line of a CSV, for messages. Empty for nothing.
     """
 
     path: Path
@@ -308,6 +310,7 @@ class Table:
     metadata: Mapping[str, str] = field(default_factory=dict)
     is_file: bool = True
     parquet: ParquetSource | None = None
+    fault: str = ""
 
     @property
     def is_small(self) -> bool:
@@ -572,7 +575,15 @@ class Table:
             return name  # nobody stands in the file, so nothing says how many columns it has
         if name not in self.names:
             if not proved:
+                blanks = next((one for one in self.names if one.strip() == name.strip()), None)
+                if blanks is not None:
+                    raise ArgumentError(
+                        f"{self.label} has no column {name!r} in its first line, but {blanks!r}, "
+                        "with spaces. Name it so"
+                    )
                 self._check_header()
+                if self.fault:
+                    raise FormatError(f"{self.label} {self.fault}")
                 raise ArgumentError(
                     f"{self.label} has no column {name!r} in its first line. Check the name. "
                     f"That line is not shown, because it may hold values: {_NO_HEADER}"
@@ -595,6 +606,8 @@ class Table:
         # an error that lists the names would print values.
         csv_header = self.header and not self.typed
         if csv_header and any(_looks_like_a_value(name) for name in self.names):
+            if self.fault:
+                raise FormatError(f"{self.label} {self.fault}")
             raise FormatError(
                 f"the first line of {self.label} must name the columns, it looks like values. "
                 f"Add a header line, or name the column with --column. {_NO_HEADER}"
@@ -710,6 +723,10 @@ def csv_table(path: Path, start: bytes, *, header: bool, decimal: Decimal | None
         first = line.decode("utf-8-sig").rstrip("\r")
     except UnicodeDecodeError:
         raise FormatError(f"{input_name(path)} must be UTF-8 text, it is not. Convert it") from None
+    if "\r" in first:
+        raise FormatError(
+            f"{input_name(path)} has old line ends (CR alone). Write it with LF or CR LF"
+        )
     if not first.replace("\t", "").isprintable():
         raise FormatError(f"{input_name(path)} must be a table of strings, it is something else")
     delimiter = _delimiter(first, header=header, decimal=decimal)
@@ -722,7 +739,27 @@ def csv_table(path: Path, start: bytes, *, header: bool, decimal: Decimal | None
     # A line of a table of one column may be empty, and is a row; that of another is nothing.
     none = len(lines) <= blank + 2 and not rest if alone else not rest.strip(b"\r\n")
     rows = 0 if none and len(start) < CSV_BLOCK else None
-    return Table(path, tuple(names), rows, False, delimiter, blank, decimal=decimal)
+    fault = _fault(first, names, lines[blank + 1 : blank + 2], delimiter)
+    return Table(path, tuple(names), rows, False, delimiter, blank, decimal=decimal, fault=fault)
+
+
+def _fault(first: str, names: list[str], second: list[bytes], delimiter: str) -> str:
+    """Say what is probably wrong with the first line of a CSV, without a word of it."""
+    if first.lower().startswith("sep="):
+        return "begins with a line for Excel (sep=). Delete this line"
+    if len(names) > 1:
+        return ""
+    if "|" in first:
+        return (
+            "has | in its first line. Fields must end at a comma, a semicolon or a tab. Convert it"
+        )
+    fields = max(line.count(mark) for line in [*second, b""] for mark in (b",", b";", b"\t")) + 1
+    if fields > 1:
+        return (
+            f"has one field in its first line and {fields} in the second. The first line must "
+            "name all columns. Delete the lines before it"
+        )
+    return ""
 
 
 def _delimiter(first: str, *, header: bool, decimal: Decimal | None) -> str:

@@ -130,6 +130,8 @@ def _number(value: Any, *, unit: Unit, texts: Texts) -> float:
     hint = ""
     if issubclass(type(value), datetime.date | datetime.time | np.datetime64):
         hint = "; declare the unit of the domain, for example unit='date'"
+    elif unit == "number" and issubclass(type(value), datetime.timedelta | np.timedelta64):
+        hint = ", which has no unit as a number. Pass its seconds: value.total_seconds()"
     raise _UnreadableError(f"must be a {unit}, got {kind_of(value)}{hint}")
 
 

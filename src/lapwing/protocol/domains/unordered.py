@@ -178,10 +178,12 @@ class Unordered(Domain):
         return symbols
 
     def _one(self, value: Any, position: int, unknown: int | None) -> int:
-        if is_missing(value):
-            return self._of_missing(position)
+        if type(value) is not str:
+            if is_missing(value):
+                return self._of_missing(position)
+            value = plain(value)
         try:
-            return self._symbol(plain(value), position)
+            return self._symbol(value, position)
         except DomainError:
             if unknown is None:
                 raise

@@ -35,6 +35,9 @@ _TICKS = {"W": Fraction(604_800), "D": Fraction(86_400), "h": Fraction(3600), "m
 }
 """Seconds in a tick."""
 
+_OF_NUMPY = (np.generic, np.ndarray)
+_OF_TICKS = (np.datetime64, np.timedelta64, datetime.datetime, datetime.timedelta)
+
 _SPARE = 2**16
 """Rows alongside those that were kept that are held before the next selection."""
 
@@ -89,17 +92,17 @@ def unit_text(cell: Any) -> str | None:
     >>> [unit_text(cell) for cell in (7, 7.0, "7", "7.0", "07", 2.5, None, "")]
     ['7', '7', '7', '7', '07', '5/2', None, None]
     """
-    if isinstance(cell, np.datetime64 | np.timedelta64 | datetime.datetime | datetime.timedelta):
-        return None if is_missing(cell) else _ticks_text(cell)
-    if isinstance(cell, np.generic | np.ndarray) and cell.ndim == 0:
-        return None if isinstance(cell, np.longdouble) else unit_text(cell.item())
     if isinstance(cell, str):
         text = compared_text(str.__str__(cell).strip())
         if text.endswith(".0") and _WHOLE.fullmatch(text):
             text = text.removesuffix(".0") if text != "-0.0" else "0"
         return None if text in ("", "NaT") else text
+    if isinstance(cell, _OF_NUMPY) and cell.ndim == 0 and not isinstance(cell, _OF_TICKS):
+        return None if isinstance(cell, np.longdouble) else unit_text(cell.item())
     if is_missing(cell):
         return None
+    if isinstance(cell, _OF_TICKS):
+        return _ticks_text(cell)
     if isinstance(cell, bool):
         return str(cell).lower()
     if isinstance(cell, int | float | Decimal | Fraction):
