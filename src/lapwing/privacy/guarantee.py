@@ -11,7 +11,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
@@ -26,6 +26,7 @@ from lapwing.privacy.exact_numbers import (
     exponential_bounds,
     shown_number,
 )
+from lapwing.privacy.sampling.randomness import Standing, checked_standing, weakest_standing
 
 Neighbors = Literal["replace-one", "add-or-remove-one"]
 
@@ -172,6 +173,9 @@ class Guarantee:
     unit : PrivacyUnit, optional
         In the central model: the unit that is replaced, added or removed, with all its rows.
         Default: one row.
+    standing : {"seeded", "simulated"}, optional
+        Why the output is not private in spite of its noise: it was drawn from a seed, or its people
+        are simulated. It takes no part in comparisons. Default: None.
 
     Raises
     ------
@@ -200,6 +204,7 @@ class Guarantee:
     # A result that was stored before lifetimes were said has the same promise.
     lifetime: Fraction | None = field(default=None, compare=False, kw_only=True)
     unit: PrivacyUnit | None = field(default=None, kw_only=True)
+    standing: Standing | None = field(default=None, compare=False, kw_only=True)
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -212,6 +217,7 @@ class Guarantee:
             *,
             lifetime: ExactNumber | None = None,
             unit: PrivacyUnit | None = None,
+            standing: Standing | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -250,10 +256,26 @@ class Guarantee:
             f"epsilon = {float(self.epsilon):g}, {kind}, neighbors {self.neighbors}"
             f"{'' if self.unit is None else f' of {self.unit}'}, {self.model} model"
         )
-        if self.lifetime is None:
-            return promise
-        lifetime = float(self.lifetime)
-        return f"{promise}; all reports from one device file together: epsilon = {lifetime:g}"
+        if self.lifetime is not None:
+            lifetime = float(self.lifetime)
+            promise += f"; all reports from one device file together: epsilon = {lifetime:g}"
+        return promise if self.standing is None else f"{promise}; {self.standing}: not private"
+
+    def marked(self, *standings: Standing | None) -> Guarantee:
+        """Return the guarantee of an output of which this is known, beside what it says itself.
+
+        Parameters
+        ----------
+        *standings : {"seeded", "simulated"} or None
+            Of all that the output was made of.
+
+        Returns
+        -------
+        Guarantee
+            The guarantee with its standing.
+        """
+        standing = weakest_standing(self.standing, *standings)
+        return self if standing == self.standing else replace(self, standing=standing)
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form. Fractions are written exactly, as strings.
@@ -270,6 +292,7 @@ class Guarantee:
             "model": self.model,
             **({} if self.lifetime is None else {"lifetime": str(self.lifetime)}),
             **({} if self.unit is None else {"unit": self.unit.to_document()}),
+            **({} if self.standing is None else {"standing": self.standing}),
         }
 
     @classmethod
@@ -292,10 +315,11 @@ class Guarantee:
             When it is not a guarantee.
         """
         keys = {"epsilon", "delta", "neighbors", "model"}
-        if not isinstance(document, dict) or set(document) - {"lifetime", "unit"} != keys:
+        optional = {"lifetime", "unit", "standing"}
+        if not isinstance(document, dict) or set(document) - optional != keys:
             raise FormatError(
                 "a guarantee must have exactly: epsilon, delta, neighbors, model, and where "
-                "there is one, lifetime or unit"
+                "there is one, lifetime, unit or standing"
             )
         exact = {
             name: spelled_number(document[name], name=f"the {name} of a guarantee")
@@ -309,6 +333,7 @@ class Guarantee:
                 document["model"],
                 lifetime=exact.get("lifetime"),
                 unit=PrivacyUnit.from_document(document["unit"]) if "unit" in document else None,
+                standing=checked_standing(document.get("standing")),
             )
         except PrivacyError as error:
             raise FormatError(f"the guarantee cannot be used: {error}") from None

@@ -21,6 +21,7 @@ from lapwing.documents import fingerprint
 from lapwing.errors import ArgumentError, MismatchError, TallyError, UnsupportedChannelError
 from lapwing.planning.defaults import FEW, recommended_decoder
 from lapwing.planning.registry import DECODERS
+from lapwing.privacy.sampling.randomness import weakest_standing
 from lapwing.protocol.channels.channel import Block, Channel, check_given
 from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.tally import CountTally, Tally
@@ -145,6 +146,7 @@ def joined(observed: Sequence[tuple[Channel, CountTally]]) -> tuple[Channel, Cou
             [numbers for _, counts in observed for numbers in counts.blocks],
             [number for _, counts in observed for number in counts.reports],
             name,
+            standing=weakest_standing(*(counts.standing for _, counts in observed)),
         ),
     )
 

@@ -219,7 +219,14 @@ def read_week(week: WeekGiven, name: str) -> ReadWeek:
     measured = survey._measured()
     alone = partial(survey.decode, tally)
     return ReadWeek(
-        name, channel.domain, channel, counts, survey.guarantee, identity, measured, alone
+        name,
+        channel.domain,
+        channel,
+        counts,
+        survey.guarantee.marked(tally.standing),
+        identity,
+        measured,
+        alone,
     )
 
 

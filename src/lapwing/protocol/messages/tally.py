@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lapwing.documents import Stored, html_of, require, require_format, require_spelling
 from lapwing.errors import FormatError, MismatchError, TallyError, kind_of
 from lapwing.linear.memoized import cached_property
+from lapwing.privacy.sampling.randomness import Standing, checked_standing, weakest_standing
 from lapwing.protocol.messages.observation import Kind
 
 VERSION = 1
@@ -76,6 +77,11 @@ class Tally(Stored):
             ...
 
         @property
+        def standing(self) -> Standing | None:
+            """That the reports were drawn from a seed or simulated."""
+            ...
+
+        @property
         def total(self) -> int:
             """Reports in all blocks together."""
             ...
@@ -94,6 +100,7 @@ class Tally(Stored):
             "reports": f"{self.total:,}",
             **({} if self.survey is None else {"survey, fingerprint": self.survey}),
             "randomizer, fingerprint": self.fingerprint,
+            **({} if self.standing is None else {"standing": f"{self.standing}: not private"}),
         }
 
     def _repr_html_(self) -> str:
@@ -157,6 +164,9 @@ class CountTally(Tally):
     survey : str, optional
         Fingerprint of the survey that collected them. Two surveys may share a randomizer, and their
         tallies must not be merged. Default: none.
+    standing : {"seeded", "simulated"}, optional
+        That reports in it were drawn from a seed or simulated, so they are not private. Default:
+        None.
 
     Notes
     -----
@@ -182,6 +192,7 @@ class CountTally(Tally):
     reports: Sequence[int]
     fingerprint: str
     survey: str | None = None
+    standing: Standing | None = None
 
     kind: ClassVar[Kind] = "counts"
 
@@ -253,6 +264,7 @@ class CountTally(Tally):
             [ours + theirs for ours, theirs in zip(self.reports, other.reports, strict=True)],
             self.fingerprint,
             self.survey,
+            weakest_standing(self.standing, other.standing),
         )
 
     def __eq__(self, other: object) -> bool:
@@ -315,6 +327,7 @@ class CountTally(Tally):
                 reports,
                 fingerprint,
                 survey,
+                checked_standing(document.get("standing")),
             )
         except TallyError as error:
             raise FormatError(f"the tally is damaged: {error}") from None
@@ -338,6 +351,8 @@ class TallyLog(Tally):
         Fingerprint of the randomizer that made them, 64 hex digits.
     survey : str, optional
         Fingerprint of the survey that collected them. Default: none.
+    standing : {"seeded", "simulated"}, optional
+        As of :class:`CountTally`. Default: None.
 
     Notes
     -----
@@ -362,6 +377,7 @@ class TallyLog(Tally):
     width: int
     fingerprint: str
     survey: str | None = None
+    standing: Standing | None = None
 
     kind: ClassVar[Kind] = "log"
 
@@ -428,7 +444,8 @@ class TallyLog(Tally):
             raise MismatchError("logs can be merged only when their reports have one width")
         few, many = sorted((self.runs, other.runs), key=len)
         runs = _SharedRuns.of(many).extended(few)
-        log = type(self)(runs, self.width, self.fingerprint, self.survey)
+        standing = weakest_standing(self.standing, other.standing)
+        log = type(self)(runs, self.width, self.fingerprint, self.survey, standing)
         log.__dict__["total"] = self.total + other.total
         return log
 
@@ -456,7 +473,14 @@ class TallyLog(Tally):
         return np.ascontiguousarray(cells[:, : self.width]).tobytes()
 
     @classmethod
-    def from_records(cls, data: bytes, width: int, fingerprint: str, survey: str | None) -> Self:
+    def from_records(
+        cls,
+        data: bytes,
+        width: int,
+        fingerprint: str,
+        survey: str | None,
+        standing: Standing | None = None,
+    ) -> Self:
         """Return the tally that has these :meth:`records`.
 
         Parameters
@@ -469,6 +493,8 @@ class TallyLog(Tally):
             Fingerprint of the randomizer.
         survey : str or None
             Fingerprint of the survey, if known.
+        standing : {"seeded", "simulated"}, optional
+            Of the reports. Default: None.
 
         Returns
         -------
@@ -488,7 +514,7 @@ class TallyLog(Tally):
         if (codes[1:] < codes[:-1]).any():
             raise FormatError("the records of a log must be sorted. This one is damaged")
         codes.flags.writeable = False
-        log = cls([codes], width, fingerprint, survey)
+        log = cls([codes], width, fingerprint, survey, standing)
         log.__dict__["codes"] = codes
         return log
 
@@ -535,7 +561,8 @@ class TallyLog(Tally):
             ) from None
         if len(data) != total * width:
             raise FormatError(f"{total} reports of {width} bytes were promised, the log is damaged")
-        made = cls.from_records(data, width, fingerprint, survey)
+        standing = checked_standing(document.get("standing"))
+        made = cls.from_records(data, width, fingerprint, survey, standing)
         # Base64 has bits to spare at its end.
         require_spelling(document, made.to_document(), name="the log")
         return made
@@ -605,6 +632,7 @@ def _head(tally: Tally) -> dict[str, Any]:
         "kind": tally.kind,
         "survey": tally.survey,
         "randomizer": tally.fingerprint,
+        **({} if tally.standing is None else {"standing": tally.standing}),
     }
 
 
@@ -612,7 +640,7 @@ def _opened(document: Any, *, kind: Kind, keys: set[str]) -> tuple[str, str | No
     """Return the fingerprints of randomizer and survey. FormatError unless it is of the kind."""
     require_format(document, name="lapwing-tally", version=VERSION)
     head = {"format", "version", "kind", "survey", "randomizer", "reports"}
-    require(document, head | keys, name="a tally")
+    require(document, head | keys, name="a tally", optional={"standing"})
     if document["kind"] != kind:
         raise FormatError(
             "a tally must be of kind 'counts' or 'log', and be read as what it is. "
