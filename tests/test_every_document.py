@@ -235,7 +235,7 @@ def test_a_damaged_report_file_is_refused_or_written_again_as_it_was(seed: int) 
 
 def test_the_reserved_field_of_a_report_file_is_refused() -> None:
     whole = (STORED / "subset-selection" / "reports.lwr").read_bytes()
-    for field in (1, 256, 65_535):
+    for field in (2, 256, 65_535):
         header = whole[:10] + struct.pack("<H", field) + whole[12:80]
         data = header + struct.pack("<I", zlib.crc32(header)) + whole[84:]
         with pytest.raises(FormatError, match="reserved"):

@@ -21,6 +21,7 @@ from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
 from lapwing.survey.publication import release
+from lapwing.testing import reproducible
 
 DOMAIN = Interval(0, 1, bins=9)
 PROMISE = Promise("replace-one", epsilon=1, delta="1e-6")
@@ -35,15 +36,15 @@ def begun(path, summary, *, rounds=10, seed=1):
     """Return a paid first round, and the ledger that paid."""
     ledger = Ledger.open(path, wait=0)
     Ledger(Guarantee(10, "1e-5", "replace-one", "central")).save(ledger.path)
-    first = release(
-        summary,
-        neighbors="replace-one",
-        epsilon=1,
-        delta="1e-6",
-        mechanism=RunningPrefixSums(rounds),
-        ledger=ledger,
-        rng=seeded(seed),
-    )
+    with reproducible(seed):
+        first = release(
+            summary,
+            neighbors="replace-one",
+            epsilon=1,
+            delta="1e-6",
+            mechanism=RunningPrefixSums(rounds),
+            ledger=ledger,
+        )
     return first.release, ledger
 
 
@@ -52,9 +53,8 @@ def run(rounds, summaries, seed=1):
     with TemporaryDirectory() as folder, patch("os.fsync"):
         found, ledger = begun(Path(folder) / "budget.json", summaries[0], rounds=rounds, seed=seed)
         for t in range(1, len(summaries)):
-            found = found.mechanism.following(
-                found, summaries[:t], summaries[t], ledger=ledger, rng=seeded(seed + 100 * t)
-            )
+            with reproducible(seed + 100 * t):
+                found = found.mechanism.following(found, summaries[:t], summaries[t], ledger=ledger)
     return found
 
 
@@ -135,9 +135,11 @@ class TestRounds:
                 running.following(first, summaries[:1], summaries[1], ledger=other)
         # Not with other counts, nor with the same noise, nor from the stored release.
         stored = Release.from_document(first.to_document())
-        for before, counts, rng in ((first, summaries[2], None), (stored, summaries[1], seeded(1))):
+        for before, counts in ((first, summaries[2]), (stored, summaries[1])):
             with pytest.raises(BudgetError, match="second time"):
-                running.following(before, summaries[:1], counts, ledger=ledger, rng=rng)
+                running.following(before, summaries[:1], counts, ledger=ledger)
+        with pytest.raises(PrivacyError, match="round 3 would be seeded"):
+            running.following(second, summaries[:2], summaries[2], ledger=ledger, rng=seeded(1))
         assert path.read_bytes() == after
         third = running.following(second, summaries[:2], summaries[2], ledger=ledger)
         assert third.people == 900
@@ -151,17 +153,15 @@ class TestRounds:
         summaries = months(2)
         first, ledger = begun(path, summaries[0])
         drawn = []
-        for seed in range(20):
+        for _ in range(20):
             try:
-                again = first.mechanism.following(
-                    first, summaries[:1], summaries[1], ledger=ledger, rng=seeded(seed)
-                )
+                again = first.mechanism.following(first, summaries[:1], summaries[1], ledger=ledger)
             except BudgetError:
                 continue
             drawn.append(again.answers)
         assert len(drawn) == 1
 
-    def test_it_is_marked_before_the_noise_is_drawn(self, path):
+    def test_it_is_marked_before_the_noise_is_drawn(self, path, monkeypatch):
         class Broken:
             def words(self, count):
                 raise RuntimeError
@@ -169,10 +169,9 @@ class TestRounds:
         summaries = months(2)
         first, ledger = begun(path, summaries[0])
         assert ledger.read().entries[0].drawn_rounds == 1
-        with pytest.raises(RuntimeError):
-            first.mechanism.following(
-                first, summaries[:1], summaries[1], ledger=ledger, rng=Broken()
-            )
+        with monkeypatch.context() as broken, pytest.raises(RuntimeError):
+            broken.setattr("lapwing.privacy.sampling.randomness._secure", Broken())
+            first.mechanism.following(first, summaries[:1], summaries[1], ledger=ledger)
         assert ledger.read().entries[0].drawn_rounds == 2
         with pytest.raises(BudgetError, match="second time"):
             first.mechanism.following(first, summaries[:1], summaries[1], ledger=ledger)

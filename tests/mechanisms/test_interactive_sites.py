@@ -83,7 +83,7 @@ class TestEverySite:
         ledger = Ledger.open(tmp_path / "budget.json")
         Ledger(Guarantee(1, 0, "replace-one", "central")).save(ledger.path)
         held = summaries()[0]
-        site = kind(mechanism, held, PURE, ledger=ledger, name="here", rng=seeded(1))
+        site = kind(mechanism, held, PURE, ledger=ledger, name="here")
         (entry,) = ledger.read().entries
         assert (entry.name, entry.release, entry.state) == (
             "here",
@@ -94,7 +94,7 @@ class TestEverySite:
         draw = Noise.draw
         monkeypatch.setattr(Noise, "draw", lambda *args: drawn.append(1) or draw(*args))
         with pytest.raises(BudgetError):
-            kind(mechanism, held, PURE, ledger=ledger, rng=seeded(2))
+            kind(mechanism, held, PURE, ledger=ledger)
         assert not drawn and len(ledger.read().entries) == 1
         assert hub([site]).parts[0].identifier == entry.release
 
@@ -143,13 +143,13 @@ class TestEverySite:
         with monkeypatch.context() as killed:
             killed.setattr(Noise, "draw", failing)
             with pytest.raises(RuntimeError, match="killed"):
-                hub([kind(mechanism, held, PURE, ledger=ledger, name="here", rng=seeded(1))])
+                hub([kind(mechanism, held, PURE, ledger=ledger, name="here")])
         # A site that draws at once is paid for when it does; what it drew cannot be known.
         early = kind is QuantileSite
         assert ("here", "reserved" if early else "released") in seen
         assert [one.state for one in ledger.read().entries] == ["reserved" if early else "released"]
         with pytest.raises(BudgetError):
-            kind(mechanism, held, PURE, ledger=ledger, rng=seeded(1))
+            kind(mechanism, held, PURE, ledger=ledger)
 
     def test_a_site_may_have_nobody_or_missing_values_only(self, kind, mechanism, hub):
         for held, people in (([], 0), ([np.nan] * 40, 40)):

@@ -86,7 +86,6 @@ def test_at_the_edges_it_releases_or_refuses_before_it_is_paid(mechanism, relati
                 neighbors=relation,
                 mechanism=mechanism,
                 ledger=file,
-                rng=seeded(1),
                 **promise,
             )
         except LapwingError:

@@ -116,13 +116,13 @@ def test_bounds_of_several_scales(made, low, high, given_as) -> None:
 def test_too_few_rows_give_a_clear_answer_that_is_paid_for(tmp_path) -> None:
     file = Ledger.open(tmp_path / "budget.json")
     Ledger(Guarantee(Fraction(1), Fraction(0), "replace-one", "central")).save(file.path)
-    found = private_bounds([1.0, 2.0, 3.0], **MOVED, ledger=file, rng=seeded(1))
+    found = private_bounds([1.0, 2.0, 3.0], **MOVED, ledger=file)
     assert not found.has_bounds and found.low is found.high is None
     assert found.loss.epsilon == Fraction(1, 2) == found.guarantee.epsilon
     entry = file.read().entries[0]
     assert (entry.name, entry.state, entry.cost) == ("bounds", "released", found.loss)
     assert entry.release == found.release.parts[0].identifier
-    again = private_bounds(np.ones(5000), **MOVED, ledger=file.path, name="more", rng=seeded(1))
+    again = private_bounds(np.ones(5000), **MOVED, ledger=file.path, name="more")
     assert again.high == 1.0
     before = file.path.read_bytes()
     with pytest.raises(BudgetError, match="Nothing was spent"):

@@ -12,7 +12,6 @@ from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.survey.publication import release
@@ -56,7 +55,6 @@ def test_a_ledger_pays_for_as_many_rounds_as_were_planned(tmp_path):
             rho=each.rho,
             mechanism=mechanism,
             ledger=ledger,
-            rng=seeded(number),
         )
         assert found.release.people == 100 * (number + 1)
         everyone = everyone + ExactCounts.of_values(rng.random(100), DOMAIN)
@@ -67,7 +65,6 @@ def test_a_ledger_pays_for_as_many_rounds_as_were_planned(tmp_path):
             rho=each.rho,
             mechanism=mechanism,
             ledger=ledger,
-            rng=seeded(9),
         )
 
 

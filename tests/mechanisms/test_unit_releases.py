@@ -188,7 +188,7 @@ def test_every_mechanism_hides_units_or_refuses_them(tmp_path: Path) -> None:
     Ledger(lw.Guarantee(5, "1e-5", "replace-one", "central")).save(path)
     domain, before = lw.Interval(0, 1, bins=16), path.read_bytes()
     values, whose = np.linspace(0, 1, 40), np.arange(40) // 2
-    how: Any = {"neighbors": "replace-one", "epsilon": 1, "ledger": path, "rng": lw.seeded(1)}
+    how: Any = {"neighbors": "replace-one", "epsilon": 1, "ledger": path}
     for mechanism in [*refusing.values(), PolynomialProjection(3, shape="algorithm-1")]:
         with pytest.raises(PrivacyError, match="unit"):
             lw.release(values, domain, mechanism=mechanism, unit=whose, most=2, **how)
@@ -226,7 +226,7 @@ def test_counts_of_units_are_charged_as_such_by_every_door(tmp_path: Path) -> No
     Ledger(lw.Guarantee(5, "1e-5", "replace-one", "central")).save(path)
     running = RunningPrefixSums(2)
     first = lw.release(
-        plain, neighbors="replace-one", epsilon=1, mechanism=running, ledger=path, rng=lw.seeded(1)
+        plain, neighbors="replace-one", epsilon=1, mechanism=running, ledger=path
     ).release
     before = path.read_bytes()
     with pytest.raises(PrivacyError, match="unit"):
@@ -241,8 +241,9 @@ def test_a_release_of_units_says_so_everywhere(tmp_path: Path) -> None:
     path = tmp_path / "ledger.json"
     Ledger(lw.Guarantee(5, "1e-5", "replace-one", "central")).save(path)
     domain = lw.Interval(0, 100, bins=64)
-    how: Any = {"neighbors": "replace-one", "epsilon": 1, "delta": 1e-6, "rng": lw.seeded(1)}
-    found = lw.release(values, domain, unit=whose, most=3, ledger=path, **how)
+    how: Any = {"neighbors": "replace-one", "epsilon": 1, "delta": 1e-6}
+    with lw.testing.reproducible(1):
+        found = lw.release(values, domain, unit=whose, most=3, ledger=path, **how)
     unit = PrivacyUnit("patient", 3)
     assert found.release.people is None and found.release.parts[0].promise.unit == unit
     assert str(found.guarantee) == (

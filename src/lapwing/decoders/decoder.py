@@ -10,6 +10,7 @@ import numpy as np
 from lapwing.decoders.resolution import steps_entry
 from lapwing.errors import ArgumentError, UnsupportedChannelError, kind_of
 from lapwing.linear.arrays import Vector
+from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.product import Product
@@ -104,6 +105,11 @@ def decoder_document(decoder: Any) -> dict[str, Any]:
     return {"class": decoder.name, **dataclasses.asdict(decoder)}
 
 
+def guarantee_of(promised: Guarantee | None, observation: Observation) -> Guarantee | None:
+    """Return the guarantee of a result: that of its channel, marked as what was observed is."""
+    return None if promised is None else promised.marked(getattr(observation, "standing", None))
+
+
 def distribution_of(
     channel: Channel,
     observation: Observation,
@@ -139,7 +145,7 @@ def distribution_of(
         channel.domain,
         mass,
         reports=observation.total,
-        guarantee=channel.guarantee,
+        guarantee=guarantee_of(channel.guarantee, observation),
         uncertainty=uncertainty,
         provenance=provenance | steps_entry(channel, observation.total),
         signed=signed,
@@ -167,7 +173,7 @@ def _joint(
         domain,
         mass,
         reports=observation.total,
-        guarantee=channel.guarantee,
+        guarantee=guarantee_of(channel.guarantee, observation),
         uncertainty=draws,
         provenance=provenance,
     )

@@ -19,9 +19,10 @@ from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.integer_noise import Noise, Sensitivity, calibrated
 from lapwing.privacy.ledger import Ledger, LedgerFile
+from lapwing.privacy.ledger_entry import check_standing
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import RandomSource, source_of
+from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
 from lapwing.protocol.domains.domain import Domain, check_ordered
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import LARGEST_ANSWER, Mechanism, Release, check_unit
@@ -97,9 +98,9 @@ class RunningPrefixSums(Mechanism):
     ...     lw.Ledger(budget).save(path)
     ...     first = lw.release(
     ...         months[0], neighbors="replace-one", epsilon=1, delta="1e-6", mechanism=running,
-    ...         ledger=path, rng=lw.seeded(1)).release
+    ...         ledger=path).release
     ...     second = running.following(
-    ...         first, months[:1], months[1], ledger=path, rng=lw.seeded(2))
+    ...         first, months[:1], months[1], ledger=path)
     >>> second.people
     10000
     """
@@ -235,6 +236,7 @@ class RunningPrefixSums(Mechanism):
         promise = before.parts[0].promise
         check_unit(self, promise, *summaries)
         noise, sensitivity = self._noise(summary.domain.size, promise)
+        check_standing(standing_of(source), name=f"round {len(people) + 1}")
         file = Ledger.open(ledger)
         # Everything else that can fail was before this.
         file.begin_round(

@@ -97,9 +97,10 @@ class HistogramQuery(LinearMechanism):
     >>> import lapwing as lw
     >>> import numpy as np
     >>> ages = np.random.default_rng(1).normal(40, 12, size=5000)
-    >>> published = lw.release(
-    ...     ages, lw.Interval(0, 100, bins=64), neighbors="replace-one", epsilon=1,
-    ...     mechanism=lw.mechanisms.HistogramQuery(bins=20), rng=lw.seeded(1))
+    >>> with lw.testing.reproducible(1):
+    ...     published = lw.release(
+    ...         ages, lw.Interval(0, 100, bins=64), neighbors="replace-one", epsilon=1,
+    ...         mechanism=lw.mechanisms.HistogramQuery(bins=20))
     >>> round(published.distribution.median())
     40
     """

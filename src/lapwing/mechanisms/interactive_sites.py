@@ -22,7 +22,7 @@ from lapwing.mechanisms.matching_pursuit import MatchingPursuit, explained_by, f
 from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import RandomSource, source_of
+from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import (
@@ -113,6 +113,7 @@ def pay_site(
     open_until: ExitStack,
     promise: Promise,
     loss: PrivacyLoss,
+    source: RandomSource,
     *,
     ledger: LedgerFile | Path | str | None,
     name: str,
@@ -123,7 +124,7 @@ def pay_site(
     """
     identifier = secrets.token_hex(16)
     if ledger is not None:
-        guarantee = promise.guarantee(loss)
+        guarantee = promise.guarantee(loss).marked(standing_of(source))
         paying = Ledger.open(ledger).paying(name, guarantee, loss=loss, release=identifier)
         open_until.enter_context(paying)
     return identifier
@@ -254,7 +255,7 @@ class QuantileSite(InteractiveSite):
         noise, sensitivity = mechanism.noise_of(promise)
         self.mechanism = mechanism
         with ExitStack() as paying:
-            identifier = pay_site(paying, promise, loss, ledger=ledger, name=name)
+            identifier = pay_site(paying, promise, loss, source, ledger=ledger, name=name)
             self.release_part = part_of(
                 noise, promise, sensitivity, summary.people, source=source, identifier=identifier
             )
@@ -460,9 +461,10 @@ class PursuitSite(InteractiveSite):
         self._source = source_of(rng)
         self.mechanism = mechanism
         with ExitStack() as paying:
-            identifier = pay_site(paying, promise, self._plan.loss, ledger=ledger, name=name)
+            plan, source = self._plan, self._source
+            identifier = pay_site(paying, promise, plan.loss, source, ledger=ledger, name=name)
             self.release_part = ReleasePart(
-                identifier, promise, self._plan.record, self._plan.loss, summary.people
+                identifier, promise, plan.record, plan.loss, summary.people, standing_of(source)
             )
         self._people = summary.people
         self._exact = self._dictionary.products @ summary.counts

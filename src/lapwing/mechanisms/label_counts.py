@@ -98,9 +98,10 @@ class LabelCounts(LinearMechanism):
     --------
     >>> import lapwing as lw
     >>> colors = ["red"] * 600 + ["blue"] * 400
-    >>> published = lw.release(
-    ...     colors, lw.Categories(["red", "blue"]), neighbors="replace-one", epsilon=1,
-    ...     mechanism=lw.mechanisms.LabelCounts(), rng=lw.seeded(1))
+    >>> with lw.testing.reproducible(1):
+    ...     published = lw.release(
+    ...         colors, lw.Categories(["red", "blue"]), neighbors="replace-one", epsilon=1,
+    ...         mechanism=lw.mechanisms.LabelCounts())
     >>> round(published.distribution.share("red"), 2)
     0.6
     """

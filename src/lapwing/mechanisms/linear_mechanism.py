@@ -18,7 +18,7 @@ from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.integer_noise import Noise, Sensitivity, calibrated
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.privacy.sampling.randomness import RandomSource, standing_of
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release, ReleasePart
@@ -159,7 +159,9 @@ def part_of(
     drawn = source.words(2).astype("<u8").tobytes().hex()
     identifier = drawn if identifier is None else identifier
     shown = people if promise.shows_people else None
-    return ReleasePart(identifier, promise, noise, noise.loss(sensitivity), shown)
+    return ReleasePart(
+        identifier, promise, noise, noise.loss(sensitivity), shown, standing_of(source)
+    )
 
 
 def least_noise(

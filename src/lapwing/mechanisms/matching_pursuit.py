@@ -31,7 +31,7 @@ from lapwing.privacy.gaussian_dp import scale_up
 from lapwing.privacy.integer_noise import Noise, exponential_coin
 from lapwing.privacy.privacy_loss import PrivacyLoss, concentrated_epsilon
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import RandomSource, iterate, scalar_below
+from lapwing.privacy.sampling.randomness import RandomSource, iterate, scalar_below, standing_of
 from lapwing.protocol.domains.domain import Domain, check_no_overflow, check_ordered
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release, ReleasePart
@@ -575,14 +575,13 @@ class MatchingPursuit(Mechanism):
         plan = self.plan(summary.domain, promise)
         exact = dictionary.products @ summary.counts
         drawn = source.words(2).astype("<u8").tobytes().hex()
-        part = ReleasePart(identifier or drawn, promise, plan.record, plan.loss, summary.people)
+        made = plan.record, plan.loss, summary.people, standing_of(source)
+        part = ReleasePart(identifier or drawn, promise, *made)
         chosen, answers = pursue(
             exact, dictionary, terms=self.terms, plan=plan, source=source, again=self.again
         )
-        return Release(
-            self.on(summary.domain),
-            *(summary.domain, np.array(answers, dtype=np.int64), [part], {"atoms": chosen}),
-        )
+        found = np.array(answers, dtype=np.int64)
+        return Release(self.on(summary.domain), summary.domain, found, [part], {"atoms": chosen})
 
     def verify(self, release: Release) -> None:
         """Raise PrivacyError unless the noise of a release keeps its privacy guarantee.

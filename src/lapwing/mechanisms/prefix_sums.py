@@ -265,9 +265,10 @@ class PrefixSums(LinearMechanism):
     >>> import lapwing as lw
     >>> import numpy as np
     >>> ages = np.random.default_rng(1).normal(40, 12, size=5000)
-    >>> published = lw.release(
-    ...     ages, lw.Interval(0, 100, bins=64), neighbors="replace-one", epsilon=1, delta="1e-6",
-    ...     mechanism=lw.mechanisms.PrefixSums(smooth=50), rng=lw.seeded(1))
+    >>> with lw.testing.reproducible(1):
+    ...     published = lw.release(
+    ...         ages, lw.Interval(0, 100, bins=64), neighbors="replace-one", epsilon=1,
+    ...         delta="1e-6", mechanism=lw.mechanisms.PrefixSums(smooth=50))
     >>> round(published.distribution.median())
     40
     >>> print(published.guarantee)

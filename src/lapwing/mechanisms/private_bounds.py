@@ -20,7 +20,7 @@ from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import RandomSource, source_of
+from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.row_counts import RowCounts, warn_of_rows
 from lapwing.protocol.domains.units import to_numbers
@@ -59,8 +59,9 @@ class PrivateBounds:
     >>> import lapwing as lw
     >>> import numpy as np
     >>> salaries = np.random.default_rng(1).lognormal(10.5, 0.5, size=5000)
-    >>> bounds = lw.private_bounds(
-    ...     salaries, neighbors="replace-one", epsilon="0.1", rng=lw.seeded(1))
+    >>> with lw.testing.reproducible(1):
+    ...     bounds = lw.private_bounds(
+    ...         salaries, neighbors="replace-one", epsilon="0.1")
     >>> bounds.has_bounds, bounds.low, bounds.high, bounds.threshold
     (True, 0.0, 131072.0, 227)
     """
@@ -241,8 +242,9 @@ def private_bounds(
     >>> import lapwing as lw
     >>> import numpy as np
     >>> salaries = np.random.default_rng(1).lognormal(10.5, 0.5, size=5000)
-    >>> bounds = lw.private_bounds(
-    ...     salaries, neighbors="replace-one", epsilon="0.1", rng=lw.seeded(1))
+    >>> with lw.testing.reproducible(1):
+    ...     bounds = lw.private_bounds(
+    ...         salaries, neighbors="replace-one", epsilon="0.1")
     >>> bounds.low, bounds.high
     (0.0, 131072.0)
     >>> print(bounds.guarantee)
@@ -271,7 +273,8 @@ def private_bounds(
         return _bounds(query.release(summary, promise, rng=rng), confidence)
     file = Ledger.open(ledger)
     identifier = secrets.token_hex(16)
-    with file.paying(name, promise.guarantee(loss), loss=loss, release=identifier):
+    paid = promise.guarantee(loss).marked(standing_of(rng))
+    with file.paying(name, paid, loss=loss, release=identifier):
         made = query.release(summary, promise, rng=rng, identifier=identifier)
     return _bounds(made, confidence)
 

@@ -178,9 +178,10 @@ class SumTree(LinearMechanism):
     >>> import lapwing as lw
     >>> import numpy as np
     >>> ages = np.random.default_rng(1).normal(40, 12, size=5000)
-    >>> published = lw.release(
-    ...     ages, lw.Interval(0, 100, bins=64), neighbors="replace-one", epsilon=1,
-    ...     mechanism=lw.mechanisms.SumTree(branching=8), rng=lw.seeded(1))
+    >>> with lw.testing.reproducible(1):
+    ...     published = lw.release(
+    ...         ages, lw.Interval(0, 100, bins=64), neighbors="replace-one", epsilon=1,
+    ...         mechanism=lw.mechanisms.SumTree(branching=8))
     >>> round(published.distribution.median())
     40
     """

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,7 +53,7 @@ def simulate(
     Returns
     -------
     CountTally
-        Simulated tally.
+        Simulated tally. It and its results say "simulated: not private".
 
     Raises
     ------
@@ -94,7 +95,7 @@ def simulate(
     for block, group in zip(randomizer.channel.blocks, groups, strict=True):
         blocks.append(block.sample(group, generator))
         reports.append(int(group.sum()))
-    return CountTally(blocks, reports, randomizer.fingerprint)
+    return CountTally(blocks, reports, randomizer.fingerprint, standing="simulated")
 
 
 def _everybody(
@@ -110,7 +111,7 @@ def _everybody(
     source = seeded(int(generator.integers(2**64, dtype=np.uint64)))
     data = randomizer._reports_of(symbols, source)
     tally = randomizer.tally(Reports(data, randomizer.fingerprint))
-    return channel_for(randomizer, tally).counts(tally)
+    return replace(channel_for(randomizer, tally).counts(tally), standing="simulated")
 
 
 def _groups(

@@ -11,7 +11,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
@@ -26,6 +26,7 @@ from lapwing.privacy.exact_numbers import (
     exponential_bounds,
     shown_number,
 )
+from lapwing.privacy.sampling.randomness import Standing, checked_standing, weakest_standing
 
 Neighbors = Literal["replace-one", "add-or-remove-one"]
 
@@ -149,7 +150,7 @@ class PrivacyUnit:
             raise FormatError(f"the unit of privacy cannot be used: {error}") from None
 
 
-_RARE = {"lifetime", "unit", "summed"}
+_RARE = {"lifetime", "unit", "summed", "standing"}
 
 
 def _sum_text(groups: Sequence[int]) -> str:
@@ -198,6 +199,9 @@ class Guarantee:
         In the central model, of a sum of releases: the number of releases in each group. Those of
         one group are of the same people, and the guarantee is that of all of them together. Those
         of two groups are of different people. It takes no part in comparisons. Default: none.
+    standing : {"seeded", "simulated"}, optional
+        Why the output is not private in spite of its noise: it was drawn from a seed, or its people
+        are simulated. It takes no part in comparisons. Default: None.
 
     Raises
     ------
@@ -227,6 +231,7 @@ class Guarantee:
     lifetime: Fraction | None = field(default=None, compare=False, kw_only=True)
     unit: PrivacyUnit | None = field(default=None, kw_only=True)
     summed: Sequence[int] = field(default=(), compare=False, kw_only=True)
+    standing: Standing | None = field(default=None, compare=False, kw_only=True)
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -240,6 +245,7 @@ class Guarantee:
             lifetime: ExactNumber | None = None,
             unit: PrivacyUnit | None = None,
             summed: Sequence[int] = (),
+            standing: Standing | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -292,11 +298,27 @@ class Guarantee:
             f"{'' if self.unit is None else f' of {self.unit}'}, {self.model} model"
         )
         if self.summed:
-            return f"{promise}; {_sum_text(self.summed)}"
-        if self.lifetime is None:
-            return promise
-        lifetime = float(self.lifetime)
-        return f"{promise}; all reports from one device file together: epsilon = {lifetime:g}"
+            promise += f"; {_sum_text(self.summed)}"
+        if self.lifetime is not None:
+            lifetime = float(self.lifetime)
+            promise += f"; all reports from one device file together: epsilon = {lifetime:g}"
+        return promise if self.standing is None else f"{promise}; {self.standing}: not private"
+
+    def marked(self, *standings: Standing | None) -> Guarantee:
+        """Return the guarantee of an output of which this is known, beside what it says itself.
+
+        Parameters
+        ----------
+        *standings : {"seeded", "simulated"} or None
+            Of all that the output was made of.
+
+        Returns
+        -------
+        Guarantee
+            The guarantee with its standing.
+        """
+        standing = weakest_standing(self.standing, *standings)
+        return self if standing == self.standing else replace(self, standing=standing)
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form. Fractions are written exactly, as strings.
@@ -314,6 +336,7 @@ class Guarantee:
             **({} if self.lifetime is None else {"lifetime": str(self.lifetime)}),
             **({} if self.unit is None else {"unit": self.unit.to_document()}),
             **({"summed": list(self.summed)} if self.summed else {}),
+            **({} if self.standing is None else {"standing": self.standing}),
         }
 
     @classmethod
@@ -339,7 +362,7 @@ class Guarantee:
         if not isinstance(document, dict) or set(document) - _RARE != keys:
             raise FormatError(
                 "a guarantee must have exactly: epsilon, delta, neighbors, model, and where "
-                "there is one, lifetime, unit or summed"
+                "there is one, lifetime, unit, summed or standing"
             )
         if not isinstance(document.get("summed", []), list):
             raise FormatError("the guarantee cannot be used: summed must be a list")
@@ -356,6 +379,7 @@ class Guarantee:
                 lifetime=exact.get("lifetime"),
                 unit=PrivacyUnit.from_document(document["unit"]) if "unit" in document else None,
                 summed=document.get("summed", ()),
+                standing=checked_standing(document.get("standing")),
             )
         except PrivacyError as error:
             raise FormatError(f"the guarantee cannot be used: {error}") from None

@@ -39,6 +39,7 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger_entry import (
     LedgerEntry,
     State,
+    check_standing,
     entry_of,
     protection_of,
     unit_name,
@@ -328,6 +329,7 @@ class Ledger:
         entry = LedgerEntry(name, guarantee, loss, state, release, rounds)
         self._check_relation(entry, PrivacyError)
         self._check_total(repr(name), (*self.entries, entry))
+        check_standing(guarantee.standing, name=repr(name))
         together = protection_of([*(each.guarantee for each in self.entries), guarantee])
         unit = unit_name(guarantee)
         if together and unit not in {unit_name(each.guarantee) for each in self.entries}:
@@ -616,8 +618,7 @@ class LedgerFile:
     ...     lw.Ledger(budget).save(Path(folder) / "budget.json")
     ...     ledger = lw.Ledger.open(Path(folder) / "budget.json")
     ...     published = lw.release(
-    ...         range(100), lw.Integers(0, 99), neighbors="replace-one", epsilon=1, ledger=ledger,
-    ...         rng=lw.seeded(1))
+    ...         range(100), lw.Integers(0, 99), neighbors="replace-one", epsilon=1, ledger=ledger)
     ...     print(ledger.read().remaining)
     epsilon = 1, pure, neighbors replace-one, central model
     """

@@ -12,6 +12,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.privacy_loss import PrivacyLoss
+from lapwing.privacy.sampling.randomness import Standing
 
 State = Literal["reserved", "released"]
 
@@ -23,6 +24,15 @@ _TWICE = Fraction(2)
 
 MOST_ROUNDS = 10_000
 """Rounds of one person that a payment may cover. More only make its exact fractions long."""
+
+
+def check_standing(standing: Standing | None, *, name: str) -> None:
+    """Raise PrivacyError unless a ledger may pay for an output of this standing."""
+    if standing is not None:
+        raise PrivacyError(
+            f"{name} would be {standing}: not private. A ledger pays for private outputs only. "
+            "Leave rng out, or leave the ledger out. Tests use lapwing.testing.reproducible(1)"
+        )
 
 
 @dataclass(frozen=True)

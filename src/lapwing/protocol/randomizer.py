@@ -17,7 +17,7 @@ from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import epsilon_text, exact_epsilon
 from lapwing.privacy.guarantee import Certificate, Guarantee
-from lapwing.privacy.sampling.randomness import RandomSource, source_of
+from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
 from lapwing.protocol.channels.channel import Channel, ObservedChannel
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.messages.observation import Observation
@@ -209,7 +209,8 @@ class Randomizer(ABC, Generic[Collected]):
             randomized then.
         """
         source = source_of(rng)
-        return Reports(self._reports_of(self._points_of(values), source), self.fingerprint)
+        data = self._reports_of(self._points_of(values), source)
+        return Reports(data, self.fingerprint, standing=standing_of(source))
 
     def tally(self, reports: Reports) -> Collected:
         """Return the exact tally of a batch of reports, entirely or not at all.
@@ -236,10 +237,12 @@ class Randomizer(ABC, Generic[Collected]):
         tally: Any
         if self.collects == "log":
             codes = unpack_codes(data).view(np.uint64)
-            tally = TallyLog([codes], self.report_width, self.fingerprint)
+            tally = TallyLog(
+                [codes], self.report_width, self.fingerprint, standing=reports.standing
+            )
         else:
             counts, people = zip(*blocks, strict=True)
-            tally = CountTally(counts, people, self.fingerprint)
+            tally = CountTally(counts, people, self.fingerprint, standing=reports.standing)
         return cast(Collected, tally)
 
     def _count(self, data: NDArray[np.uint8]) -> list[tuple[NDArray[np.int64], int]]:

@@ -35,7 +35,14 @@ from lapwing.privacy.guarantee import Guarantee, People
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import RandomSource, source_of
+from lapwing.privacy.sampling.randomness import (
+    RandomSource,
+    Standing,
+    checked_standing,
+    source_of,
+    standing_of,
+    weakest_standing,
+)
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain
@@ -147,7 +154,8 @@ class Mechanism(ABC):
                 "ExactCounts.of_values(values, domain), or use lapwing.release(values, domain, ...)"
             )
         check_unit(self, promise, summary)
-        return self._draw(summary, promise, source_of(rng), identifier)
+        source = source_of(rng)
+        return self._draw(summary, promise, source, identifier).drawn_from(source)
 
     @abstractmethod
     def _draw(
@@ -264,6 +272,8 @@ class ReleasePart:
         Privacy cost for each person who contributed to it.
     people : int or None
         Number of rows. None when the neighbor relation or a unit keeps it secret.
+    standing : {"seeded"}, optional
+        That its noise came from a seed. Default: None, for secure noise.
     """
 
     identifier: str
@@ -271,6 +281,7 @@ class ReleasePart:
     noise: Noise
     loss: PrivacyLoss
     people: int | None
+    standing: Standing | None = None
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -280,13 +291,14 @@ class ReleasePart:
             "noise": self.noise.to_document(),
             "loss": self.loss.to_document(),
             "people": self.people,
+            **({} if self.standing is None else {"standing": self.standing}),
         }
 
     @classmethod
     def from_document(cls, document: Any) -> ReleasePart:
         """Return the part that :meth:`to_document` wrote, or raise FormatError."""
         names = {"identifier", "promise", "noise", "loss", "people"}
-        require(document, names, name="a part of a release")
+        require(document, names, name="a part of a release", optional={"standing"})
         people, identifier = document["people"], document["identifier"]
         if not (people is None or (type(people) is int and 0 <= people <= MOST_PEOPLE)):
             raise FormatError(
@@ -310,6 +322,7 @@ class ReleasePart:
             Noise.from_document(document["noise"]),
             PrivacyLoss.from_document(document["loss"]),
             people,
+            checked_standing(document.get("standing")),
         )
 
 
@@ -438,6 +451,7 @@ class Release(Summed, Stored):
             "central",
             unit=promises[0].unit,
             summed=self._groups if len(self.parts) > 1 else (),
+            standing=weakest_standing(*(part.standing for part in self.parts)),
         )
 
     @property
@@ -478,6 +492,24 @@ class Release(Summed, Stored):
         if known is None:
             known = self.mechanism.estimated_people(self)
         return max(1, int(known))
+
+    def drawn_from(self, source: RandomSource) -> Release:
+        """Return the release, marked as seeded unless this source of its noise is secure.
+
+        Parameters
+        ----------
+        source : RandomSource
+            Source of the noise.
+
+        Returns
+        -------
+        Release
+            Release whose parts say so.
+        """
+        standing = standing_of(source)
+        if standing is None:
+            return self
+        return replace(self, parts=[replace(part, standing=standing) for part in self.parts])
 
     def __add__(self, other: Release) -> Release:
         """Return the release of the people of both: other sites, or newly collected rows.

@@ -34,7 +34,7 @@ from lapwing.privacy.guarantee import Guarantee, Neighbors, american
 from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import RandomSource, source_of
+from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.protocol.domains.text_values import Texts
@@ -290,8 +290,9 @@ def release(
     >>> import lapwing as lw
     >>> import numpy as np
     >>> ages = np.random.default_rng(1).normal(40, 10, size=20_000)
-    >>> published = lw.release(ages, lw.Interval(0, 100, bins=128), neighbors="replace-one",
-    ...                     epsilon=1, delta=1e-6, rng=lw.seeded(1))
+    >>> with lw.testing.reproducible(1):
+    ...     published = lw.release(ages, lw.Interval(0, 100, bins=128), neighbors="replace-one",
+    ...                         epsilon=1, delta=1e-6)
     >>> round(float(published.distribution.quantile(0.5)))
     40
     """
@@ -388,13 +389,14 @@ class PlannedRelease:
         warn_of_parameters(self.promise, self.guarantee.epsilon, people, stacklevel=4)
         rng = source_of(rng)  # before anything is paid
         if ledger is None:
-            made = self.mechanism.release(summary, self.promise, rng=rng)
+            made = self.mechanism.release(summary, self.promise, rng=rng).drawn_from(rng)
             keep(made)
             return Publication(made)
         file = Ledger.open(ledger)
         identifier = secrets.token_hex(16)
         rounds = self.mechanism.rounds
-        with file.paying(name, self.guarantee, loss=self.loss, release=identifier, rounds=rounds):
+        paid = self.guarantee.marked(standing_of(rng))
+        with file.paying(name, paid, loss=self.loss, release=identifier, rounds=rounds):
             made = self.mechanism.release(summary, self.promise, rng=rng, identifier=identifier)
             keep(made)
         return Publication(made)

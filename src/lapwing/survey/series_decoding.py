@@ -259,7 +259,7 @@ def read_week(week: WeekGiven, name: str) -> ReadWeek:
         channel.domain,
         channel,
         counts,
-        survey.guarantee,
+        survey.guarantee.marked(tally.standing),
         identity,
         measured,
         alone,

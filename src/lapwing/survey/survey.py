@@ -504,12 +504,14 @@ class Survey(Stored):
             channel, tally, **({"progress": progress} if scans else {})
         )
         require_answer(found, channel.domain, type(chosen).__name__)
-        found = replace(found, provenance=found.provenance | self._measured())
+        known = found.guarantee and found.guarantee.marked(tally.standing)
+        found = replace(found, guarantee=known, provenance=found.provenance | self._measured())
         if self.answers == "fresh" or found._kind == "heavy-hitters":
             return found
         # A difference must know that its two sides share randomness.
         kept = {"survey": self.fingerprint, "answers": self.answers}
-        return replace(found, guarantee=self.guarantee, provenance={**found.provenance, **kept})
+        kept_guarantee = self.guarantee.marked(tally.standing)
+        return replace(found, guarantee=kept_guarantee, provenance={**found.provenance, **kept})
 
     def _measured(self) -> dict[str, str]:
         """Return what the provenance of a result says of the unit of measurement."""

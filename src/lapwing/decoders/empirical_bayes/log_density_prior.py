@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import decoder_document, guarantee_of
 from lapwing.decoders.empirical_bayes.direct_measures import direct_measures
 from lapwing.decoders.empirical_bayes.octave_variances import AxisFunctions, OctaveVariances
 from lapwing.decoders.empirical_bayes.separable_model import LogDensity, separable_parts
@@ -452,7 +452,7 @@ class LogDensityPrior:
             domain,
             cells.ravel(),
             reports=tally.total,
-            guarantee=channel.guarantee,
+            guarantee=guarantee_of(channel.guarantee, tally),
             uncertainty=_widened(fit, domain, learned) if self.band else None,
             provenance=decoder_document(self),
         )

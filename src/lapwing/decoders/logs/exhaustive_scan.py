@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import decoder_document, required
+from lapwing.decoders.decoder import decoder_document, guarantee_of, required
 from lapwing.documents import read, replacing, require, require_format
 from lapwing.errors import (
     ArgumentError,
@@ -31,7 +31,7 @@ from lapwing.errors import (
 from lapwing.protocol.channels.hashed_channel import LISTED, LinearChannel, PrefixChannel
 from lapwing.protocol.domains.domain import check_list
 from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import TallyLog
+from lapwing.protocol.messages.tally import Tally, TallyLog
 from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.rounding import count_text, length_writer
 
@@ -360,7 +360,7 @@ class _Scan:
         """Return what was found."""
         return heavy_hitters(
             self.channel,
-            self.log.total,
+            self.log,
             np.array(self.symbols, dtype=np.int64),
             np.array(self.supports, dtype=np.int64),
             least=self.least,
@@ -381,7 +381,7 @@ _CALLED = {
 
 def heavy_hitters(
     channel: LinearChannel,
-    reports: int,
+    observation: Tally,
     symbols: NDArray[np.int64],
     supports: NDArray[np.int64],
     *,
@@ -392,6 +392,7 @@ def heavy_hitters(
     labels: list[str] | None = None,
 ) -> HeavyHitters:
     """Return the listed values with their shares, the largest first, equal ones by number."""
+    reports = observation.total
     order = np.lexsort((symbols, -supports))
     shares = channel.shares(supports[order], reports)
     return HeavyHitters(
@@ -404,7 +405,7 @@ def heavy_hitters(
         reports=reports,
         expected_false=expected_false,
         labels=None if labels is None else [labels[i] for i in order.tolist()],
-        guarantee=channel.guarantee,
+        guarantee=guarantee_of(channel.guarantee, observation),
         provenance=provenance,
     )
 
@@ -583,7 +584,7 @@ class Candidates:
             labels = [str(self.values[i]) for i in listed.tolist()]
         return heavy_hitters(
             channel,
-            tally.total,
+            tally,
             symbols[listed],
             supports[listed],
             least=least,
@@ -740,7 +741,7 @@ class PrefixExtension:
             searched=candidates.size,
             reports=tally.total,
             expected_false=self.expected_false,
-            guarantee=channel.guarantee,
+            guarantee=guarantee_of(channel.guarantee, tally),
             provenance=provenance,
         )
 

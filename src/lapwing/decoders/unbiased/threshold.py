@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import decoder_document, guarantee_of
 from lapwing.decoders.unbiased.normalization import projected, shares_summing_to_one, spread
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import ArgumentError
@@ -324,6 +324,6 @@ class HeavyHitterSelection:
             searched=size,
             reports=tally.total,
             expected_false=None if self.control == "none" else float(self.alpha),
-            guarantee=channel.guarantee,
+            guarantee=guarantee_of(channel.guarantee, tally),
             provenance=decoder_document(self),
         )

@@ -30,6 +30,7 @@ from lapwing.engines.arrow.arrow_values import labels_of
 from lapwing.engines.arrow.inputs import without_causes
 from lapwing.engines.arrow.text_columns import without_views
 from lapwing.errors import ArgumentError, MismatchError, ReportError, TallyError
+from lapwing.privacy.sampling.randomness import Standing, weakest_standing
 from lapwing.protocol.messages.group_labels import (
     MOST_GROUPS,
     Label,
@@ -417,6 +418,7 @@ class ReportCounter:
         self._tally: Tally | None = None
         self._before = ReportCount({}, bool(by), columns=self.by)
         self._refused = 0
+        self._standing: Standing | None = None
         self._dictionaries: list[tuple[Any, list[Label]]] = [(None, [])] * len(self.by)
 
     def read(self, batch: Any) -> CountedRows:
@@ -528,7 +530,9 @@ class ReportCounter:
         return None, cells
 
     def _tally_of(self, records: Records) -> Tally:
-        tally: Tally = self.survey.tally(Reports(records, self.survey.randomizer.fingerprint))
+        tally: Tally = self.survey.tally(
+            Reports(records, self.survey.randomizer.fingerprint, standing=self._standing)
+        )
         return tally
 
     def add(self, rows: CountedRows) -> None:
@@ -539,6 +543,10 @@ class ReportCounter:
         if rows.numbers is not None and self._joint is not None:
             self._joint.add(rows.labels, rows.numbers, rows.records, rows.cells, rows.weights)
 
+    def mark(self, standing: Standing | None) -> None:
+        """Mark what is counted as made of reports of this standing."""
+        self._standing = weakest_standing(self._standing, standing)
+
     def add_counted(self, counted: ReportCount) -> None:
         """Add what was counted before."""
         self._before += counted
@@ -547,6 +555,7 @@ class ReportCounter:
         """Return what was counted so far."""
         groups: Mapping[Label, Tally] = {} if self._tally is None else {None: self._tally}
         if self._joint is not None and self._joint.total:
+            self._joint.form = self._joint.form.marked(self._standing)
             groups = self._joint.result()
             if not self.by:
                 groups = {None: groups[None]}

@@ -114,6 +114,7 @@ class ReportSource:
         if isinstance(self.table, Path):
             first = 0
             for reports in read_reports(self.table, self.survey):
+                counter.mark(reports.standing)
                 work = partial(counter.read_records, reports.data)
                 yield partial(self._of_records, first, work)
                 first += len(reports)

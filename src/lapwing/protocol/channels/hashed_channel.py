@@ -225,7 +225,7 @@ class LinearChannel:
             scatter(*self.points(part), supports)
         walsh(supports)
         counts = (supports[:size].astype(np.int64) + self.near * log.total) >> self.hash.hash_bits
-        return CountTally([counts], [log.total], self.fingerprint, log.survey)
+        return CountTally([counts], [log.total], self.fingerprint, log.survey, log.standing)
 
     def shares(self, supports: NDArray[np.int64], reports: int) -> NDArray[np.float64]:
         """Return the unbiased shares behind numbers of supports."""
@@ -327,4 +327,5 @@ class PrefixChannel:
             [part.total for part in counted],
             self.fingerprint,
             log.survey,
+            log.standing,
         )

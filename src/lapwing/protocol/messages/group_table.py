@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from lapwing.documents import opening
 from lapwing.errors import ArgumentError, FormatError, LapwingError, MissingExtraError, TallyError
+from lapwing.privacy.sampling.randomness import checked_standing
 from lapwing.protocol.messages.group_labels import joined, label_in_columns
 from lapwing.protocol.messages.joint_tally import JointTally, TallyForm
 from lapwing.protocol.messages.tally import Tally, TallyLog
@@ -139,6 +140,7 @@ def _schema(groups: Groups) -> Any:
         "width": form.width,
         "randomizer": form.fingerprint,
         "survey": form.survey,
+        **({} if form.standing is None else {"standing": form.standing}),
     }
     words = (FORMAT, str(VERSION), json.dumps(about))
     return pa.schema(fields, metadata=dict(zip(KEYS, words, strict=True)))
@@ -146,7 +148,8 @@ def _schema(groups: Groups) -> Any:
 
 def _form_of(groups: Groups) -> TallyForm:
     if isinstance(groups.segments, JointTally):
-        return groups.segments.form
+        form = groups.segments.form
+        return form if groups.rest is None else form.marked(groups.rest.standing)
     return TallyForm.of(next(iter(groups.segments.values()), groups.rest))  # type: ignore[arg-type]
 
 
@@ -222,6 +225,7 @@ def _head(schema: Any) -> tuple[TallyForm, list[str], bool]:
     if any(type(number) is not int or number < 0 for number in whole) or width > 8:
         raise FormatError("it is damaged")
     form = TallyForm(tuple(sizes), width, words["randomizer"], words["survey"])
+    form = form.marked(checked_standing(words.get("standing")))
     return form, columns or [_SEGMENT], bool(columns)
 
 
@@ -233,7 +237,9 @@ def _part(batch: Any, form: TallyForm, columns: list[str], named: bool) -> Joint
     ]
     if form.is_log:
         tallies = {
-            name: TallyLog.from_records(cell, form.width, form.fingerprint, form.survey)
+            name: TallyLog.from_records(
+                cell, form.width, form.fingerprint, form.survey, form.standing
+            )
             for name, cell in zip(names, batch.column("records").to_pylist(), strict=True)
         }
         return JointTally.of(tallies)

@@ -8,7 +8,7 @@ guarantee of the report about the value is unchanged.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, ClassVar, Self
@@ -580,8 +580,9 @@ def _joint(
             tallier.tally(reports)
             used, numbers = compact(numbers[sent], len(names))
             names, weights = [names[place] for place in used.tolist()], weights[sent]
-            reports = Reports(reports.data[sent], reports.fingerprint, reports.survey)
+            reports = replace(reports, data=reports.data[sent])
     counter = JointCounter(tallier, reports.width)
+    counter.form = counter.form.marked(reports.standing)
     if not counter.cells.apply:
         tallier.tally(reports)
     for start in range(0, len(reports), _ROWS_AT_ONCE):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from lapwing.errors import MismatchError, TallyError
 from lapwing.linear.memoized import cached_property
+from lapwing.privacy.sampling.randomness import Standing, weakest_standing
 from lapwing.protocol.messages.group_labels import MOST_GROUPS, Label, check_groups, clean_label
 from lapwing.protocol.messages.reports import Reports, unpack_codes
 from lapwing.protocol.messages.tally import LARGEST_COUNT, CountTally, Tally, TallyLog
@@ -68,20 +69,27 @@ class TallyForm:
         Of the randomizer.
     survey : str or None
         Fingerprint of the survey.
+    standing : {"seeded", "simulated"}, optional
+        That of the least private reports. It takes no part in comparisons.
     """
 
     sizes: tuple[int, ...]
     width: int
     fingerprint: str
     survey: str | None
+    standing: Standing | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, tally: Tally) -> TallyForm:
         """Return that of a tally."""
         if isinstance(tally, TallyLog):
-            return cls((), tally.width, tally.fingerprint, tally.survey)
+            return cls((), tally.width, tally.fingerprint, tally.survey, tally.standing)
         sizes = tuple(block.size for block in tally.blocks)
-        return cls(sizes, 0, tally.fingerprint, tally.survey)
+        return cls(sizes, 0, tally.fingerprint, tally.survey, tally.standing)
+
+    def marked(self, *standings: Standing | None) -> TallyForm:
+        """Return the form of tallies that were added to others of these standings."""
+        return replace(self, standing=weakest_standing(self.standing, *standings))
 
     @property
     def is_log(self) -> bool:
@@ -122,11 +130,12 @@ class TallyForm:
             As of :class:`JointTally`.
         """
         if self.is_log:
-            return TallyLog([cells], self.width, self.fingerprint, self.survey)
+            return TallyLog([cells], self.width, self.fingerprint, self.survey, self.standing)
         whole = np.zeros(self.cells, dtype=np.int64)
         whole[cells] = counts
         blocks = np.split(whole, self.ends[:-1])
-        return CountTally(blocks, people.tolist(), self.fingerprint, self.survey)
+        people_of = people.tolist()
+        return CountTally(blocks, people_of, self.fingerprint, self.survey, self.standing)
 
 
 class _Part(NamedTuple):
@@ -184,6 +193,7 @@ class JointTally(Mapping[Label, Tally]):
         if len(forms) != 1:
             raise MismatchError("the tallies of groups must be of one survey, these are not")
         (form,) = forms
+        form = form.marked(*(tally.standing for tally in tallies.values()))
         rows = [form.cells_of(tally) for tally in tallies.values()]
         starts = np.cumsum([0, *(cells.size for cells, _ in rows)], dtype=np.int64)
         cells = np.concatenate([cells for cells, _ in rows])
@@ -271,10 +281,7 @@ class JointTally(Mapping[Label, Tally]):
             parts.append(part)
             while len(parts) > 1 and parts[-2].cells.size <= 2 * parts[-1].cells.size:
                 parts[-2:] = [_merged(parts[-2:], self.form)]
-        return self._of_parts(parts)
-
-    def _of_parts(self, parts: Sequence[_Part]) -> JointTally:
-        joint = JointTally(self.form, *parts[0])
+        joint = JointTally(self.form.marked(other.form.standing), *parts[0])
         joint._parts = tuple(parts)
         return joint
 
@@ -304,7 +311,7 @@ class JointTally(Mapping[Label, Tally]):
         """Return the form in which it travels, and in which the progress of a job is kept."""
         form, (people, starts, cells, counts) = self.form, self.table
         head = {
-            "form": [list(form.sizes), form.width, form.fingerprint, form.survey],
+            "form": [list(form.sizes), form.width, form.fingerprint, form.survey, form.standing],
             "labels": list(self.labels),
             "cells": cells.size,
         }
@@ -319,8 +326,8 @@ class JointTally(Mapping[Label, Tally]):
         """Return what :meth:`to_bytes` wrote. Its reader has checked that it is whole."""
         (length,) = struct.unpack_from("<Q", data)
         head = json.loads(data[8 : 8 + length])
-        sizes, width, fingerprint, survey = head["form"]
-        form = TallyForm(tuple(sizes), width, fingerprint, survey)
+        sizes, *others = head["form"]
+        form = TallyForm(tuple(sizes), *others)
         numbers = np.frombuffer(data, dtype="<i8", offset=8 + length).astype(np.int64)
         groups = len(head["labels"])
         ends = np.cumsum([groups * form.blocks, groups + 1, head["cells"]])

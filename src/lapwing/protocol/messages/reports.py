@@ -25,7 +25,7 @@ import re
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from lapwing.documents import opening, replacing
 from lapwing.errors import ArgumentError, FormatError, MismatchError, ReportError, TornFileError
+from lapwing.privacy.sampling.randomness import Standing
 
 MAGIC = b"LWREPORT"
 VERSION = 1
@@ -70,6 +71,8 @@ class Reports:
     survey : str, optional
         Fingerprint of the survey that asked for them. :meth:`lapwing.Survey.randomize` sets it. A
         file of reports carries it, and no other survey tallies them. Default: none.
+    standing : {"seeded"}, optional
+        That they were drawn from a seed, so they are not private. Default: None.
 
     Raises
     ------
@@ -104,6 +107,7 @@ class Reports:
     data: NDArray[np.uint8]
     fingerprint: str
     survey: str | None = None
+    standing: Standing | None = None
 
     def __post_init__(self) -> None:
         """Check the shape and freeze the bytes."""
@@ -142,7 +146,7 @@ class Reports:
 
     def __getitem__(self, part: slice) -> Reports:
         """Return a slice of the batch."""
-        return Reports(self.data[part], self.fingerprint, self.survey)
+        return replace(self, data=self.data[part])
 
     def of_survey(self, survey: str) -> Reports:
         """Return the same reports, marked as those of a survey by its fingerprint.
@@ -157,7 +161,7 @@ class Reports:
         Reports
             Marked copy.
         """
-        return Reports(self.data, self.fingerprint, survey)
+        return replace(self, survey=survey)
 
     def save(self, path: Path | str) -> None:
         """Write the reports to a compact file, whole or not at all.
@@ -180,7 +184,7 @@ class Reports:
         path = Path(path)
         if path.suffix.lower() != ".lwr":
             raise ArgumentError(f"a file of reports must end in .lwr, got {path.name}. Rename it")
-        header = Header(self.width, self.survey, self.fingerprint)
+        header = Header(self.width, self.survey, self.fingerprint, self.standing)
         header.to_bytes()  # refused before a file is begun
         with replacing(path.resolve()) as stream:
             write_blocks(stream, header, [self])
@@ -212,7 +216,8 @@ class Reports:
             header = read_header(stream, name=path.name)
             blocks = [block.data for block in read_blocks(stream, header, path=path)]
         none = np.empty((0, header.width), dtype=np.uint8)
-        return cls(np.concatenate([none, *blocks]), header.randomizer, header.survey)
+        data = np.concatenate([none, *blocks])
+        return cls(data, header.randomizer, header.survey, header.standing)
 
 
 def code_width(codes: int) -> int:
@@ -252,11 +257,14 @@ class Header:
         Fingerprint of the survey, 64 hex digits. None for reports that no survey asked for.
     randomizer : str
         Fingerprint of the randomizer, 64 hex digits.
+    standing : {"seeded"}, optional
+        That the reports were drawn from a seed.
     """
 
     width: int
     survey: str | None
     randomizer: str
+    standing: Standing | None = None
 
     def to_bytes(self) -> bytes:
         """Return the 84 bytes at the start of a file.
@@ -273,7 +281,9 @@ class Header:
                 f"{LARGEST_WIDTH} bytes. Make the reports with survey.randomize"
             )
         survey, randomizer = map(bytes.fromhex, names)
-        header = _HEADER.pack(MAGIC, VERSION, 0, self.width, survey, randomizer)
+        header = _HEADER.pack(
+            MAGIC, VERSION, int(self.standing is not None), self.width, survey, randomizer
+        )
         return header + _CHECKSUM.pack(zlib.crc32(header))
 
 
@@ -348,7 +358,7 @@ def read_header(stream: IO[bytes], *, name: str) -> Header:
         raise FormatError(f"{name} must be a report file of lapwing, it is not. Check the name")
     if len(data) < _HEADER.size + _CHECKSUM.size:
         raise FormatError(f"{name} ends within its header. No reports can be read from it")
-    _, version, reserved, width, survey, randomizer = _HEADER.unpack_from(data)
+    _, version, seeded, width, survey, randomizer = _HEADER.unpack_from(data)
     if version != VERSION:
         raise FormatError(
             f"{name} is a report file of version {version}, this software reads {VERSION}. "
@@ -356,14 +366,15 @@ def read_header(stream: IO[bytes], *, name: str) -> Header:
         )
     if _CHECKSUM.unpack_from(data, _HEADER.size)[0] != zlib.crc32(data[: _HEADER.size]):
         raise FormatError(f"the header of {name} is damaged. No reports can be read from it")
-    if reserved:
+    if seeded > 1:
         raise FormatError(
             f"{name} uses a reserved field of the header, which version {VERSION} does not know. "
             "Update lapwing"
         )
     if not 1 <= width <= LARGEST_WIDTH:
         raise FormatError(f"the header of {name} states {width} bytes per report, an absurd width")
-    return Header(width, survey.hex() if any(survey) else None, randomizer.hex())
+    whose = survey.hex() if any(survey) else None
+    return Header(width, whose, randomizer.hex(), "seeded" if seeded else None)
 
 
 def read_blocks(stream: IO[bytes], header: Header, *, path: Path) -> Iterator[Reports]:
@@ -389,7 +400,7 @@ def read_blocks(stream: IO[bytes], header: Header, *, path: Path) -> Iterator[Re
         if records is not None:
             usual = count = records.shape[0]
             intact += count
-            yield Reports(records, header.randomizer, header.survey)
+            yield Reports(records, header.randomizer, header.survey, header.standing)
         else:
             count = _behind(source, start, head, header.width, usual)
             lost.append(_Lost(block, first + 1, first + count if count else None))

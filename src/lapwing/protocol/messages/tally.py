@@ -25,6 +25,7 @@ from lapwing.documents import (
 )
 from lapwing.errors import FormatError, MismatchError, TallyError, kind_of
 from lapwing.linear.memoized import cached_property
+from lapwing.privacy.sampling.randomness import Standing, checked_standing, weakest_standing
 from lapwing.protocol.messages.observation import Kind
 
 VERSION = 1
@@ -92,6 +93,11 @@ class Tally(Stored):
             ...
 
         @property
+        def standing(self) -> Standing | None:
+            """That the reports were drawn from a seed or simulated."""
+            ...
+
+        @property
         def total(self) -> int:
             """Reports in all blocks together."""
             ...
@@ -115,6 +121,7 @@ class Tally(Stored):
             "reports": f"{self.total:,}",
             **({} if self.survey is None else {"survey, fingerprint": self.survey}),
             "randomizer, fingerprint": self.fingerprint,
+            **({} if self.standing is None else {"standing": f"{self.standing}: not private"}),
         }
 
     def _repr_html_(self) -> str:
@@ -214,6 +221,9 @@ class CountTally(Tally):
     survey : str, optional
         Fingerprint of the survey that collected them. Two surveys may share a randomizer, and their
         tallies must not be merged. Default: none.
+    standing : {"seeded", "simulated"}, optional
+        That reports in it were drawn from a seed or simulated, so they are not private. Default:
+        None.
     ids : frozenset of str, optional
         Random identifiers of the files that are in it. They take no part in comparisons. Default:
         none.
@@ -242,6 +252,7 @@ class CountTally(Tally):
     reports: Sequence[int]
     fingerprint: str
     survey: str | None = None
+    standing: Standing | None = None
     ids: frozenset[str] = field(default=frozenset(), kw_only=True)
 
     kind: ClassVar[Kind] = "counts"
@@ -314,6 +325,7 @@ class CountTally(Tally):
             [ours + theirs for ours, theirs in zip(self.reports, other.reports, strict=True)],
             self.fingerprint,
             self.survey,
+            weakest_standing(self.standing, other.standing),
             ids=self._ids_with(other),
         )
 
@@ -377,6 +389,7 @@ class CountTally(Tally):
                 reports,
                 fingerprint,
                 survey,
+                checked_standing(document.get("standing")),
                 ids=ids,
             )
         except TallyError as error:
@@ -401,6 +414,8 @@ class TallyLog(Tally):
         Fingerprint of the randomizer that made them, 64 hex digits.
     survey : str, optional
         Fingerprint of the survey that collected them. Default: none.
+    standing : {"seeded", "simulated"}, optional
+        As of :class:`CountTally`. Default: None.
     ids : frozenset of str, optional
         Random identifiers of the files that are in it. They take no part in comparisons. Default:
         none.
@@ -428,6 +443,7 @@ class TallyLog(Tally):
     width: int
     fingerprint: str
     survey: str | None = None
+    standing: Standing | None = None
     ids: frozenset[str] = field(default=frozenset(), kw_only=True)
 
     kind: ClassVar[Kind] = "log"
@@ -495,8 +511,8 @@ class TallyLog(Tally):
             raise MismatchError("logs can be merged only when their reports have one width")
         few, many = sorted((self.runs, other.runs), key=len)
         runs = _SharedRuns.of(many).extended(few)
-        ids = self._ids_with(other)
-        log = type(self)(runs, self.width, self.fingerprint, self.survey, ids=ids)
+        ids, standing = self._ids_with(other), weakest_standing(self.standing, other.standing)
+        log = type(self)(runs, self.width, self.fingerprint, self.survey, standing, ids=ids)
         log.__dict__["total"] = self.total + other.total
         return log
 
@@ -524,7 +540,14 @@ class TallyLog(Tally):
         return np.ascontiguousarray(cells[:, : self.width]).tobytes()
 
     @classmethod
-    def from_records(cls, data: bytes, width: int, fingerprint: str, survey: str | None) -> Self:
+    def from_records(
+        cls,
+        data: bytes,
+        width: int,
+        fingerprint: str,
+        survey: str | None,
+        standing: Standing | None = None,
+    ) -> Self:
         """Return the tally that has these :meth:`records`.
 
         Parameters
@@ -537,6 +560,8 @@ class TallyLog(Tally):
             Fingerprint of the randomizer.
         survey : str or None
             Fingerprint of the survey, if known.
+        standing : {"seeded", "simulated"}, optional
+            Of the reports. Default: None.
 
         Returns
         -------
@@ -556,7 +581,7 @@ class TallyLog(Tally):
         if (codes[1:] < codes[:-1]).any():
             raise FormatError("the records of a log must be sorted. This one is damaged")
         codes.flags.writeable = False
-        log = cls([codes], width, fingerprint, survey)
+        log = cls([codes], width, fingerprint, survey, standing)
         log.__dict__["codes"] = codes
         return log
 
@@ -603,7 +628,8 @@ class TallyLog(Tally):
             ) from None
         if len(data) != total * width:
             raise FormatError(f"{total} reports of {width} bytes were promised, the log is damaged")
-        made = cls.from_records(data, width, fingerprint, survey)
+        standing = checked_standing(document.get("standing"))
+        made = cls.from_records(data, width, fingerprint, survey, standing)
         # Base64 has bits to spare at its end.
         marked = {} if not ids else {"ids": sorted(ids)}
         require_spelling(document, {**made.to_document(), **marked}, name="the log")
@@ -675,6 +701,7 @@ def _head(tally: Tally) -> dict[str, Any]:
         "kind": tally.kind,
         "survey": tally.survey,
         "randomizer": tally.fingerprint,
+        **({} if tally.standing is None else {"standing": tally.standing}),
     }
 
 
@@ -682,7 +709,7 @@ def _opened(document: Any, *, kind: Kind, keys: set[str]) -> tuple[str, str | No
     """Return the fingerprints of randomizer and survey, and the ids. FormatError at others."""
     require_format(document, name="lapwing-tally", version=VERSION)
     head = {"format", "version", "kind", "survey", "randomizer", "reports"}
-    require(document, head | keys | (document.keys() & {"ids"}), name="a tally")
+    require(document, head | keys, name="a tally", optional={"ids", "standing"})
     if document["kind"] != kind:
         raise FormatError(
             "a tally must be of kind 'counts' or 'log', and be read as what it is. "
