@@ -393,7 +393,7 @@ def test_a_ledger_says_why_amounts_of_normal_noise_do_not_add_up(
     budget = lw.Guarantee(2, "1e-6", "replace-one", "central")
     lw.Ledger(budget).save(file.path)
     for _ in range(3):
-        lw.release([1.0], lw.Interval(0, 1, bins=1024), ledger=file, rng=lw.seeded(1), **promise)
+        lw.release([1.0], lw.Interval(0, 1, bins=1024), ledger=file, **promise)
     shown = " ".join(done("ledger", "normal.json").out.split())
     assert "epsilon = 0.8007" in shown and "mu is 0.1925" in shown and "by squares" in shown
     pure = lw.Ledger(budget).spend("pure", lw.Guarantee(1, 0, "replace-one", "central"))
