@@ -26,7 +26,7 @@ from lapwing.privacy.exact_numbers import (
     exponential_bounds,
     shown_number,
 )
-from lapwing.privacy.sampling.randomness import Standing, checked_standing, weakest_standing
+from lapwing.privacy.standing import Standing, checked_standing, weakest_standing
 
 Neighbors = Literal["replace-one", "add-or-remove-one"]
 

@@ -12,7 +12,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.privacy_loss import PrivacyLoss
-from lapwing.privacy.sampling.randomness import Standing
+from lapwing.privacy.standing import Standing
 
 State = Literal["reserved", "released"]
 

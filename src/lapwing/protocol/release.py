@@ -35,14 +35,8 @@ from lapwing.privacy.guarantee import Guarantee, People
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import (
-    RandomSource,
-    Standing,
-    checked_standing,
-    source_of,
-    standing_of,
-    weakest_standing,
-)
+from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
+from lapwing.privacy.standing import Standing, checked_standing, weakest_standing
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain

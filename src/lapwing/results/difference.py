@@ -16,7 +16,7 @@ from lapwing.documents import Stored, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError, MismatchError, kind_of
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.privacy.sampling.randomness import weakest_standing
+from lapwing.privacy.standing import weakest_standing
 from lapwing.protocol.domains.domain_answers import to_places
 from lapwing.protocol.domains.ranges import Closed, to_spans
 from lapwing.results.answer_documents import AnswerRequest

@@ -78,10 +78,9 @@ class JointDistribution(Stored):
 
     Notes
     -----
-    **Accuracy.** Intervals are pointwise. They come from a posterior whose prior is four times as
-    wide as learned, and up to sixteen times on thin ridges. Those of correlations and of mutual
-    information do without a prior. The page of pairs of the benchmarks has their coverage. Nothing
-    is said of single cells.
+    **Accuracy.** Intervals are pointwise, from a posterior whose prior is four times as wide as
+    learned, and up to sixteen times on thin ridges. Those of correlations and mutual information do
+    without a prior. The benchmarks of pairs have their coverage. Single cells have none.
 
     Examples
     --------

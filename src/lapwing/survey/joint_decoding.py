@@ -21,7 +21,7 @@ from lapwing.documents import fingerprint
 from lapwing.errors import ArgumentError, MismatchError, TallyError, UnsupportedChannelError
 from lapwing.planning.defaults import FEW, recommended_decoder
 from lapwing.planning.registry import DECODERS
-from lapwing.privacy.sampling.randomness import weakest_standing
+from lapwing.privacy.standing import weakest_standing
 from lapwing.protocol.channels.channel import Block, Channel, check_given
 from lapwing.protocol.channels.equal_counts import equal_by_chance
 from lapwing.protocol.messages.observation import check_observation

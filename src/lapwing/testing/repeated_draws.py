@@ -20,6 +20,11 @@ def reproducible(seed: int) -> Iterator[None]:
     seed : int
         Seed, in 0..2^64-1.
 
+    Yields
+    ------
+    None
+        Draws of all threads are those of the seed until the block ends.
+
     Notes
     -----
     **Privacy.** It holds for all threads of the process. Never use it with values of real people.

@@ -13,15 +13,16 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 from weakref import WeakSet
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from lapwing.errors import ArgumentError, FormatError, PrivacyError, kind_of
+from lapwing.errors import ArgumentError, PrivacyError, kind_of
 from lapwing.privacy.exact_numbers import check_whole
+from lapwing.privacy.standing import Standing
 
 WORD = 2**64
 """A threshold T stands for the probability T / WORD."""
@@ -194,29 +195,9 @@ def secure() -> RandomSource:
     return _secure
 
 
-Standing = Literal["seeded", "simulated"]
-"""Why something drawn is not private: its randomness can be repeated, or its people are made up."""
-
-
 def standing_of(source: RandomSource) -> Standing | None:
     """Return "seeded" for every source but :func:`secure`, and None for that."""
     return None if source is _secure else "seeded"
-
-
-def weakest_standing(*standings: Standing | None) -> Standing | None:
-    """Return the standing of what several things were made into."""
-    known: tuple[Standing, ...] = ("simulated", "seeded")
-    return next((standing for standing in known if standing in standings), None)
-
-
-def checked_standing(written: Any) -> Standing | None:
-    """Return a standing that a document holds, or raise FormatError."""
-    if written in (None, "seeded", "simulated"):
-        standing: Standing | None = written
-        return standing
-    raise FormatError(
-        "a standing must be 'seeded' or 'simulated', or be left out. Do not use this document"
-    )
 
 
 def source_of(rng: RandomSource | None) -> RandomSource:

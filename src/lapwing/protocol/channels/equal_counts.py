@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln
 
 from lapwing.linear.arrays import Vector
 from lapwing.linear.operators.operator import Operator
@@ -160,6 +159,8 @@ def _of_counts(counts: Any, reports: int) -> float:
 
 def _largest_mass(counts: Any) -> float:
     """Return the log of the largest multinomial probability of these counts."""
+    from scipy.special import gammaln  # not needed to import lapwing
+
     counts = counts[counts > 0].astype(np.float64)
     total = counts.sum()
     if total == 0:

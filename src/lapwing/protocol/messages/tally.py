@@ -25,7 +25,7 @@ from lapwing.documents import (
 )
 from lapwing.errors import FormatError, MismatchError, TallyError, kind_of
 from lapwing.linear.memoized import cached_property
-from lapwing.privacy.sampling.randomness import Standing, checked_standing, weakest_standing
+from lapwing.privacy.standing import Standing, checked_standing, weakest_standing
 from lapwing.protocol.messages.observation import Kind
 
 VERSION = 1
