@@ -420,11 +420,6 @@ def _labels(array: Any, domain: Any, *, column: str) -> Any:
         return _counted(array, kind)
     listed = list(domain.listed)
     texts = [str(label) for label in listed]
-    if len(set(map(compared_text, texts))) != len(texts):
-        raise DomainError(
-            "the labels of this survey must differ as strings, some differ only in type. Randomize "
-            "through the library"
-        )
     missing = array.is_null(nan_is_null=kind == "numbers").to_numpy(zero_copy_only=False)
     if kind == "numbers":
         array = _whole_as_texts(array)
