@@ -139,3 +139,26 @@ def test_a_truth_and_a_table_of_counts_may_have_commas(tmp_path: Path, done: Pro
     done("decode", "survey.json", "t.json", "-o", "r.json", "--decoder", "least-squares")
     truth = ("--truth", "semicolons.csv", "-c", "age", "--decimal", ",")
     assert done("compare", "r.json", *truth, "--json").document["command"] == "compare"
+
+
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        (["45,231", " 1,000", "7"] * 40, True),
+        (["45,231", "1,5", "7"] * 40, False),
+        (["0,125", "0,250"] * 60, False),
+        (["45", "7"] * 60, False),
+        (["45,231"] * 99, False),
+    ],
+    ids=["thousands", "tenths", "less than one", "whole", "too few"],
+)
+def test_commas_that_may_separate_thousands_are_told_of(
+    cells: list[str], told: bool, lapwing: Program, tmp_path: Path
+) -> None:
+    lapwing("new", "--domain-only", "--low", "0", "--high", "100", "-o", "domain.json", "--force")
+    (tmp_path / "t.csv").write_text("a;x\n" + "".join(f"1;{cell}\n" for cell in cells))
+    words = ("-c", "x", "--domain", "domain.json", "--decimal", ",", "-o", "c.lws", "--force")
+    made = lapwing("count", "t.csv", *words)
+    assert made.code == 0
+    assert ("decimal commas before exactly three digits" in made.err) == told
+    assert ("If the comma separates thousands" in made.err) == told

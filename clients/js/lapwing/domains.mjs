@@ -98,12 +98,10 @@ class Categories extends Domain {
       demand(labels.every(legal), "every label must be a text or a whole number");
       requireRules(labels, "every label");
       this.numbers = new Map(labels.map((label, number) => [comparedLabel(label), number]));
-      demand(this.numbers.size === labels.length, "labels must all be different");
-      // The first label of each text: a value that is no label itself is one by its text.
-      this.texts = new Map();
-      for (const [label, number] of this.numbers) {
-        if (!this.texts.has(String(label))) this.texts.set(String(label), number);
-      }
+      // A value that is no label itself is one by its text.
+      const texts = [...this.numbers].map(([label, number]) => [String(label), number]);
+      this.texts = new Map(texts);
+      demand(this.texts.size === labels.length, "labels must all be different");
       this.legal = labels.length;
     } else {
       demand(isWhole(labels, 1, 2 ** 40), "labels must be a list, or their number in 1..2^40");

@@ -42,9 +42,9 @@ def test_every_label_has_its_own_symbol(labels: list[str | int]) -> None:
     assert build_domain(json.loads(canonical(domain.to_document()))) == domain
 
 
-def test_texts_and_whole_numbers_are_different_labels() -> None:
-    domain = Categories(["1", 1, "other", "a"], other="other")
-    assert domain.index(["1", 1, 1.0, "a", "a\0"]).tolist() == [0, 1, 1, 3, 2]
+def test_texts_and_whole_numbers_are_one_label() -> None:
+    domain = Categories(["1", 2, "other", "a"], other="other")
+    assert domain.index(["1", 1, 2.0, "2", "a", "a\0"]).tolist() == [0, 0, 1, 1, 3, 2]
 
 
 def test_numbered_labels() -> None:

@@ -22,7 +22,7 @@ from lapwing.protocol.domains.unordered import Unordered
 DOMAINS: dict[str, Any] = {
     "texts": lw.Categories(["b", "1", "a", "ü"]),
     "numbers": lw.Categories([3, 1, 2**40]),
-    "look-alike": lw.Categories(["1", 1, "2", 3, "b"], missing="category"),
+    "mixed": lw.Categories(["1", 4, "2", 3, "b"], missing="category"),
     "other": lw.Categories(["b", "a", "rest", 7], other="rest"),
     "counted": lw.Categories(4, missing="category"),
     "hashed": lw.HashedStrings(20, missing="category"),

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from lapwing.engines.arrow.text_columns import (
     NULL_TEXTS,
+    decimal_commas,
     line_ends,
     numbers_in_texts,
     unchecked_texts,
@@ -334,6 +335,8 @@ def _ordered(
                 f"be written as {written}. Correct it, leave it empty if it is missing{other}",
                 position=position,
             )
+        if rows is not None and decimal == ",":
+            rows.add_marks(*decimal_commas(array))
         if rows is not None and unreadable.any():
             rows.add_unreadable(np.flatnonzero(unreadable))
             rows.add_line_ends(line_ends(array.filter(pa.array(unreadable))))
@@ -420,11 +423,6 @@ def _labels(array: Any, domain: Any, *, column: str) -> Any:
         return _counted(array, kind)
     listed = list(domain.listed)
     texts = [str(label) for label in listed]
-    if len(set(map(compared_text, texts))) != len(texts):
-        raise DomainError(
-            "the labels of this survey must differ as strings, some differ only in type. Randomize "
-            "through the library"
-        )
     missing = array.is_null(nan_is_null=kind == "numbers").to_numpy(zero_copy_only=False)
     if kind == "numbers":
         array = _whole_as_texts(array)

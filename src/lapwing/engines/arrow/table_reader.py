@@ -292,7 +292,7 @@ class Table:
     parquet : ParquetSource, optional
         Of a Parquet file.
     fault : str
-        What is probably wrong with the first line of a CSV, for messages. Empty for nothing.
+        The probable fault of the first line of a CSV, for messages. Empty for none.
     """
 
     path: Path

@@ -68,6 +68,16 @@ def numbers_in_texts(
     return numbers, unreadable
 
 
+def decimal_commas(array: Any) -> tuple[int, int]:
+    """Return how many strings have one comma amid digits, and how many three digits after it."""
+    import pyarrow.compute as pc
+
+    array = unchecked_texts(array)
+    forms = (r"^\s*[+-]?[0-9]+,[0-9]+\s*$", r"^\s*[+-]?[1-9][0-9]{0,2},[0-9]{3}\s*$")
+    found = [pc.sum(pc.match_substring_regex(array, form)).as_py() or 0 for form in forms]
+    return found[0], found[1]
+
+
 def line_ends(array: Any) -> NDArray[np.int64]:
     """Return how many line ends each string has, or its bytes: int64 [n]."""
     import pyarrow as pa

@@ -37,12 +37,13 @@ class Categories(Unordered):
     Parameters
     ----------
     labels : sequence of str or int, or int
-        Labels, all different. A single number in 1..2^40 is their number, and stands for
-        ``0..number-1`` without a list. Strings are compared in one Unicode form: "é" is the same
-        label as one character and as two. A value that is not a label counts as the label with its
-        string, if there is one. So "1" is 1, a date is "2026-01-02", and a truth value is "true" or
-        "false". A string has at most 1,000 characters and at most 30 combining marks in a row. It
-        holds no control character, line break or bidirectional override.
+        Labels, all different also as strings, so not 1 and "1". A single number in 1..2^40 is their
+        number, and stands for ``0..number-1`` without a list. Strings are compared in one Unicode
+        form: "é" is the same label as one character and as two. A value that is not a label counts
+        as the label with its string, if there is one. So "1" is 1, a date is "2026-01-02", and a
+        truth value is "true" or "false". A string has at most 1,000 characters and at most 30
+        combining marks in a row. It holds no control character, line break or bidirectional
+        override.
     missing : {"refuse", "category"}
         Treatment of None and NaN. "category" counts them in a missing category, the last one.
         Default: "refuse".
@@ -128,11 +129,14 @@ class Categories(Unordered):
                 )
         if not labels:
             raise DomainError("there must be at least one label")
-        forms = [compared_label(label) for label in labels]
+        forms = [compared_text(str(label)) for label in labels]
         if len(set(forms)) != len(forms):
             first = next(place for place, one in enumerate(forms) if one in forms[:place])
             place = forms.index(forms[first])
-            equal = "are equal" if labels[place] == labels[first] else "differ in Unicode form only"
+            same = labels[place] == labels[first]
+            equal = "are equal" if same else "differ in Unicode form only"
+            if str(labels[place]) == str(labels[first]) and not same:
+                equal = "are one in a CSV, as a number and as a string"
             raise DomainError(
                 f"labels must all be different, those at positions {place} and {first} {equal}. "
                 "Drop one"

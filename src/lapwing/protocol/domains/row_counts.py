@@ -29,8 +29,9 @@ _UNREADABLE_SHARE = 0.01
 """More unreadable rows than this share give a warning: fewer move no share by a point."""
 
 _FORMS = {
-    "number": "Write numbers as 1234.5, without separators of thousands (on the command line "
-    "--decimal , reads 1234,5). Truth values and durations are no numbers",
+    "number": "Write numbers as 1234.5, without separators of thousands. On the command line, "
+    "--decimal , reads decimal commas, and would read a thousand that is written 1,000 as one. "
+    "Truth values and durations are no numbers",
     "date": "Write dates as 2026-11-21. Other orders of day, month and year are not read",
     "datetime": "Write timestamps as 2026-11-21T09:30. Other orders of day, month and year are not "
     "read",
@@ -67,6 +68,10 @@ class RowCounts:
         rows between two quotation marks.
     lines : int
         Line ends in these cells.
+    marked : int
+        Rows whose number has a decimal comma.
+    threes : int
+        Those of them with exactly three digits after it, as thousands have.
     elsewhere : int
         Rows in none of the segments, where a table is counted by segment.
     unlisted : int
@@ -93,6 +98,8 @@ class RowCounts:
     start: int = 0
     folded: int = 0
     lines: int = 0
+    marked: int = 0
+    threes: int = 0
     elsewhere: int = 0
     unlisted: int = 0
     alike: bool = False
@@ -130,7 +137,7 @@ class RowCounts:
     def notable(self) -> bool:
         """Whether there is anything to say of enough rows."""
         some = self.without_value or self.left_out or self.elsewhere or self.unlisted
-        return self.enough and bool(some or self.alike)
+        return self.enough and bool(some or self.alike or self._only_threes)
 
     @property
     def doubtful(self) -> bool:
@@ -146,8 +153,13 @@ class RowCounts:
                 or self.folded > 0
                 or self.alike
                 or self._mostly_unlisted
+                or self._only_threes
             )
         )
+
+    @property
+    def _only_threes(self) -> bool:
+        return 0 < self.marked == self.threes
 
     @property
     def _mostly_unlisted(self) -> bool:
@@ -180,6 +192,8 @@ class RowCounts:
             said.append(f"{self.left_out:,} without a unit, left out")
         if self.folded:
             said.append(f"{self.folded:,} with more than {MOST_LINE_ENDS} line ends in a cell")
+        if self._only_threes:
+            said.append(f"all {self.marked:,} decimal commas before exactly three digits")
         if self.elsewhere:
             said.append(f"{self.elsewhere:,} in none of the segments")
         if self.unlisted:
@@ -195,6 +209,8 @@ class RowCounts:
                 "A quotation mark that ends too late takes the rows after it into its cell. "
                 "Correct the file"
             )
+        if self._only_threes:
+            return "If the comma separates thousands, take it out of the column, and --decimal away"
         if self.alike:
             return "List the labels as the column has them, or change the column"
         if self._mostly_elsewhere:
@@ -218,6 +234,8 @@ class RowCounts:
         self.left_out += other.left_out
         self.folded += other.folded
         self.lines += other.lines
+        self.marked += other.marked
+        self.threes += other.threes
         self.elsewhere += other.elsewhere
         self.unlisted += other.unlisted
         self.alike = self.alike or other.alike
@@ -231,6 +249,11 @@ class RowCounts:
             self.unreadable += len(positions)
             place = self.start + int(positions[0])
             self.first = place if self.first is None else min(place, self.first)
+
+    def add_marks(self, marked: int, threes: int) -> None:
+        """Count numbers with a decimal comma, and those with exactly three digits after it."""
+        self.marked += marked
+        self.threes += threes
 
     def add_line_ends(self, line_ends: NDArray[np.int64]) -> None:
         """Count the line ends in each unreadable cell of a column of numbers."""

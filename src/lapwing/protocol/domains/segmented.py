@@ -34,7 +34,8 @@ class Segmented(Unordered):
     domain : Interval, Integers or Categories
         Domain of the values.
     segments : sequence of str or int
-        Labels of the segments, all different. They are public, so they must not come from the data.
+        Labels of the segments, all different also as strings. They are public, so they must not
+        come from the data.
         The string "1.0" is not the label 1, unlike the name of a unit: two segments that are taken
         for one are a wrong result.
         Rows that are in none of them have cells of their own, after the others.

@@ -4,8 +4,9 @@
 texts      a string of a date, a moment or a time of day is
 =========  ==================================================================
 iso        written as ISO 8601 has it: "2026-11-21", "2026-11-21T09:30+01:00",
-           "-0043-03-15". T24:00 is the midnight that ends the day. Of a time of day
-           also "9:30" and "24:00", but no date alone
+           "-0043-03-15", or as BigQuery does: "2026-11-21 09:30:00 UTC". T24:00 is the
+           midnight that ends the day. Of a time of day also "9:30" and "24:00", but no
+           date alone
 days       a number of days, since 1970-01-01 or since midnight
 seconds    a number of seconds, since 1970-01-01T00:00 UTC or since midnight
 =========  ==================================================================
@@ -114,6 +115,8 @@ def _iso(text: str, *, unit: Unit) -> float:
             return number
         raise ValueError
     cycles = 0
+    if text.endswith(" UTC"):
+        text = f"{text.removesuffix(' UTC')}Z"
     far = _FAR_YEAR.fullmatch(text)
     if far:
         cycles, year = divmod(int(far[1]) - 2000, _CYCLE_YEARS)

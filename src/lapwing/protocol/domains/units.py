@@ -109,6 +109,8 @@ def _number(value: Any, *, unit: Unit, texts: Texts) -> float:
             return math.nan
         if isinstance(value, str):
             return number_in_text(value, unit=unit, texts=texts)
+        if type(value).__name__ == "Period":
+            value = np.int64(value.ordinal).view(f"M8[{_PERIODS[value.freqstr]}]")
         if isinstance(value, np.datetime64) and unit != "number":
             return float(numbers_of_timestamps(np.array([value]), unit=unit)[0])
         if isinstance(value, datetime.date | datetime.time) and unit != "number":
@@ -331,6 +333,7 @@ def to_numbers(
                 pass
     if unit in ("date", "time-of-day"):
         values = as_local_time(values, name="the values")
+    values = _plain_column(values)
     nullable = _nullable_numbers(values)
     if nullable is not None:
         return nullable
@@ -352,6 +355,26 @@ def to_numbers(
         return _each(array, unit=unit, texts=texts, unreadable=unreadable, faults=faults)
     hint = "; declare the unit of the domain, for example unit='date'" if kind == "M" else ""
     raise DomainError(f"values must be numbers, got an array of {array.dtype.name}{hint}")
+
+
+_PERIODS = {"D": "D", "h": "h", "min": "m", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}
+"""Periods of pandas of a day or less, and the ticks that NumPy has of the same length."""
+
+
+def _plain_column(values: Any) -> Any:
+    """Return a column of polars' 128-bit integers as floats, and one of pandas' periods by ticks.
+
+    A period of a day or less is where it begins. A longer one is no date: nobody says which day.
+    """
+    kind: Any = getattr(values, "dtype", None)
+    home = type(values).__module__.partition(".")[0]
+    if home == "polars" and str(kind) in ("Int128", "UInt128"):
+        return values.cast(type(values)([0.5]).dtype)
+    if home == "pandas" and type(kind).__name__ == "PeriodDtype":
+        ticks = _PERIODS.get(kind.freq.freqstr)
+        if ticks is not None:
+            return getattr(values, "array", values).asi8.view(f"M8[{ticks}]")
+    return values
 
 
 def _nullable_numbers(values: Any) -> NDArray[np.float64] | None:
