@@ -151,12 +151,24 @@ sys.addaudithook(_watch)
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+def pytest_runtest_protocol(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
     _at_hand.append(item)
     try:
         return (yield)
     finally:
         _at_hand.clear()
+        if nextitem is None or nextitem.path != item.path:
+            _forget(item)
+
+
+def _forget(item: pytest.Item) -> None:
+    """Drop what a file of tests computed once, when its last test has run."""
+    module: Any = getattr(item, "module", None)
+    for made in [] if module is None else list(vars(module).values()):
+        if getattr(made, "__module__", None) == module.__name__ and hasattr(made, "cache_clear"):
+            made.cache_clear()
 
 
 @pytest.hookimpl(wrapper=True)
