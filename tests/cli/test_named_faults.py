@@ -77,7 +77,7 @@ def test_a_folder(lapwing: Program, tmp_path: Path) -> None:
 def test_labels_with_commas(lapwing: Program) -> None:
     labels = "$0 - $24,999,$25,000 - $49,999,$50,999"
     made = lapwing("new", "--domain-only", "--categories", labels, "-o", "e.json")
-    assert made.code == 2 and "need a file, one on each line: --categories file:" in made.complaint
+    assert made.code == 3 and "need a file, one on each line: --categories file:" in made.complaint
 
 
 def test_durations() -> None:

@@ -16,7 +16,7 @@ from lapwing.cli.option_groups import option
 from lapwing.cli.reading.options import DecimalName, NoHeader
 from lapwing.documents import read, read_as, require, require_format
 from lapwing.engines.arrow.unit_columns import check_units
-from lapwing.errors import ArgumentError, FormatError
+from lapwing.errors import ArgumentError, DomainError, FormatError
 from lapwing.planning.chosen_bins import with_bins
 from lapwing.privacy.guarantee import PrivacyUnit
 from lapwing.protocol.domains.categories import Categories
@@ -418,9 +418,9 @@ def _labels(typed: str | None, path: Path | None) -> Any:
         if "" in labels:
             raise ArgumentError("--categories must be labels with commas between, one is empty")
         if len(set(labels)) < len(labels):
-            raise ArgumentError(
-                "--categories must be different labels with commas between, two are equal. Labels "
-                "that hold commas themselves need a file, one on each line: --categories file:PATH"
+            raise DomainError(
+                "the labels of --categories must all be different, two are equal. Labels that hold "
+                "commas themselves need a file, one on each line: --categories file:PATH"
             )
     # Only whole numbers as they are usually written: 007 stays a text, and so do all beside it.
     whole = all(
