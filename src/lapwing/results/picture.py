@@ -25,6 +25,7 @@ from lapwing.results.atoms import expected_mass, found_bins
 from lapwing.results.band import Band, DifferenceBand, Target
 from lapwing.results.counted import counted_word, whom
 from lapwing.results.cumulative import Cumulative
+from lapwing.results.exact_values import EXACT, is_exact
 from lapwing.results.rounding import beyond_text, count_text, level_text, number_writer, percent
 from lapwing.results.steps import Detail, Steps, shared_steps
 from lapwing.results.symbols import measured_in, values_of
@@ -45,14 +46,19 @@ _LABELS: dict[Unit, str] = {
 
 
 def people_and_guarantee(
-    reports: int, guarantee: Guarantee | None, target: Target | None = None
+    reports: int,
+    guarantee: Guarantee | None,
+    target: Target | None = None,
+    *,
+    exact: bool = False,
 ) -> str | None:
     """Return how many people are behind a result and what they were promised, in one line.
 
-    With a target, a second line says whom the intervals are about.
+    With a target, a second line says whom the intervals are about. Where something drawn is of
+    exact values, the first line says that it is not private.
     """
     people = f"{count_text(reports)} {counted_word(guarantee, reports)}" if reports else ""
-    first = "; ".join(filter(None, (people, str(guarantee or ""))))
+    first = "; ".join(filter(None, (people, str(guarantee or ""), EXACT * exact)))
     about = f"intervals about {whom(target, guarantee, reports)}" if target else ""
     return "\n".join(filter(None, (first, about))) or None
 
@@ -61,17 +67,13 @@ Limits = tuple[float, float]
 """Ends of an axis, in the numbers of the unit of a domain."""
 
 
-def title_of(
-    reports: int,
-    guarantee: Guarantee | None,
-    domain: Domain,
-    curve: Cumulative,
-    limits: Limits | None = None,
-    target: Target | None = None,
-) -> str | None:
-    """Return :func:`people_and_guarantee`, and a line of who is beyond the ends of the picture."""
-    lines = people_and_guarantee(reports, guarantee, target), not_shown(domain, [curve], limits)
-    return "\n".join(filter(None, lines)) or None
+def title_of(result: Any, target: Target, truth: Any, beyond: str | None = None) -> str | None:
+    """Return :func:`people_and_guarantee`, what a truth is, and who is beyond the picture."""
+    about = None if result.uncertainty is None else target
+    exact = is_exact(result)
+    lines = people_and_guarantee(result.reports, result.guarantee, about, exact=exact)
+    known = f"truth: {EXACT}" if truth is not None and is_exact(truth) else None
+    return "\n".join(filter(None, (lines, known, beyond))) or None
 
 
 def not_shown(
@@ -649,7 +651,6 @@ def pictures_of(
         Whom the bands are about.
     """
     domain = result.domain
-    about = None if result.uncertainty is None else target
     if (reason := reason_of(result)) is not None:
         raise ArgumentError(f"{reason}, so there is nothing to draw")
     if truth is not None:
@@ -659,14 +660,14 @@ def pictures_of(
                 "the truth must have the kind and unit of the result. Convert its values first"
             )
     if not domain.ordered:
-        title = people_and_guarantee(result.reports, result.guarantee, about)
+        title = title_of(result, target, truth)
         known = None if truth is None else truth.mass
         band = result._shown_band(level, target=target)
         return (Bars.of_symbols(domain, result.mass, band, truth=known, title=title),)
     curve = result.cumulative
     limits = limits_of(domain, [curve], xlim)
     axis = Axis.of_domain(domain, limits, measured_in=measured_in(result))
-    title = title_of(result.reports, result.guarantee, domain, curve, limits, about)
+    title = title_of(result, target, truth, not_shown(domain, [curve], limits))
     atom_bins, shares = found_bins(result.atoms, curve.left, curve.right)
     density = Densities.of_steps(
         axis,

@@ -15,6 +15,7 @@ from lapwing.cli.reading.stored_answers import read_result
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.answers import limits_of
+from lapwing.results.exact_values import promise_text
 from lapwing.results.readable import write_rows
 from lapwing.results.rounding import count_text, number_writer
 
@@ -73,7 +74,7 @@ def sample(
     }
     table = {
         "synthetic values": count_text(size),
-        "privacy guarantee": str(result.guarantee or "not known"),
+        "privacy guarantee": promise_text(result) or "not known",
     }
     if result.domain.ordered and (limits := limits_of(result.domain)) is not None:
         low, high = map(number_writer(result.domain.unit), limits)
