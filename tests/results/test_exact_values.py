@@ -47,8 +47,8 @@ NOT_EXACT: dict[str, Any] = {
 def test_every_result_of_exact_values_says_so(name: str) -> None:
     result = EXACT_RESULTS[name]
     assert is_exact(result)
+    assert EXACT in repr(result)
     if name != "series":
-        assert EXACT in repr(result)
         assert EXACT in result.summary() and EXACT in result._repr_html_()
     facts = result._facts(0.95) if name != "series" else result._facts()
     assert facts["intervals"] == f"none: {NO_ERROR}"

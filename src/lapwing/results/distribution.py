@@ -165,7 +165,7 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
         Returns
         -------
         Distribution
-            Exact distribution, without a privacy guarantee and without intervals.
+            Exact values, not private: without intervals, and saved with ``exact=True`` only.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
         Returns
         -------
         Distribution
-            Exact distribution, without a privacy guarantee and without intervals.
+            Exact values, not private: without intervals, and saved with ``exact=True`` only.
 
         Raises
         ------

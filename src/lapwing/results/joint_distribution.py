@@ -155,7 +155,7 @@ class JointDistribution(SummarizedResult, StoredResult):
         Returns
         -------
         JointDistribution
-            Distribution without an error.
+            Exact values, not private: without intervals, and saved with ``exact=True`` only.
         """
         return cls.of_counts(np.bincount(domain.index(values), minlength=domain.size), domain)
 
@@ -173,7 +173,7 @@ class JointDistribution(SummarizedResult, StoredResult):
         Returns
         -------
         JointDistribution
-            Distribution without an error.
+            Exact values, not private: without intervals, and saved with ``exact=True`` only.
         """
         numbers = as_numbers(counts, name="counts").ravel()
         if not 0 < numbers.sum() < np.inf:

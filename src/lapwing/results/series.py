@@ -203,8 +203,9 @@ class Series(StoredResult):
         gaps = sum(week.distribution is None for week in self.weeks)
         rest = f", {gaps} of them gaps" if gaps else ""
         changes = f"{len(self.changes)} change{'' if len(self.changes) == 1 else 's'}"
-        size = self.domain.size
-        return f"<Series of {len(self)} weeks{rest} on {kind} of {size} symbols, {changes}>"
+        rest += f" on {kind} of {self.domain.size} symbols"
+        said = ", ".join((changes, EXACT) if is_exact(self) else (changes,))
+        return f"<Series of {len(self)} weeks{rest}, {said}>"
 
     def __len__(self) -> int:
         """Return the number of weeks, gaps included."""

@@ -70,6 +70,7 @@ def sample(
         "size": size,
         "seed": seed,
         "guarantee": None if result.guarantee is None else result.guarantee.to_document(),
+        "guarantee_text": promise_text(result),
         "output": str(output),
     }
     table = {
