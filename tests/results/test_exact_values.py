@@ -98,6 +98,16 @@ def _titles(figure: Any) -> str:
     return "\n".join([above, *(ax.get_title() for ax in figure.axes)])
 
 
+@pytest.mark.parametrize("domain", [NUMBERS, lw.Integers(0, 100), lw.Integers(0, 9)])
+def test_the_legend_of_exact_values_names_no_estimate(domain: Any) -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    figure = lw.Distribution.of_values(np.arange(100) % 10, domain).plot(truth=[1, 2]).figure
+    legends = [[text.get_text() for text in ax.get_legend().get_texts()] for ax in figure.axes]
+    assert len(legends) == 2
+    for names in legends:
+        assert "exact values" in names and "truth" in names and "estimate" not in names
+
+
 def test_pictures_say_what_is_exact() -> None:
     pytest.importorskip("matplotlib").use("Agg")
     for result in (numbers, labels, numbers.difference(published)):

@@ -340,12 +340,13 @@ class Curves:
         atom_bins: NDArray[np.int64],
         truth: Cumulative | None,
         title: str | None,
+        name: str = "estimate",
     ) -> Curves:
         """Return the picture of one CDF. `atom_bins`: the bins in which atoms were found."""
         known = () if truth is None else (Line.of_cdf(truth, "truth"),)
         return cls(
             axis,
-            (*known, Line.of_cdf(curve)),
+            (*known, Line.of_cdf(curve, name=name)),
             bands=() if band is None else (band,),
             stepped=axis.whole,
             atoms=(curve.left + curve.right)[atom_bins] / 2 if atom_bins.size else None,
@@ -414,6 +415,8 @@ class Shape:
         float64 [bins], or [atoms] where there are no bins: their band.
     merged : int
         Bins that are drawn as these steps. 0 where each is drawn.
+    name : str
+        What a legend calls it.
     """
 
     edges: Vector
@@ -426,6 +429,7 @@ class Shape:
     low: Vector | None = None
     high: Vector | None = None
     merged: int = 0
+    name: str = "estimate"
 
     __repr__ = short_repr
 
@@ -439,6 +443,7 @@ class Shape:
         *,
         axis: Axis,
         role: Role = "estimate",
+        name: str = "estimate",
     ) -> Shape:
         """Return the density of steps of a CDF.
 
@@ -472,6 +477,7 @@ class Shape:
             role,
             *band,
             merged,
+            name,
         )
 
 
@@ -514,12 +520,13 @@ class Densities:
         truth: tuple[Domain, Cumulative] | None,
         title: str | None,
         level: float,
+        name: str = "estimate",
     ) -> Densities:
         """Return the picture of one density, and of a truth in as many steps.
 
         `atom_bins` and `shares`: the bins in which atoms were found, and what is reported of these.
         """
-        shapes = [Shape.of_steps(steps, curve, atom_bins, shares, axis=axis)]
+        shapes = [Shape.of_steps(steps, curve, atom_bins, shares, axis=axis, name=name)]
         if truth is not None:
             place, known = truth
             there = atom_bins if known.mass.size == curve.mass.size else atom_bins[:0]
@@ -527,7 +534,8 @@ class Densities:
             usual = expected_mass(known.mass, *ends, there, circular=place.circular)
             true_steps = Steps.of_mass(place, known.mass, steps.shares.size, atom_bins=there)
             excess = known.mass[there] - usual
-            shapes.append(Shape.of_steps(true_steps, known, there, excess, axis=axis, role="truth"))
+            told: dict[str, Any] = {"axis": axis, "role": "truth", "name": "truth"}
+            shapes.append(Shape.of_steps(true_steps, known, there, excess, **told))
         return cls(axis, tuple(shapes), title, level)
 
     @property
@@ -667,6 +675,7 @@ def pictures_of(
     curve = result.cumulative
     limits = limits_of(domain, [curve], xlim)
     axis = Axis.of_domain(domain, limits, measured_in=measured_in(result))
+    name = "exact values" if is_exact(result) else "estimate"
     title = title_of(result, target, truth, not_shown(domain, [curve], limits))
     atom_bins, shares = found_bins(result.atoms, curve.left, curve.right)
     density = Densities.of_steps(
@@ -682,6 +691,7 @@ def pictures_of(
         truth=None if truth is None else (truth.domain, truth.cumulative),
         title=title,
         level=level,
+        name=name,
     )
     band = result.confidence_band(level, target=target)
     cdf = Curves.of_cdf(
@@ -691,5 +701,6 @@ def pictures_of(
         atom_bins=atom_bins,
         truth=None if truth is None else truth.cumulative,
         title=title,
+        name=name,
     )
     return density, cdf
