@@ -157,7 +157,8 @@ def load(path: Path | str) -> Any:
     >>> import tempfile
     >>> import lapwing as lw
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     lw.Distribution.of_counts([1, 3], lw.Integers(0, 1)).save(f"{folder}/result.json")
+    ...     counted = lw.Distribution.of_counts([1, 3], lw.Integers(0, 1))
+    ...     counted.save(f"{folder}/result.json", exact=True)
     ...     lw.load(f"{folder}/result.json").mean()
     0.75
     """

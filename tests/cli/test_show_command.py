@@ -88,7 +88,7 @@ def watch(done: Program) -> None:
 
 def difference(done: Program) -> None:
     first = lw.Distribution.of_counts(np.arange(16), DOMAIN)
-    first.difference(lw.Distribution.of_counts(np.ones(16), DOMAIN)).save("x.json")
+    first.difference(lw.Distribution.of_counts(np.ones(16), DOMAIN)).save("x.json", exact=True)
 
 
 def ledger(done: Program) -> None:

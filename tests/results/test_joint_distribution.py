@@ -563,7 +563,9 @@ def test_synthetic_pairs_have_the_joint_distribution() -> None:
 
 
 def test_what_it_says_of_itself() -> None:
-    assert repr(times) == "<JointDistribution of wait and hour, 4000 reports>"
+    assert repr(times) == (
+        "<JointDistribution of wait and hour, 4000 reports, exact values, not private>"
+    )
     assert "epsilon" in repr(drawn) and "wait" in repr(drawn)
     lines = drawn.summary()
     for words in ("4,000", "quartiles of wait", "mutual information"):

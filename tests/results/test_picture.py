@@ -134,7 +134,7 @@ def test_no_more_bars_than_can_be_read() -> None:
     many = Distribution.of_counts(np.arange(1, 61), Categories(60))._pictures()[-1]
     assert isinstance(many, Bars)
     assert many.values == list(range(59, 59 - BAR_LIMIT, -1)) and many.intervals is None
-    assert many.title == "1,830 people\nthe 40 largest of 60 shares"
+    assert many.title == "1,830 people; exact values, not private\nthe 40 largest of 60 shares"
 
 
 WITHOUT = """

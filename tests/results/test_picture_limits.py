@@ -40,7 +40,9 @@ def test_a_long_thin_tail_is_left_out_and_its_share_is_said() -> None:
 
 def test_limits_follow_the_shares_not_the_range() -> None:
     even = Distribution.of_counts(np.ones(100, dtype=int), INCOME)
-    assert ends(even) == {(0, 1000)} and even._pictures()[0].title == "100 people"
+    assert ends(even) == {(0, 1000)} and even._pictures()[0].title == (
+        "100 people; exact values, not private"
+    )
     low_tail = np.zeros(INCOME.size)
     low_tail[95:101] = 1 / 6
     assert ends(Distribution(INCOME, low_tail, reports=10)) == {(940, 1000)}

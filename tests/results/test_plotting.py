@@ -116,7 +116,7 @@ def test_the_band_drawn_is_the_band(level: float) -> None:
 def test_without_a_band_none_is_drawn() -> None:
     ax = Distribution.of_counts([1, 2, 3], Integers(0, 2)).plot()
     assert not ax.collections
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["estimate"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["exact values"]
 
 
 def test_it_draws_into_given_axes() -> None:

@@ -36,7 +36,8 @@ from lapwing.results.answer_documents import (
 )
 from lapwing.results.band import Target
 from lapwing.results.counted import ALL_NOISE, counted_in_two, counted_word
-from lapwing.results.readable import rows_of
+from lapwing.results.exact_values import EXACT, NO_ERROR
+from lapwing.results.readable import about_column, rows_of
 from lapwing.results.rounding import (
     NONE,
     OPEN_ENDS,
@@ -233,7 +234,8 @@ def facts_of(answer: Answer, *, detail: bool = False) -> dict[str, str]:
         **({"caution": ALL_NOISE} if answer["all_noise"] else {}),
         **_guarantee_fact("privacy guarantee", answer),
     }
-    if answer["provenance"]:
+    exact = answer["guarantee_text"] == EXACT
+    if answer["provenance"] and ("class" in answer["provenance"] or not exact):
         facts["estimator"] = provenance_text(answer["provenance"])
     if answer["measured_in"] is not None:
         facts["measured in"] = answer["measured_in"]
@@ -253,8 +255,8 @@ def facts_of(answer: Answer, *, detail: bool = False) -> dict[str, str]:
             facts["missing"] = with_interval(share, interval_text(missing, percent))
     band = answer["band"]
     if band is None:
-        why = answer["reason"] or "not computed for this estimator or this many bins"
-        facts["intervals"] = f"none: {why}"
+        why = NO_ERROR if exact else "not computed for this estimator or this many bins"
+        facts["intervals"] = f"none: {answer['reason'] or why}"
         return facts
     facts["intervals"] = band_text(band, answer["level"], answer["about"])
     if detail:
@@ -273,15 +275,15 @@ def _guarantee_fact(name: str, answer: ResultAnswer | DifferenceAnswer) -> dict[
     return {} if text is None else {name: text}
 
 
-def _share_text(row: ShareRow) -> str:
-    return with_interval(number_text(row, percent, name="share"), interval_text(row, percent))
+def _share_cells(row: ShareRow | QuestionRow | QuarterRow) -> list[str]:
+    return [number_text(row, percent, name="share"), interval_text(row, percent)]
 
 
 def _number_facts(answer: NumbersAnswer, *, detail: bool) -> dict[str, str]:
     facts = {}
     write = number_writer(answer["unit"])
     for name, row in outside_of(answer, write).items():
-        facts[name] = _share_text(row)
+        facts[name] = with_interval(*_share_cells(row))
     mean, std, bounds = answer["mean"], answer["std"], answer["range_error_bounds"]
 
     if mean is not None:
@@ -352,7 +354,8 @@ def _difference_facts(answer: DifferenceAnswer) -> dict[str, str]:
         **_guarantee_fact("privacy guarantee of both", answer),
     }
     band = answer["band"]
-    facts["intervals"] = "none: not computed"
+    exact = answer["guarantee_text"] == EXACT
+    facts["intervals"] = f"none: {NO_ERROR if exact else 'not computed'}"
     if band is not None:
         facts["intervals"] = band_text(band, answer["level"], answer["about"])
     if answer["caution"] is not None:
@@ -390,6 +393,8 @@ def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
     elif any(week["interval"] for week in weeks):
         said = "simultaneous over the labels of each week, in the CSV and JSON"
         facts["intervals"] = f"{said}, about {answer['about']}"
+    if answer["about"] == EXACT:
+        facts |= {"privacy guarantee": EXACT, "intervals": f"none: {NO_ERROR}"}
     for change in answer["changes"]:
         facts[f"{CHANGES[change['kind']]} {change['week']}"] = (
             f"since {change['since']}: {change['words']}"
@@ -479,14 +484,8 @@ def _quantile_table(answer: NumbersAnswer, title: str) -> TextTable:
 
 def _quarter_table(answer: NumbersAnswer, title: str) -> TextTable:
     write = number_writer(answer["unit"])
-    rows = [
-        [
-            bin_text(row, write, answer["unit"]),
-            number_text(row, percent, name="share"),
-            interval_text(row, percent),
-        ]
-        for row in answer["quarters"] or []
-    ]
+    quarters = answer["quarters"] or []
+    rows = [[bin_text(row, write, answer["unit"]), *_share_cells(row)] for row in quarters]
     header = interval_name(None, answer["level"], kind="pointwise")
     return TextTable(title, ["quarter", "share", header], rows)
 
@@ -495,14 +494,7 @@ def _share_table(
     answer: LabelsAnswer | HeavyHittersAnswer, name: str, *, detail: bool
 ) -> TextTable:
     shown = answer["shares"][: None if detail else LIST_LIMIT]
-    rows = [
-        [
-            label_text(row["label"]),
-            number_text(row, percent, name="share"),
-            interval_text(row, percent),
-        ]
-        for row in shown
-    ]
+    rows = [[label_text(row["label"]), *_share_cells(row)] for row in shown]
     size = answer["labels"] if answer["kind"] == "labels" else answer["listed"]
     title = f"{name}: {'shares' if answer['kind'] == 'labels' else 'heavy hitters'}"
     if len(rows) < size:
@@ -674,7 +666,8 @@ def csv_rows(answer: Answer) -> list[dict[str, Any]]:
 
 def _about_rows(rows: Sequence[dict[str, Any]], about: str) -> list[dict[str, Any]]:
     """Return rows of a spreadsheet that say whom their intervals are about."""
-    return [{**row, "about": about if row.get("interval") else None} for row in rows]
+    names = about_column([row.get("interval") for row in rows], about)
+    return [{**row, "about": name} for row, name in zip(rows, names, strict=True)]
 
 
 def table_rows(result: Any, level: float, target: Target = "empirical") -> list[dict[str, Any]]:

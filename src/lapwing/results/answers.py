@@ -70,7 +70,8 @@ from lapwing.results.answer_documents import (
 from lapwing.results.atoms import atoms_at
 from lapwing.results.band import Among, Band, DifferenceBand, Kind, Target
 from lapwing.results.circle import NO_MIDDLE, Circle, circle_from
-from lapwing.results.counted import all_noise, counted_word, unit_document, whom, whom_both
+from lapwing.results.counted import all_noise, counted_word, unit_document, whom_of
+from lapwing.results.exact_values import promise_text
 from lapwing.results.intervals import (
     answering,
     quantile_ends,
@@ -79,7 +80,7 @@ from lapwing.results.intervals import (
     share_ends,
 )
 from lapwing.results.range_answers import bin_ends, number_of, range_row, share_with_ends
-from lapwing.results.readable import Columns, interval_columns, rows_of
+from lapwing.results.readable import Columns, about_column, interval_columns, rows_of
 from lapwing.results.steps import Steps, shared_steps
 from lapwing.results.symbols import MISSING_UNSEEN, measured_in, missing_unseen, values_of
 from lapwing.results.unanswered import reason_of, without_numbers
@@ -126,9 +127,9 @@ def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocum
         "reports": result.reports,
         "level": request.level,
         "guarantee": result.guarantee.to_document() if result.guarantee else None,
-        "guarantee_text": str(result.guarantee) if result.guarantee else None,
+        "guarantee_text": promise_text(result),
         "reason": None,
-        "about": whom(request.target, result.guarantee, result.reports),
+        "about": whom_of(result, request.target),
         "all_noise": all_noise(result),
         "provenance": result.provenance,
         "domain": result.domain.to_document(),
@@ -345,7 +346,7 @@ def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnsw
         "target": target,
         "about": difference._about,
         "guarantee": guarantee.to_document() if guarantee else None,
-        "guarantee_text": str(guarantee) if guarantee else None,
+        "guarantee_text": promise_text(difference),
         "caution": difference.caution,
         "differ": None if wide is None else wide.leaves_zero,
         "domain": domain.to_document(),
@@ -418,7 +419,7 @@ def series_answer(series: Any, request: AnswerRequest) -> SeriesAnswer:
     return {
         "kind": "series",
         "level": request.level,
-        "about": whom_both(request.target, series._guarantees),
+        "about": series._about(request.target),
         "counted": counted_word(series._guarantees[0]),
         "smoothed": series.smoothed,
         "limited_to": limits_of(series.domain) if series.domain.ordered else None,
@@ -686,7 +687,7 @@ def _plain(value: Any) -> str | int | float | None:
 def table_columns(result: Any, level: float, kind: Kind, target: Target = "empirical") -> Columns:
     """Return the columns of a table of a distribution, a row for each symbol."""
     domain, shares = result.domain, result.mass.tolist()
-    about = whom(target, result.guarantee, result.reports)
+    about = whom_of(result, target)
     present: Columns = {}
     if domain.missing_index is not None:
         held = 1 - result._missing_share
@@ -721,5 +722,5 @@ def table_columns(result: Any, level: float, kind: Kind, target: Target = "empir
         **present,
         **{name: column + absent for name, column in curve.items()},
         "interval": [*named, *absent],
-        "about": [None if each is None else about for each in (*named, *absent)],
+        "about": about_column([*named, *absent], about),
     }

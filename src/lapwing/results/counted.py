@@ -8,6 +8,7 @@ from typing import Any
 from lapwing.privacy.guarantee import Guarantee, PrivacyUnit
 from lapwing.results.answer_documents import DifferenceAnswer
 from lapwing.results.band import Target
+from lapwing.results.exact_values import EXACT, is_exact
 from lapwing.results.intervals import quantile_ends
 from lapwing.results.rounding import count_text
 
@@ -77,6 +78,11 @@ def whom(target: Target, guarantee: Promise = None, reports: int = 0) -> str:
         f"narrow or too wide{'' if about_all else ' for the population'}, because rows of one "
         f"{name} are alike"
     )
+
+
+def whom_of(result: Any, target: Target) -> str:
+    """Return :func:`whom` of a result. Exact values have no intervals, and are not private."""
+    return EXACT if is_exact(result) else whom(target, result.guarantee, result.reports)
 
 
 def whom_both(target: Target, promises: Iterable[Promise]) -> str:

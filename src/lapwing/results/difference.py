@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lapwing.documents import Stored, require, require_format, require_spelling
+from lapwing.documents import require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError, MismatchError, kind_of
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Guarantee
@@ -27,6 +27,7 @@ from lapwing.results.circle import circle_from
 from lapwing.results.comparable import Comparable, People, domain_mismatch, people_of
 from lapwing.results.counted import counted_word, whom_both
 from lapwing.results.difference_intervals import DifferenceIntervals
+from lapwing.results.exact_values import EXACT, StoredResult, is_exact
 from lapwing.results.picture import (
     Axis,
     Bars,
@@ -56,7 +57,7 @@ _KINDS = set(get_args(Kind))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Difference(DifferenceIntervals, TabularResult, Stored):
+class Difference(DifferenceIntervals, TabularResult, StoredResult):
     """Difference of two distributions: the first minus the second.
 
     Parameters
@@ -207,6 +208,11 @@ class Difference(DifferenceIntervals, TabularResult, Stored):
         return found
 
     @property
+    def _made_of(self) -> tuple[Comparable, Comparable]:
+        """Both sides: exact values in one make the difference exact."""
+        return self.first, self.second
+
+    @property
     def _shared(self) -> Any:
         """What reports of one person in both have in common. None where it is nothing."""
         one, two = self.first.provenance, self.second.provenance
@@ -226,8 +232,9 @@ class Difference(DifferenceIntervals, TabularResult, Stored):
     def __repr__(self) -> str:
         """Return one line: what it is about, not its numbers."""
         kind = type(self.first.domain).__name__
-        reports = f"{self.first.reports} and {self.second.reports} reports"
-        return f"<Difference of two distributions on {kind}, {reports}, {self.people} people>"
+        said = f"{self.first.reports} and {self.second.reports} reports, {self.people} people"
+        said += f", {EXACT}" if is_exact(self) else ""
+        return f"<Difference of two distributions on {kind}, {said}>"
 
     @property
     def guarantee(self) -> Guarantee | None:
@@ -465,7 +472,8 @@ class Difference(DifferenceIntervals, TabularResult, Stored):
     @property
     def _about(self) -> str:
         """Whom the intervals are about, in words."""
-        return whom_both(self.target, (self.first.guarantee, self.second.guarantee))
+        promises = (self.first.guarantee, self.second.guarantee)
+        return EXACT if is_exact(self) else whom_both(self.target, promises)
 
     def _title(self, names: tuple[str, str] | None, limits: Limits | None = None) -> str:
         """Return who is behind the two, and the privacy guarantee to somebody in both or in one.
@@ -478,7 +486,7 @@ class Difference(DifferenceIntervals, TabularResult, Stored):
         people = f"{one}: {reports[0]} {words[0]}; {two}: {reports[1]}"
         if words[0] != words[1]:
             people += f" {words[1]}"
-        promise = people_and_guarantee(0, self.guarantee)
+        promise = people_and_guarantee(0, self.guarantee, exact=is_exact(self))
         beyond = None
         if limits is not None:
             curves = self.first.cumulative, self.second.cumulative

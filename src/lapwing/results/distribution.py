@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.documents import Stored, require, require_format, require_spelling
+from lapwing.documents import require, require_format, require_spelling
 from lapwing.errors import ArgumentError, DomainError, FormatError
 from lapwing.linear.arrays import Values, Vector, as_numbers
 from lapwing.linear.memoized import cached_property
@@ -35,6 +35,7 @@ from lapwing.results.circle import circle_from
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference, People, people_of
 from lapwing.results.distribution_intervals import DistributionIntervals
+from lapwing.results.exact_values import StoredResult, exact_mark, promise_text
 from lapwing.results.picture import Picture, pictures_of
 from lapwing.results.plotting import show
 from lapwing.results.readable import Columns, TabularResult, equal_results, hash_of_result
@@ -57,7 +58,7 @@ from lapwing.results.uncertainty import Uncertainty
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distribution(DistributionIntervals, TabularResult, Stored):
+class Distribution(DistributionIntervals, TabularResult, StoredResult):
     """Probability distribution over the bins or categories of a domain.
 
     Its masses are not negative and sum to one.
@@ -146,10 +147,9 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
 
     def __repr__(self) -> str:
         """Return one line: what it is about, not its numbers."""
-        kind = type(self.domain).__name__
-        promise = f", {self.guarantee}" if self.guarantee else ""
-        size = self.domain.size
-        return f"<Distribution on {kind} of {size} symbols, {self.reports} reports{promise}>"
+        of = f"{type(self.domain).__name__} of {self.domain.size} symbols"
+        said = filter(None, (f"{self.reports} reports", promise_text(self)))
+        return f"<Distribution on {of}, {', '.join(said)}>"
 
     @classmethod
     def of_values(cls, values: Values, domain: Domain) -> Distribution:
@@ -165,7 +165,7 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
         Returns
         -------
         Distribution
-            Exact distribution, without a privacy guarantee and without intervals.
+            Exact values, not private: without intervals, and saved with ``exact=True`` only.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
         Returns
         -------
         Distribution
-            Exact distribution, without a privacy guarantee and without intervals.
+            Exact values, not private: without intervals, and saved with ``exact=True`` only.
 
         Raises
         ------
@@ -215,7 +215,8 @@ class Distribution(DistributionIntervals, TabularResult, Stored):
         if numbers.ndim != 1 or not 0 < numbers.sum() < np.inf:
             raise ArgumentError("counts must be a list with a positive sum")
         numbers = domain.with_nobody_outside(numbers)
-        return cls(domain, numbers / numbers.sum(), reports=int(numbers.sum()))
+        reports = int(numbers.sum())
+        return cls(domain, numbers / numbers.sum(), reports, provenance=exact_mark())
 
     @cached_property
     def cumulative(self) -> Cumulative:

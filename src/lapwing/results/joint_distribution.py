@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.documents import Stored, html_of, lines_of, require, require_format, require_spelling
+from lapwing.documents import require, require_format, require_spelling
 from lapwing.errors import ArgumentError, DomainError, FormatError, LimitedWarning
 from lapwing.linear.arrays import Matrix, Values, Vector, as_numbers
 from lapwing.privacy.exact_numbers import check_whole
@@ -23,6 +23,13 @@ from lapwing.results.band import check_level
 from lapwing.results.counted import whom
 from lapwing.results.critical_values import normal_critical_value
 from lapwing.results.distribution import Distribution
+from lapwing.results.exact_values import (
+    NO_ERROR,
+    StoredResult,
+    exact_mark,
+    is_exact,
+    promise_text,
+)
 from lapwing.results.joint_conditions import (
     Parts,
     check_slices,
@@ -36,7 +43,7 @@ from lapwing.results.joint_conditions import (
 )
 from lapwing.results.joint_difference import JointDifference
 from lapwing.results.joint_uncertainty import JointUncertainty
-from lapwing.results.readable import Columns, equal_results, hash_of_result, plain
+from lapwing.results.readable import Columns, SummarizedResult, equal_results, hash_of_result, plain
 from lapwing.results.rounding import count_text, estimate_text, percent
 from lapwing.results.spread_law import decoded, encoded
 from lapwing.results.uncertainty import Uncertainty
@@ -55,7 +62,7 @@ _FIELDS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JointDistribution(Stored):
+class JointDistribution(SummarizedResult, StoredResult):
     """Joint distribution of two attributes.
 
     Its masses are not negative and sum to one. Ask a :meth:`marginal` about one axis, and
@@ -120,9 +127,8 @@ class JointDistribution(Stored):
 
     def __repr__(self) -> str:
         """Return one line: what it is about, not its numbers."""
-        promise = f", {self.guarantee}" if self.guarantee else ""
-        names = " and ".join(self.domain.names)
-        return f"<JointDistribution of {names}, {self.reports} reports{promise}>"
+        said = filter(None, (f"{self.reports} reports", promise_text(self)))
+        return f"<JointDistribution of {' and '.join(self.domain.names)}, {', '.join(said)}>"
 
     def __getattr__(self, name: str) -> Any:
         """Say where questions about one attribute are answered."""
@@ -148,7 +154,7 @@ class JointDistribution(Stored):
         Returns
         -------
         JointDistribution
-            Distribution without an error.
+            Exact values, not private: without intervals, and saved with ``exact=True`` only.
         """
         return cls.of_counts(np.bincount(domain.index(values), minlength=domain.size), domain)
 
@@ -166,12 +172,13 @@ class JointDistribution(Stored):
         Returns
         -------
         JointDistribution
-            Distribution without an error.
+            Exact values, not private: without intervals, and saved with ``exact=True`` only.
         """
         numbers = as_numbers(counts, name="counts").ravel()
         if not 0 < numbers.sum() < np.inf:
             raise ArgumentError("counts must have a positive sum")
-        return cls(domain, numbers / numbers.sum(), reports=int(numbers.sum()))
+        reports = int(numbers.sum())
+        return cls(domain, numbers / numbers.sum(), reports, provenance=exact_mark())
 
     @classmethod
     def independent(cls, **marginals: Distribution) -> JointDistribution:
@@ -208,7 +215,8 @@ class JointDistribution(Stored):
         domain = Product(**{axis: given.domain for axis, given in marginals.items()})
         first, second = marginals.values()
         mass = np.outer(first.mass, second.mass).ravel()
-        return cls(domain, mass, reports=min(first.reports, second.reports))
+        reports = min(first.reports, second.reports)
+        return cls(domain, mass, reports, provenance=exact_mark(first, second))
 
     @property
     def table(self) -> NDArray[np.float64]:
@@ -694,25 +702,6 @@ class JointDistribution(Stored):
             return draw_quantiles(self, quantiles_of, level=level, figure=figure)
         return draw_joint(self, level=level, figure=figure)
 
-    def summary(self, *, level: float = 0.95) -> str:
-        """Return what is worth knowing, as lines for a terminal.
-
-        Parameters
-        ----------
-        level : float
-            Confidence level, in (0, 1). Default: 0.95.
-
-        Returns
-        -------
-        str
-            One fact a line.
-        """
-        return lines_of(self._facts(level))
-
-    def _repr_html_(self) -> str:
-        """Return the summary as a notebook shows it."""
-        return html_of(self._facts(0.95))
-
     def _facts(self, level: float) -> dict[str, str]:
         facts = {"people": count_text(self.reports)}
         for name, axis in self.domain.axes.items():
@@ -727,10 +716,10 @@ class JointDistribution(Stored):
                 )
         interval = self.mutual_information_interval(level=level)
         facts["mutual information"] = information_text(self.table, interval)
-        facts["intervals"] = f"about {whom('empirical', self.guarantee)}" if interval else "none"
-        if self.guarantee is not None:
-            facts["privacy guarantee"] = str(self.guarantee)
-        return facts
+        none = f"none: {NO_ERROR}" if is_exact(self) else "none"
+        facts["intervals"] = f"about {whom('empirical', self.guarantee)}" if interval else none
+        promise = promise_text(self)
+        return facts if promise is None else facts | {"privacy guarantee": promise}
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form.

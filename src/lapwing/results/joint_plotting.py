@@ -14,6 +14,7 @@ from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.results.counted import whom
 from lapwing.results.critical_values import normal_critical_value
 from lapwing.results.cumulative import Cumulative
+from lapwing.results.exact_values import is_exact
 from lapwing.results.picture import Axis, limits_of, not_shown, people_and_guarantee
 from lapwing.results.plotting import BAND, ESTIMATE, TINT, plain, set_ticks, wrapped, write_percent
 from lapwing.results.rounding import axis_text, count_text, estimate_text, level_text, percent
@@ -666,7 +667,7 @@ def _say(
     figure: Any, joint: Any, told: Sequence[str | None], level: float | None = None, drawn: str = ""
 ) -> None:
     """Write who is behind a picture above it, and what it does not show."""
-    first = people_and_guarantee(joint.reports, joint.guarantee) or ""
+    first = people_and_guarantee(joint.reports, joint.guarantee, exact=is_exact(joint)) or ""
     if level is not None:
         about = whom("empirical", joint.guarantee)
         first += f"\n{drawn}: {level_text(level)} intervals about {about}"

@@ -25,6 +25,7 @@ from lapwing.results.atoms import expected_mass, found_bins
 from lapwing.results.band import Band, DifferenceBand, Target
 from lapwing.results.counted import counted_word, whom
 from lapwing.results.cumulative import Cumulative
+from lapwing.results.exact_values import EXACT, is_exact
 from lapwing.results.rounding import beyond_text, count_text, level_text, number_writer, percent
 from lapwing.results.steps import Detail, Steps, shared_steps
 from lapwing.results.symbols import measured_in, values_of
@@ -45,14 +46,19 @@ _LABELS: dict[Unit, str] = {
 
 
 def people_and_guarantee(
-    reports: int, guarantee: Guarantee | None, target: Target | None = None
+    reports: int,
+    guarantee: Guarantee | None,
+    target: Target | None = None,
+    *,
+    exact: bool = False,
 ) -> str | None:
     """Return how many people are behind a result and what they were promised, in one line.
 
-    With a target, a second line says whom the intervals are about.
+    With a target, a second line says whom the intervals are about. Where something drawn is of
+    exact values, the first line says that it is not private.
     """
     people = f"{count_text(reports)} {counted_word(guarantee, reports)}" if reports else ""
-    first = "; ".join(filter(None, (people, str(guarantee or ""))))
+    first = "; ".join(filter(None, (people, str(guarantee or ""), EXACT * exact)))
     about = f"intervals about {whom(target, guarantee, reports)}" if target else ""
     return "\n".join(filter(None, (first, about))) or None
 
@@ -61,17 +67,13 @@ Limits = tuple[float, float]
 """Ends of an axis, in the numbers of the unit of a domain."""
 
 
-def title_of(
-    reports: int,
-    guarantee: Guarantee | None,
-    domain: Domain,
-    curve: Cumulative,
-    limits: Limits | None = None,
-    target: Target | None = None,
-) -> str | None:
-    """Return :func:`people_and_guarantee`, and a line of who is beyond the ends of the picture."""
-    lines = people_and_guarantee(reports, guarantee, target), not_shown(domain, [curve], limits)
-    return "\n".join(filter(None, lines)) or None
+def title_of(result: Any, target: Target, truth: Any, beyond: str | None = None) -> str | None:
+    """Return :func:`people_and_guarantee`, what a truth is, and who is beyond the picture."""
+    about = None if result.uncertainty is None else target
+    exact = is_exact(result)
+    lines = people_and_guarantee(result.reports, result.guarantee, about, exact=exact)
+    known = f"truth: {EXACT}" if truth is not None and is_exact(truth) else None
+    return "\n".join(filter(None, (lines, known, beyond))) or None
 
 
 def not_shown(
@@ -338,12 +340,13 @@ class Curves:
         atom_bins: NDArray[np.int64],
         truth: Cumulative | None,
         title: str | None,
+        name: str = "estimate",
     ) -> Curves:
         """Return the picture of one CDF. `atom_bins`: the bins in which atoms were found."""
         known = () if truth is None else (Line.of_cdf(truth, "truth"),)
         return cls(
             axis,
-            (*known, Line.of_cdf(curve)),
+            (*known, Line.of_cdf(curve, name=name)),
             bands=() if band is None else (band,),
             stepped=axis.whole,
             atoms=(curve.left + curve.right)[atom_bins] / 2 if atom_bins.size else None,
@@ -412,6 +415,8 @@ class Shape:
         float64 [bins], or [atoms] where there are no bins: their band.
     merged : int
         Bins that are drawn as these steps. 0 where each is drawn.
+    name : str
+        What a legend calls it.
     """
 
     edges: Vector
@@ -424,6 +429,7 @@ class Shape:
     low: Vector | None = None
     high: Vector | None = None
     merged: int = 0
+    name: str = "estimate"
 
     __repr__ = short_repr
 
@@ -437,6 +443,7 @@ class Shape:
         *,
         axis: Axis,
         role: Role = "estimate",
+        name: str = "estimate",
     ) -> Shape:
         """Return the density of steps of a CDF.
 
@@ -470,6 +477,7 @@ class Shape:
             role,
             *band,
             merged,
+            name,
         )
 
 
@@ -512,12 +520,13 @@ class Densities:
         truth: tuple[Domain, Cumulative] | None,
         title: str | None,
         level: float,
+        name: str = "estimate",
     ) -> Densities:
         """Return the picture of one density, and of a truth in as many steps.
 
         `atom_bins` and `shares`: the bins in which atoms were found, and what is reported of these.
         """
-        shapes = [Shape.of_steps(steps, curve, atom_bins, shares, axis=axis)]
+        shapes = [Shape.of_steps(steps, curve, atom_bins, shares, axis=axis, name=name)]
         if truth is not None:
             place, known = truth
             there = atom_bins if known.mass.size == curve.mass.size else atom_bins[:0]
@@ -525,7 +534,8 @@ class Densities:
             usual = expected_mass(known.mass, *ends, there, circular=place.circular)
             true_steps = Steps.of_mass(place, known.mass, steps.shares.size, atom_bins=there)
             excess = known.mass[there] - usual
-            shapes.append(Shape.of_steps(true_steps, known, there, excess, axis=axis, role="truth"))
+            told: dict[str, Any] = {"axis": axis, "role": "truth", "name": "truth"}
+            shapes.append(Shape.of_steps(true_steps, known, there, excess, **told))
         return cls(axis, tuple(shapes), title, level)
 
     @property
@@ -649,7 +659,6 @@ def pictures_of(
         Whom the bands are about.
     """
     domain = result.domain
-    about = None if result.uncertainty is None else target
     if (reason := reason_of(result)) is not None:
         raise ArgumentError(f"{reason}, so there is nothing to draw")
     if truth is not None:
@@ -659,14 +668,15 @@ def pictures_of(
                 "the truth must have the kind and unit of the result. Convert its values first"
             )
     if not domain.ordered:
-        title = people_and_guarantee(result.reports, result.guarantee, about)
+        title = title_of(result, target, truth)
         known = None if truth is None else truth.mass
         band = result._shown_band(level, target=target)
         return (Bars.of_symbols(domain, result.mass, band, truth=known, title=title),)
     curve = result.cumulative
     limits = limits_of(domain, [curve], xlim)
     axis = Axis.of_domain(domain, limits, measured_in=measured_in(result))
-    title = title_of(result.reports, result.guarantee, domain, curve, limits, about)
+    name = "exact values" if is_exact(result) else "estimate"
+    title = title_of(result, target, truth, not_shown(domain, [curve], limits))
     atom_bins, shares = found_bins(result.atoms, curve.left, curve.right)
     density = Densities.of_steps(
         axis,
@@ -681,6 +691,7 @@ def pictures_of(
         truth=None if truth is None else (truth.domain, truth.cumulative),
         title=title,
         level=level,
+        name=name,
     )
     band = result.confidence_band(level, target=target)
     cdf = Curves.of_cdf(
@@ -690,5 +701,6 @@ def pictures_of(
         atom_bins=atom_bins,
         truth=None if truth is None else truth.cumulative,
         title=title,
+        name=name,
     )
     return density, cdf

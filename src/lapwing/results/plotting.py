@@ -387,13 +387,13 @@ def _draw_shape(shape: Shape, ax: Any, axis: Axis, *, length: float, top: float,
     if truth:
         ax.stairs(shape.heights, shape.edges, color=TRUTH, linewidth=1.1, label="truth", zorder=2.5)
     else:
-        name = f"estimate, {shape.merged} bins in {shape.heights.size} steps"
+        merged = f", {shape.merged} bins in {shape.heights.size} steps" if shape.merged else ""
         ax.stairs(
             shape.heights,
             shape.edges,
             fill=True,
             color=TINT,
-            label=name if shape.merged else "estimate",
+            label=f"{shape.name}{merged}",
         )
         if shape.low is not None and shape.high is not None:
             fill_band(ax, shape.low, shape.high, shape.edges, label=band)
@@ -437,12 +437,12 @@ def _draw_whole_numbers(picture: Densities, ax: Any) -> None:
         edges = np.append(shape.points - 0.5, shape.points[-1:] + 0.5)
         if shape.points.size > BAR_LIMIT:
             look = {"color": TRUTH, "linewidth": 1.1} if truth else {"color": TINT, "fill": True}
-            ax.stairs(shape.shares, edges, label=shape.role, **look)
+            ax.stairs(shape.shares, edges, label=shape.name, **look)
         elif truth:
             look = {"color": TRUTH, "linewidth": 2.2, "zorder": 3}
             ax.hlines(shape.shares, edges[:-1] + 0.1, edges[1:] - 0.1, label="truth", **look)
         else:
-            ax.bar(shape.points, shape.shares, color=TINT, edgecolor=ESTIMATE, label="estimate")
+            ax.bar(shape.points, shape.shares, color=TINT, edgecolor=ESTIMATE, label=shape.name)
         if shape.low is None or shape.high is None:
             continue
         if shape.points.size > BAR_LIMIT:

@@ -14,6 +14,7 @@ import numpy as np
 from lapwing.documents import html_of, lines_of
 from lapwing.errors import MissingExtraError
 from lapwing.results.band import Kind
+from lapwing.results.exact_values import EXACT
 
 Columns = dict[str, list[Any]]
 """Names to columns of one length, of plain Python values."""
@@ -28,7 +29,47 @@ def frame_of(columns: Columns) -> Any:
     return pandas.DataFrame(columns)
 
 
-class TabularResult:
+class SummarizedResult:
+    """Result with a few lines for people."""
+
+    def summary(self, *, level: float = 0.95) -> str:
+        """Return a few lines for people: the privacy guarantee, and the first answers.
+
+        Of more than 20 labels the largest are listed. The intervals of labels are simultaneous.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals, in (0, 1). Default: 0.95.
+
+        Returns
+        -------
+        str
+            Lines, each with a name and a value.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> answers, rng = ["no"] * 400 + ["yes"] * 600, lw.seeded(1)  # for this example only
+        >>> labels = lw.Categories(["no", "yes"])
+        >>> published = lw.release(answers, labels, epsilon=1, neighbors="replace-one", rng=rng)
+        >>> for line in published.distribution.summary().splitlines()[3:5]:
+        ...     print(line)
+        share of yes        59.8 % (59.1 % to 60.5 %)
+        share of no         40.1 % (39.4 % to 40.8 %)
+        """
+        return lines_of(self._facts(level))
+
+    def _repr_html_(self) -> str:
+        """Return the summary as a notebook shows it."""
+        return html_of(self._facts(0.95))
+
+    def _facts(self, level: float) -> dict[str, str]:
+        """Return the lines of the summary, by their names."""
+        raise NotImplementedError
+
+
+class TabularResult(SummarizedResult):
     """Result with a table and a summary: a :class:`Distribution` or a :class:`Difference`."""
 
     def to_dict(self, *, level: float = 0.95, kind: Kind | None = None) -> Columns:
@@ -71,42 +112,6 @@ class TabularResult:
             When pandas is not installed.
         """
         return frame_of(self.to_dict(level=level, kind=kind))
-
-    def summary(self, *, level: float = 0.95) -> str:
-        """Return a few lines for people: the privacy guarantee, and the first answers.
-
-        Of more than 20 labels the largest are listed. The intervals of labels are simultaneous.
-
-        Parameters
-        ----------
-        level : float
-            Level of the intervals, in (0, 1). Default: 0.95.
-
-        Returns
-        -------
-        str
-            Lines, each with a name and a value.
-
-        Examples
-        --------
-        >>> import lapwing as lw
-        >>> answers, rng = ["no"] * 400 + ["yes"] * 600, lw.seeded(1)  # for this example only
-        >>> labels = lw.Categories(["no", "yes"])
-        >>> published = lw.release(answers, labels, epsilon=1, neighbors="replace-one", rng=rng)
-        >>> for line in published.distribution.summary().splitlines()[3:5]:
-        ...     print(line)
-        share of yes        59.8 % (59.1 % to 60.5 %)
-        share of no         40.1 % (39.4 % to 40.8 %)
-        """
-        return lines_of(self._facts(level))
-
-    def _repr_html_(self) -> str:
-        """Return the summary as a notebook shows it."""
-        return html_of(self._facts(0.95))
-
-    def _facts(self, level: float) -> dict[str, str]:
-        """Return the lines of the summary, by their names."""
-        raise NotImplementedError
 
 
 def rows_of(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
@@ -161,6 +166,11 @@ def csv_of(rows: Sequence[dict[str, Any]]) -> str:
     return text.getvalue()
 
 
+def about_column(kinds: Iterable[Any], about: str) -> list[str | None]:
+    """Return whom each interval of a table is about. Exact values say in each row what they are."""
+    return [about if kind or about == EXACT else None for kind in kinds]
+
+
 def interval_columns(band: Any, rows: int, about: str) -> Columns:
     """Return the columns of the intervals of a table, of which kind they are, and about whom.
 
@@ -177,7 +187,7 @@ def interval_columns(band: Any, rows: int, about: str) -> Columns:
     rest = [None] * (rows - known)
     low, high = ([], []) if band is None else (band.low.tolist(), band.high.tolist())
     kinds = [] if band is None else [band.kind] * known
-    named = {"interval": kinds + rest, "about": [about] * known + rest}
+    named = {"interval": kinds + rest, "about": about_column(kinds + rest, about)}
     return {"low": low + rest, "high": high + rest, **named}
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.documents import (
-    Stored,
     fingerprint,
     html_of,
     lines_of,
@@ -30,7 +29,8 @@ from lapwing.results.circle import Circle
 from lapwing.results.counted import counted_word, whom_both
 from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
-from lapwing.results.readable import Columns, equal_results, frame_of
+from lapwing.results.exact_values import EXACT, StoredResult, is_exact
+from lapwing.results.readable import Columns, about_column, equal_results, frame_of
 from lapwing.results.rounding import count_text, exact_text, level_text
 from lapwing.results.series_change import SeriesChange
 from lapwing.results.steps import Detail, check_detail
@@ -127,7 +127,7 @@ class SeriesWeek:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Series(Stored):
+class Series(StoredResult):
     """Time series of distributions, decoded together.
 
     Its weeks are in order.
@@ -203,8 +203,9 @@ class Series(Stored):
         gaps = sum(week.distribution is None for week in self.weeks)
         rest = f", {gaps} of them gaps" if gaps else ""
         changes = f"{len(self.changes)} change{'' if len(self.changes) == 1 else 's'}"
-        size = self.domain.size
-        return f"<Series of {len(self)} weeks{rest} on {kind} of {size} symbols, {changes}>"
+        rest += f" on {kind} of {self.domain.size} symbols"
+        said = ", ".join((changes, EXACT) if is_exact(self) else (changes,))
+        return f"<Series of {len(self)} weeks{rest}, {said}>"
 
     def __len__(self) -> int:
         """Return the number of weeks, gaps included."""
@@ -386,8 +387,16 @@ class Series(Stored):
     @property
     def _guarantees(self) -> list[Guarantee | None]:
         """The different guarantees of its weeks, each of a week alone."""
-        found = [week.distribution.guarantee for week in self.weeks if week.distribution]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(found.guarantee for found in self._made_of))
+
+    @property
+    def _made_of(self) -> list[Distribution]:
+        """The weeks that have a distribution."""
+        return [week.distribution for week in self.weeks if week.distribution]
+
+    def _about(self, target: Target) -> str:
+        """Return whom the intervals are about, in words."""
+        return EXACT if is_exact(self) else whom_both(target, self._guarantees)
 
     def to_dict(self, *, level: float = 0.95, target: Target = "empirical") -> Columns:
         """Return a table as a dict of columns, one row for each week.
@@ -452,8 +461,7 @@ class Series(Stored):
 
     def _named(self, kinds: list[Any], target: Target) -> Columns:
         """Return the columns that say of which kind intervals are, and about whom."""
-        about = whom_both(target, self._guarantees)
-        return {"interval": kinds, "about": [kind and about for kind in kinds]}
+        return {"interval": kinds, "about": about_column(kinds, self._about(target))}
 
     def _quantiles(self, level: float, target: Target) -> Columns:
         names = [f"q{exact_text(100 * probability)}" for probability in PROBABILITIES]
@@ -605,15 +613,16 @@ class Series(Stored):
 
     def _said(self, level: float, target: Target, ordered: bool | None) -> str:
         """Return who is behind a picture of it, their guarantee, and what its intervals are."""
-        counts = [week.distribution.reports for week in self.weeks if week.distribution]
+        counts = [found.reports for found in self._made_of]
         promises = self._guarantees
         word = counted_word(promises[0])
         least, most = count_text(min(counts)), count_text(max(counts))
         people = f"each period: {most if least == most else f'{least} to {most}'} {word}"
         promise = str(promises[0] or "") if len(promises) == 1 else "guarantees differ"
+        promise = EXACT if is_exact(self) else promise
         kind = {True: "pointwise", False: "simultaneous over the labels of a period"}
         said = f"{level_text(level)} intervals" + ("" if ordered is None else f" ({kind[ordered]})")
-        about = f"{said} about {whom_both(target, promises)}"
+        about = f"{said} about {self._about(target)}"
         known = any(week.distribution and week.distribution.uncertainty for week in self.weeks)
         first = "; ".join(filter(None, (people, promise)))
         return f"{first}\n{about}" if known else first

@@ -18,6 +18,7 @@ from lapwing.results.band import Target
 from lapwing.results.circle import Circle
 from lapwing.results.counted import counted_word
 from lapwing.results.distribution import Distribution
+from lapwing.results.exact_values import is_exact
 from lapwing.results.picture import Axis, limits_of, not_shown, people_and_guarantee
 from lapwing.results.plotting import (
     ESTIMATE,
@@ -326,7 +327,9 @@ def segments_figure(
     drawn = [each for _, each in known if each is not None]
     if not drawn:
         raise ArgumentError("every segment has too few people to be drawn")
-    about = people_and_guarantee(people or 0, drawn[0].guarantee, target)
+    about = people_and_guarantee(
+        people or 0, drawn[0].guarantee, target, exact=any(map(is_exact, drawn))
+    )
     most = f"the {_MOST_SEGMENTS} largest of {count_text(len(segments))} segments"
     text = "\n".join(filter(None, [title, about, most if left_out > 0 else None])) or None
     if drawn[0].domain.ordered:

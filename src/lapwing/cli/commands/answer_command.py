@@ -28,6 +28,7 @@ from lapwing.results.answers import result_answer
 from lapwing.results.band import Target
 from lapwing.results.counted import ALL_NOISE
 from lapwing.results.distribution import Distribution
+from lapwing.results.exact_values import EXACT, NO_ERROR
 from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.range_answers import number_of
 from lapwing.results.rounding import exact_text
@@ -222,8 +223,12 @@ def answer(
         tables.append(terminal_table(questions_table(answered, result_file.name)))
     notes = {"caution": ALL_NOISE} if answered["all_noise"] else {}
     notes["intervals"] = f"about {answered['about']}"
-    if answered["reason"] is not None:
-        notes["intervals"] = f"none: {answered['reason']}"
+    promise = answered["guarantee_text"] or ""
+    if promise.endswith("not private"):
+        notes["privacy guarantee"] = promise
+    why = answered["reason"] or (NO_ERROR if promise == EXACT else None)
+    if why is not None:
+        notes["intervals"] = f"none: {why}"
     if answered["measured_in"] is not None:
         notes["measured in"] = answered["measured_in"]
     tables.append(facts(notes))

@@ -33,6 +33,7 @@ from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.circle import NO_MIDDLE
 from lapwing.results.difference import Difference, People, people_of
 from lapwing.results.distribution import Distribution
+from lapwing.results.exact_values import EXACT, is_exact
 from lapwing.results.plotting import figure_of
 from lapwing.results.rounding import estimate_text, exact_text
 
@@ -195,11 +196,13 @@ def show_distances(
     result = read_result(result_file)
     known = named.exact(result.domain, out)
     measures = measured(result, known)
+    mark = {"about": EXACT} if is_exact(known.distribution) or is_exact(result) else {}
     document = {
         "command": "compare",
         "result": str(result_file),
         "truth": str(named.truth),
         "people": known.distribution.reports,
+        **mark,
         # JSON has no infinity: null there means infinite, or not comparable.
         "distances": {
             measure.name: {"value": _finite(measure.value), "unit": measure.unit or None}
@@ -207,10 +210,14 @@ def show_distances(
         },
     }
     written.write(
-        [{"distance": one.name, "value": _finite(one.value), "unit": one.unit} for one in measures]
+        [
+            {"distance": one.name, "value": _finite(one.value), "unit": one.unit, **mark}
+            for one in measures
+        ]
     )
     rows = [[measure.name, _text(measure.value), measure.unit] for measure in measures]
-    out.show(document, grid(f"distance from {named.truth}", ["", "value", "unit"], rows))
+    title = "; ".join((f"distance from {named.truth}", *mark.values()))
+    out.show(document, grid(title, ["", "value", "unit"], rows))
 
 
 def measured(result: Distribution, truth: Truth) -> list[Measure]:

@@ -15,6 +15,7 @@ from lapwing.cli.reading.stored_answers import read_result
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.answers import limits_of
+from lapwing.results.exact_values import promise_text
 from lapwing.results.readable import write_rows
 from lapwing.results.rounding import count_text, number_writer
 
@@ -69,11 +70,12 @@ def sample(
         "size": size,
         "seed": seed,
         "guarantee": None if result.guarantee is None else result.guarantee.to_document(),
+        "guarantee_text": promise_text(result),
         "output": str(output),
     }
     table = {
         "synthetic values": count_text(size),
-        "privacy guarantee": str(result.guarantee or "not known"),
+        "privacy guarantee": promise_text(result) or "not known",
     }
     if result.domain.ordered and (limits := limits_of(result.domain)) is not None:
         low, high = map(number_writer(result.domain.unit), limits)

@@ -12,6 +12,7 @@ from lapwing.protocol.domains.units import to_text
 from lapwing.results.association import most_information
 from lapwing.results.band import Target
 from lapwing.results.counted import whom
+from lapwing.results.exact_values import EXACT, is_exact
 from lapwing.results.joint_distribution import JointDistribution
 from lapwing.results.rounding import estimate_text, level_text, percent
 
@@ -29,7 +30,7 @@ def joint_document(
         "people": joint.reports,
         "guarantee": joint.guarantee.to_document() if joint.guarantee else None,
         "level": level,
-        "about": whom(target, joint.guarantee),
+        "about": EXACT if is_exact(joint) else whom(target, joint.guarantee),
         "axes": list(joint.domain.names),
         "mutual_information": joint.mutual_information(),
         "mutual_information_interval": None
@@ -90,7 +91,7 @@ def joint_facts(
 ) -> Any:
     """Return the facts of a joint distribution as a table."""
     said = joint._facts(document["level"])
-    if said["intervals"] != "none":
+    if said["intervals"].startswith("about"):
         said["intervals"] = f"about {document['about']}"
     return facts({**said, **rest})
 
@@ -99,8 +100,9 @@ def joint_rows(joint: JointDistribution) -> Sequence[dict[str, Any]]:
     """Return a row for each cell: its symbols on both axes, and its share."""
     names = [_symbols(axis) for axis in joint.domain.domains]
     one, other = joint.domain.names
+    mark = {"about": EXACT} if is_exact(joint) else {}
     return [
-        {one: first, other: second, "share": float(joint.table[i, j])}
+        {one: first, other: second, "share": float(joint.table[i, j]), **mark}
         for i, first in enumerate(names[0])
         for j, second in enumerate(names[1])
     ]
