@@ -228,8 +228,8 @@ class Fit:
         Returns
         -------
         tuple of numpy.ndarray
-            The draws w, the draws e of the prior and the scores of the cells W^(1/2) e' from which
-            they were made, and the diagonal of the curvature. Draws are float64 [draws, functions,
+            The draws w, the draws e of the prior and the scores of the cells W^(1/2) e' behind
+            them. Last, the diagonal of the curvature. Draws are float64 [draws, functions,
             functions], scores [draws, cells, cells].
 
         Notes
