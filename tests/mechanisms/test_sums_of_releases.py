@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import lapwing as lw
 from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.privacy import PrivacyLoss, Promise
+from lapwing.results.counted import whom
 from lapwing.survey.publication import Publication
 
 AGES = lw.Interval(0, 100, bins=64)
@@ -137,3 +139,15 @@ def test_what_differs_is_said_and_what_to_agree_on() -> None:
     (elsewhere,) = months(1, "1", lw.Interval(0, 366, bins=365))
     with pytest.raises(MismatchError, match=r"0 to 366.*Agree on the domain"):
         one + elsewhere
+
+
+def test_a_sum_of_months_counts_each_unit_in_every_month() -> None:
+    visits = [20, 30, 40] * 99
+    patients = [f"p{number % 50}" for number in range(len(visits))]
+    asked: dict[str, Any] = {"neighbors": "add-or-remove-one", "epsilon": 1, "most": 2}
+    made = [lw.release(visits, AGES, unit=patients, **asked).release for _ in range(3)]
+    same = lw.Release.sum_of(made, people="same")
+    sites = lw.Release.sum_of(made, people="different")
+    assert "at most 6 of each" in whom("empirical", same.guarantee)
+    assert "at most 6 of each" in whom("empirical", same.guarantee.to_document())
+    assert "at most 2 of each" in whom("empirical", sites.guarantee)

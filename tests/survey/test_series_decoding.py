@@ -197,6 +197,10 @@ def test_releases_are_weeks_too_and_those_that_are_not_sums_are_refused() -> Non
     copy = lw.Release.from_json(published[0].release.to_json())
     with pytest.raises(MismatchError, match="weeks 1 and 3 hold the same release"):
         lw.decode_series([published[0], published[1], copy], allow_equal=["3"])
+    first, second, third = (each.release for each in published[:3])
+    for weeks in ([first, first + second], [first + second, second + third]):
+        with pytest.raises(MismatchError, match="weeks 1 and 2 hold the same release"):
+            lw.decode_series(weeks, allow_equal=["2"])
 
 
 def test_equal_weeks_of_few_people_are_no_copies_and_copies_can_be_answered() -> None:

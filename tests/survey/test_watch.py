@@ -101,6 +101,19 @@ def test_equal_counts_by_chance_are_looked_at_and_leave_no_hash() -> None:
     assert [week["identity"] for week in watch.to_document()["weeks"]] == [None] * 3
 
 
+def test_the_file_of_a_tally_is_looked_at_once_however_few_people_are_in_it() -> None:
+    coin = lw.Survey("coin", lw.RandomizedResponse(lw.Categories(2), epsilon=1))
+    tally = lw.tallies.CountTally([np.array([90, 110])], [200], coin.randomizer.fingerprint)
+    file = tally.file_text()
+    watch, _ = lw.Watch().look((coin, lw.tallies.CountTally.from_json(file)), name="W1")
+    watch = lw.Watch.from_json(watch.to_json())
+    with pytest.raises(MismatchError, match="week W2 is the same as week W1"):
+        watch.look((coin, lw.tallies.CountTally.from_json(file)), name="W2", allow_equal=["W2"])
+    other = lw.tallies.CountTally([np.array([90, 110])], [200], coin.randomizer.fingerprint)
+    other.file_text()
+    assert watch.look((coin, other), name="W2")[0].names == ["W1", "W2"]
+
+
 def test_a_week_twice_out_of_order_or_of_another_domain_is_refused(seen: Any) -> None:
     watch, _, weeks = seen
     with pytest.raises(MismatchError, match=r"weeks 3 and .* hold the same counts"):

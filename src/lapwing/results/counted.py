@@ -24,10 +24,10 @@ def unit_of(guarantee: Promise) -> PrivacyUnit | None:
     return None if written is None else PrivacyUnit.from_document(written)
 
 
-def _added_of_same(guarantee: Promise) -> bool:
-    """Whether releases of the same people were added, so that a person may be counted in each."""
+def _times_counted(guarantee: Promise) -> int:
+    """Return in how many releases a person may be: above 1 where those of the same were added."""
     written = guarantee.to_document() if isinstance(guarantee, Guarantee) else guarantee or {}
-    return bool(max(written.get("summed", (1,))) > 1)
+    return int(max(written.get("summed", (1,))))
 
 
 def unit_document(guarantee: Promise) -> dict[str, Any] | None:
@@ -44,7 +44,7 @@ def counted_word(guarantee: Promise, number: int = 0) -> str:
     >>> counted_word(None), counted_word(None, 1)
     ('people', 'person')
     """
-    if unit_of(guarantee) is None and not _added_of_same(guarantee):
+    if unit_of(guarantee) is None and _times_counted(guarantee) == 1:
         return "person" if number == 1 else "people"
     return "row" if number == 1 else "rows"
 
@@ -66,13 +66,14 @@ def whom(target: Target, guarantee: Promise = None, reports: int = 0) -> str:
     ('the people in the data', 'the population')
     """
     unit, about_all = unit_of(guarantee), target == "population"
-    if unit is None and not _added_of_same(guarantee):
+    if unit is None and _times_counted(guarantee) == 1:
         return "the population" if about_all else "the people in the data"
     number = f"{count_text(reports)} " if reports else ""
     if unit is None:
         most, name = ", of releases of the same people", "person"
     else:
-        most, name = f", at most {unit.most} of each {unit.name}", unit.name
+        rows = unit.most * _times_counted(guarantee)
+        most, name = f", at most {rows} of each {unit.name}", unit.name
     return (
         f"{'the population' if about_all else f'the {number}counted rows{most}'}; they may be too "
         f"narrow or too wide{'' if about_all else ' for the population'}, because rows of one "

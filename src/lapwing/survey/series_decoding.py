@@ -207,6 +207,9 @@ def read_weeks(
         if week.identity in seen:
             check_copy(week, seen[week.identity], len(there), allowed=week.name in allow_equal)
         seen.setdefault(week.identity, week.name)
+        for part in week.identity if isinstance(week.observed, Release) else ():
+            if known_ids.setdefault(part, week.name) != week.name:  # two sums that share one
+                check_copy(week, known_ids[part], len(there), allowed=False)
     return read
 
 

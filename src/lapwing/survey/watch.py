@@ -267,11 +267,20 @@ class Watch(Stored):
         if found.channel is None:
             after = replace(self, weeks=(*self.weeks, _Seen(called, None, None)))
             return after, Noticed(called, "nobody reported", self._verdict().evidence, least, None)
-        # Counts that others may have by chance tell nothing, so no hash of them is kept.
+        # Counts that others may have by chance tell nothing, so no hash of them is kept. The ids of
+        # a file were drawn at random, so theirs says nothing of its reports.
         by_chance = found.by_chance(_MOST_WEEKS)
+        given: Any = week[1] if isinstance(week, tuple) else week
+        ids = sorted(getattr(given, "ids", ()))
         identity = None if by_chance else fingerprint([repr(found.identity)])
+        if by_chance and ids:
+            identity = fingerprint(ids)
         for seen in self.weeks:
             if identity is not None and seen.identity == identity:
+                if by_chance:
+                    raise MismatchError(
+                        f"week {called} is the same as week {seen.name}. Give it once"
+                    )
                 check_copy(found, seen.name, _MOST_WEEKS, allowed=called in allow_equal)
         after = self._started(found)
         assert after.pilot is not None
