@@ -416,7 +416,7 @@ class Shape:
     merged : int
         Bins that are drawn as these steps. 0 where each is drawn.
     name : str
-        What a legend calls it.
+        Name in a legend.
     """
 
     edges: Vector
