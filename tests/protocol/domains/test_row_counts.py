@@ -109,8 +109,8 @@ def test_a_whole_column_that_cannot_be_read(call: Any, domain: Any, value: Any, 
     call([value] * (LEAST_ROWS - 1), domain)  # fewer: a warning would be an error
 
 
-def test_half_and_one_percent_are_the_limits() -> None:
-    for values in ([None] * 100 + [1] * 100, ["x"] * 2 + [1] * 198, [99] * 100 + [1] * 100):
+def test_half_one_and_ten_percent_are_the_limits() -> None:
+    for values in ([None] * 100 + [1] * 100, ["x"] * 2 + [1] * 198, [99] * 20 + [1] * 180):
         for call in (curator, released):
             call(values, RANGE)
             with pytest.warns(RowsWarning):
@@ -216,3 +216,35 @@ def test_reports_are_those_of_the_values_themselves() -> None:
     days: list[Any] = [dt.date(2020, 1, 1) + dt.timedelta(days=k) for k in range(150)]
     made = survey.randomize(days, rng=lw.seeded(3)).data
     assert np.array_equal(made, survey.randomizer.randomize(days, rng=lw.seeded(3)).data)
+
+
+def test_codes_outside_a_range_that_clips_are_told_of_from_one_in_a_hundred_on() -> None:
+    """A code of 99 in a score of 0 to 10 counts as 10, which moves every share of 10."""
+    score, wide = lw.Integers(0, 10), lw.Interval(0, 60, bins=64)
+    for codes, told in ((10, False), (11, True)):
+        rows = counts([5] * (1000 - codes) + [99] * codes, score)
+        assert (rows.clipped, rows.doubtful) == (codes, told)
+    assert "11 outside 0 to 10, moved to the nearest end" in rows.text(score)
+    assert "codes such as 99" in rows.advice(score)
+    for above, told in ((100, False), (101, True)):  # which counts them below and above
+        rows = counts([5] * (1000 - above) + [99] * above, wide)
+        assert (rows.clipped, rows.doubtful) == (0, told)
+
+
+@pytest.mark.parametrize(("units", "told"), [(4, True), (40, True), (70, False)])
+def test_units_with_far_more_rows_than_count_are_told_of(units: int, told: bool) -> None:
+    """Wards taken for patients: nearly all rows are dropped."""
+    whose = pandas.Series(np.arange(200) % units, name="ward")
+    release: dict[str, Any] = {"epsilon": 1, "neighbors": "replace-one", "unit": whose, "most": 2}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        lw.release(np.full(200, 5.0), RANGE, **release)
+    said = [str(one.message) for one in caught if one.category is RowsWarning]
+    dropped = 200 - 2 * units
+    assert bool(said) == told
+    assert not told or f"of 200 rows: {dropped} not counted, because their unit has" in said[0]
+
+
+def test_no_rows_are_told_of() -> None:
+    with pytest.warns(RowsWarning, match="there are no rows, so all numbers are noise"):
+        lw.release([], RANGE, epsilon=1, neighbors="replace-one")

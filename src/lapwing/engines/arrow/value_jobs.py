@@ -381,8 +381,10 @@ def _unit_counts(
     kept, rows = UnitRows(unit.most, source_of(rng)), RowCounts()
     for name, (one, beside) in zip(names, columns, strict=True):
         add_unit_rows(kept, one, name, beside, curated, advance, rows=rows)
+    counts = kept.counts(curated.size)
+    rows.beyond = kept.beyond
     examine(rows, curated.domain if isinstance(curated, Segmented) else curated)
-    return ExactCounts(curated, kept.counts(curated.size), unit)
+    return ExactCounts(curated, counts, unit)
 
 
 def curator_columns(

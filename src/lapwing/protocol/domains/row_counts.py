@@ -26,7 +26,10 @@ MOST_LINE_ENDS = 3
 """Line ends in a cell of a column of numbers that need no explanation."""
 
 _UNREADABLE_SHARE = 0.01
-"""More unreadable rows than this share give a warning: fewer move no share by a point."""
+"""More rows unreadable or clipped than this share give a warning: fewer move no share much."""
+
+_OUTSIDE_SHARE = 0.1
+"""More rows outside than this share give a warning where they are counted below and above."""
 
 _FORMS = {
     "number": "Write numbers as 1234.5, without separators of thousands. On the command line, "
@@ -54,8 +57,12 @@ class RowCounts:
         With something that is no value of the domain.
     outside : int
         With a value below or above the range.
+    clipped : int
+        Of those outside, the ones that are moved to the nearest end.
     left_out : int
         That name no unit, where rows belong to units: they are not counted.
+    beyond : int
+        That are more than `most` of their unit: they are not counted.
     first : int, optional
         Rows before the first unreadable one, in its file.
     label : str
@@ -92,7 +99,9 @@ class RowCounts:
     absent: int = 0
     unreadable: int = 0
     outside: int = 0
+    clipped: int = 0
     left_out: int = 0
+    beyond: int = 0
     first: int | None = None
     label: str = ""
     start: int = 0
@@ -136,20 +145,24 @@ class RowCounts:
     @property
     def notable(self) -> bool:
         """Whether there is anything to say of enough rows."""
-        some = self.without_value or self.left_out or self.elsewhere or self.unlisted
+        some = self.without_value or self.left_out or self.beyond
+        some = some or self.elsewhere or self.unlisted
         return self.enough and bool(some or self.alike or self._only_threes)
 
     @property
     def doubtful(self) -> bool:
-        """Whether a warning is due: more than half, or more than 1 % not read or left out.
+        """Whether a warning is due: more than half, or more than 1 % not read, clipped or left out.
 
-        Also where a label that is not listed looks like one that is, or a cell holds many lines.
+        Also where more than 10 % are outside, a label that is not listed looks like one that is, or
+        a cell holds many lines.
         """
         return self.mostly_without or (
             self.enough
             and (
                 self._many_unreadable
+                or self._many_outside
                 or self._many_left_out
+                or self._mostly_beyond
                 or self.folded > 0
                 or self.alike
                 or self._mostly_unlisted
@@ -164,6 +177,15 @@ class RowCounts:
     @property
     def _mostly_unlisted(self) -> bool:
         return 2 * self.unlisted > self.rows
+
+    @property
+    def _many_outside(self) -> bool:
+        many = self.outside > _OUTSIDE_SHARE * self.rows
+        return many or self.clipped > _UNREADABLE_SHARE * self.rows
+
+    @property
+    def _mostly_beyond(self) -> bool:
+        return 2 * self.beyond > self.rows
 
     @property
     def _many_left_out(self) -> bool:
@@ -187,9 +209,12 @@ class RowCounts:
         said += [unreadable] * (self.unreadable > 0)
         if self.outside:
             ends = (to_text(float(end), unit=domain.unit) for end in (domain.low, domain.high))
-            said.append(f"{self.outside:,} outside {' to '.join(ends)}")
+            clipped = ", moved to the nearest end" if self.clipped else ""
+            said.append(f"{self.outside:,} outside {' to '.join(ends)}{clipped}")
         if self.left_out:
             said.append(f"{self.left_out:,} without a unit, left out")
+        if self.beyond:
+            said.append(f"{self.beyond:,} not counted, because their unit has more rows than count")
         if self.folded:
             said.append(f"{self.folded:,} with more than {MOST_LINE_ENDS} line ends in a cell")
         if self._only_threes:
@@ -221,8 +246,13 @@ class RowCounts:
             return "Check the column, or name a label for all other values (--other)"
         if self._many_left_out:
             return "Check the column of units (unit=, --unit)"
+        if self._mostly_beyond:
+            return "Check the column of units (unit=, --unit), or count more rows (most=, --most)"
         if self.outside > self.missing:
-            return "Check the column and its unit (seconds or minutes?), or choose another range"
+            return (
+                "Check the column and its unit (seconds or minutes?), look for codes such as 99, "
+                "or choose another range"
+            )
         return "Check the column"
 
     def __iadd__(self, other: RowCounts) -> RowCounts:
@@ -231,7 +261,9 @@ class RowCounts:
         self.absent += other.absent
         self.unreadable += other.unreadable
         self.outside += other.outside
+        self.clipped += other.clipped
         self.left_out += other.left_out
+        self.beyond += other.beyond
         self.folded += other.folded
         self.lines += other.lines
         self.marked += other.marked
@@ -279,8 +311,10 @@ class RowCounts:
         if domain.circular:
             self.add_unreadable(np.flatnonzero(np.isinf(numbers)))
         else:
-            self.outside += int(np.count_nonzero(numbers < domain.low))
-            self.outside += int(np.count_nonzero(numbers > domain.high))
+            outside = int(np.count_nonzero(numbers < domain.low))
+            outside += int(np.count_nonzero(numbers > domain.high))
+            self.outside += outside
+            self.clipped += outside if domain.outside == "clip" else 0
 
     def add_symbols(self, counts: NDArray[np.int64], domain: Any) -> None:
         """Count the rows of a curator's column by how many hold each symbol."""

@@ -292,6 +292,7 @@ class ExactCounts(Summed):
             kept.add(units, symbols)
             counts = kept.counts(curated.size)
             rows.left_out += kept.left_out
+            rows.beyond += kept.beyond
         within = curated if table is None else table.domain
         warn_of_rows(rows, within, stacklevel=stacklevel + 1)
         return cls(curated, counts, unit)

@@ -182,6 +182,7 @@ class UnitRows:
     most: int
     source: RandomSource
     left_out: int = 0
+    beyond: int = 0
     _codes: dict[str, int] = field(default_factory=dict)
     _held: list[tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]] = field(
         default_factory=list
@@ -221,6 +222,7 @@ class UnitRows:
         starts = np.flatnonzero(np.diff(units, prepend=-1))
         place = np.arange(units.size) - np.repeat(starts, np.diff(starts, append=units.size))
         order = order[place < self.most]
+        self.beyond += units.size - order.size
         self._held = [(columns[0][order], draws[order], symbols[order])]
         self._rows = order.size
 
