@@ -41,7 +41,8 @@ def show(title: str, found: lw.HeavyHitters) -> None:
 
 def main() -> None:
     survey = lw.Survey("word", lw.LinearHashing(lw.HashedStrings(26), epsilon=2))
-    reports = survey.randomize(typed_words(np.random.default_rng(1)), rng=lw.seeded(1))
+    with lw.testing.reproducible(1):
+        reports = survey.randomize(typed_words(np.random.default_rng(1)))
     tally = survey.tally(reports)
     # Rows of a scan are hashes: they say how many words are common, not which.
     show("every hash", survey.decode(tally, decoder=lw.decoders.ExhaustiveScan()))

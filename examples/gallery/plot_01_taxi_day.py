@@ -22,7 +22,8 @@ hours = np.arange(24)
 
 def ask(epsilon):
     survey = lw.Survey("pick-up time", lw.MultiscaleWave(day, epsilon=epsilon))
-    reports = survey.randomize(taxi.values(), rng=lw.seeded(1))
+    with lw.testing.reproducible(1):
+        reports = survey.randomize(taxi.values())
     return survey.decode(survey.tally(reports))
 
 

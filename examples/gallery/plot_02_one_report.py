@@ -21,7 +21,8 @@ survey = lw.Survey("pick-up time", lw.SquareWave(day, epsilon=1))
 # One trip at 18:30 sends one report. The transition matrix of the survey is public, so the
 # observer applies Bayes' rule.
 
-report = survey.randomize(["18:30"], rng=lw.seeded(3))
+with lw.testing.reproducible(3):
+    report = survey.randomize(["18:30"])
 (seen,) = survey.tally(report).blocks
 (block,) = survey.randomizer.channel.blocks
 likelihood = block.operator.rmatvec(seen.astype(float))

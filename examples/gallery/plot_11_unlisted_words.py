@@ -20,7 +20,8 @@ typed = [word for word, share in common.items() for _ in range(round(share * peo
 typed += [f"typo {number}" for number in range(people - len(typed))]
 
 survey = lw.Survey("word", lw.LinearHashing(lw.HashedStrings(26), epsilon=2))
-tally = survey.tally(survey.randomize(typed, rng=lw.seeded(1)))
+with lw.testing.reproducible(1):
+    tally = survey.tally(survey.randomize(typed))
 
 # %%
 # The scan needs no list. The candidates only give names to what it found.

@@ -18,10 +18,10 @@ domain = lw.Interval(0, 2**19, bins=512, atoms=[0])
 # Local: each person's device sends one report. Central: one call on the table.
 
 survey = lw.Survey("income", lw.recommend(domain, epsilon=1, users=values.size))
-local = survey.decode(survey.tally(survey.randomize(values, rng=lw.seeded(1))))
-published = lw.release(
-    values, domain, epsilon=1, delta=1e-6, neighbors="replace-one", rng=lw.seeded(2)
-)
+with lw.testing.reproducible(1):
+    local = survey.decode(survey.tally(survey.randomize(values)))
+with lw.testing.reproducible(2):
+    published = lw.release(values, domain, epsilon=1, delta=1e-6, neighbors="replace-one")
 
 # %%
 # Both answer the same questions. The width of an interval is the price of trusting nobody.

@@ -20,9 +20,10 @@ promise = {"epsilon": 1, "delta": 1e-6, "neighbors": "replace-one"}
 expected = lw.expected_error(domain, 29_144, **promise)["kolmogorov_smirnov"]
 
 # %%
-# The release. Leave out ``rng`` in real use: the default is secure.
+# The release. Leave out ``lw.testing`` in real use: draws are secure then.
 
-published = lw.release(values, domain, **promise, rng=lw.seeded(1))
+with lw.testing.reproducible(1):
+    published = lw.release(values, domain, **promise)
 result = published.distribution
 low, high = result.quantile_interval(0.5)
 

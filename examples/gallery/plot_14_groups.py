@@ -20,15 +20,15 @@ day = lw.Interval("00:00", "24:00", bins=64, unit="time-of-day", circular=True)
 middles = (np.arange(64) + 0.5) * 86_400 / 64
 seconds = np.concatenate([np.repeat(middles, row) for row in taxi.counts])
 month = np.repeat(taxi.months, 10_000)
-published = lw.release(
-    seconds,
-    day,
-    by=month,
-    segments=list(taxi.months),
-    epsilon=1,
-    neighbors="replace-one",
-    rng=lw.seeded(1),
-)
+with lw.testing.reproducible(1):
+    published = lw.release(
+        seconds,
+        day,
+        by=month,
+        segments=list(taxi.months),
+        epsilon=1,
+        neighbors="replace-one",
+    )
 cost = published.guarantee.epsilon
 
 # %%

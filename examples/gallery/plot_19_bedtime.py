@@ -19,7 +19,8 @@ import lapwing as lw
 hours = np.random.default_rng(1).normal(23.7, 1.2, 40_000) % 24
 clock = lw.Interval("00:00", "24:00", bins=48, unit="time-of-day", circular=True)
 survey = lw.Survey("bedtime", lw.MultiscaleWave(clock, epsilon=1))
-result = survey.decode(survey.tally(survey.randomize(3600 * hours, rng=lw.seeded(1))))
+with lw.testing.reproducible(1):
+    result = survey.decode(survey.tally(survey.randomize(3600 * hours)))
 
 # %%
 # The mean on the line, and the mean and the median on the circle.

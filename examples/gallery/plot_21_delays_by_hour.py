@@ -22,7 +22,8 @@ truth = lw.results.JointDistribution.of_values(flights.values(), pairs)
 # Epsilon 4 protects both values of a pair together.
 
 survey = lw.Survey("delays", lw.recommend(pairs, epsilon=4, users=flights.total))
-joint = survey.decode(survey.tally(survey.randomize(flights.values(), rng=lw.seeded(1))))
+with lw.testing.reproducible(1):
+    joint = survey.decode(survey.tally(survey.randomize(flights.values())))
 
 # %%
 # The share of late flights in two parts of the day.

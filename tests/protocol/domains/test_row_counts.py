@@ -218,13 +218,13 @@ def test_reports_are_those_of_the_values_themselves() -> None:
     assert np.array_equal(made, survey.randomizer.randomize(days, rng=lw.seeded(3)).data)
 
 
-def test_codes_outside_a_range_that_clips_are_told_of_from_one_in_a_hundred_on() -> None:
+def test_codes_outside_a_range_are_told_of_from_one_in_ten_on() -> None:
     """A code of 99 in a score of 0 to 10 counts as 10, which moves every share of 10."""
     score, wide = lw.Integers(0, 10), lw.Interval(0, 60, bins=64)
-    for codes, told in ((10, False), (11, True)):
+    for codes, told in ((100, False), (101, True)):
         rows = counts([5] * (1000 - codes) + [99] * codes, score)
         assert (rows.clipped, rows.doubtful) == (codes, told)
-    assert "11 outside 0 to 10, moved to the nearest end" in rows.text(score)
+    assert "101 outside 0 to 10, moved to the nearest end" in rows.text(score)
     assert "codes such as 99" in rows.advice(score)
     for above, told in ((100, False), (101, True)):  # which counts them below and above
         rows = counts([5] * (1000 - above) + [99] * above, wide)

@@ -26,10 +26,10 @@ MOST_LINE_ENDS = 3
 """Line ends in a cell of a column of numbers that need no explanation."""
 
 _UNREADABLE_SHARE = 0.01
-"""More rows unreadable or clipped than this share give a warning: fewer move no share much."""
+"""More unreadable rows than this share give a warning: fewer move no share by a point."""
 
 _OUTSIDE_SHARE = 0.1
-"""More rows outside than this share give a warning where they are counted below and above."""
+"""More rows outside than this share give a warning. Ranges are often made to leave out a few."""
 
 _FORMS = {
     "number": "Write numbers as 1234.5, without separators of thousands. On the command line, "
@@ -151,7 +151,7 @@ class RowCounts:
 
     @property
     def doubtful(self) -> bool:
-        """Whether a warning is due: more than half, or more than 1 % not read, clipped or left out.
+        """Whether a warning is due: more than half, or more than 1 % not read or left out.
 
         Also where more than 10 % are outside, a label that is not listed looks like one that is, or
         a cell holds many lines.
@@ -180,8 +180,7 @@ class RowCounts:
 
     @property
     def _many_outside(self) -> bool:
-        many = self.outside > _OUTSIDE_SHARE * self.rows
-        return many or self.clipped > _UNREADABLE_SHARE * self.rows
+        return self.outside > _OUTSIDE_SHARE * self.rows
 
     @property
     def _mostly_beyond(self) -> bool:
