@@ -115,7 +115,8 @@ def report(
     seed: int = SEED,
 ) -> None:
     """Send a report of each value."""
-    reports = survey.randomize(values, rng=lw.seeded(seed))
+    with lw.testing.reproducible(seed):
+        reports = survey.randomize(values)
     batch = Batch.of(reports, survey=survey.fingerprint, segment=segment)
     path = f"/v1/surveys/{survey.fingerprint}/epochs/{epoch}/batches/{secrets.token_hex(16)}"
     answer = client.put(path, content=batch.to_bytes(), headers={"content-type": MEDIA_TYPE})

@@ -34,6 +34,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, seeded
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
+from lapwing.testing import reproducible
 
 RUNNING = "prefix sums, running"
 PRINTED = "MP, as printed*"
@@ -118,7 +119,7 @@ def after_rounds(
     """
     mechanism = method.mechanism
     if isinstance(mechanism, RunningPrefixSums):
-        return _running(mechanism, rounds, promise, _sources(rounds, seed))
+        return _running(mechanism, rounds, promise, seed=seed)
     if mechanism.linear:
         return from_sites(method, rounds, promise, seed=seed)[0]
     everyone: ExactCounts = sum(rounds[1:], rounds[0])
@@ -127,10 +128,7 @@ def after_rounds(
 
 
 def _running(
-    mechanism: RunningPrefixSums,
-    rounds: Sequence[ExactCounts],
-    promise: Promise,
-    sources: Sequence[RandomSource],
+    mechanism: RunningPrefixSums, rounds: Sequence[ExactCounts], promise: Promise, *, seed: int
 ) -> Release:
     """Return the release after the last round, paid for by a ledger that is not kept."""
     loss, paid = mechanism.loss(rounds[0].domain, promise), secrets.token_hex(16)
@@ -138,12 +136,15 @@ def _running(
     with TemporaryDirectory() as folder:
         ledger = Ledger.open(Path(folder) / "budget.json")
         Ledger(guarantee).save(ledger.path)
-        with ledger.paying("rounds", guarantee, loss=loss, release=paid, rounds=mechanism.rounds):
-            release = mechanism.release(rounds[0], promise, rng=sources[0], identifier=paid)
+        # A ledger pays for no release that was drawn from a source of one's own.
+        with (
+            reproducible(number(seed, 0)),
+            ledger.paying("rounds", guarantee, loss=loss, release=paid, rounds=mechanism.rounds),
+        ):
+            release = mechanism.release(rounds[0], promise, identifier=paid)
         for place in range(1, len(rounds)):
-            release = mechanism.following(
-                release, rounds[:place], rounds[place], ledger=ledger, rng=sources[place]
-            )
+            with reproducible(number(seed, place)):
+                release = mechanism.following(release, rounds[:place], rounds[place], ledger=ledger)
     return release
 
 
