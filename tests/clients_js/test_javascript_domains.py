@@ -196,9 +196,11 @@ def _of_a_device(domain: Any, value: Any) -> Any:
 
 
 def test_a_device_refuses_texts_that_a_curator_reads_besides() -> None:
-    """A blank for the T, and numbers in strings."""
+    """Dates without hyphens, dates of weeks, and numbers in strings."""
     documents = [domain.to_document() for domain in OF_UNITS if domain.missing == "refuse"]
-    answers = ask(*(("symbols", each, ["2026-11-21 09:30", "20000"]) for each in documents))
+    answers = ask(
+        *(("symbols", each, ["20261121T0930", "2026-W47-6", "20000"]) for each in documents)
+    )
     assert {answer["error"] for found in answers for answer in found} == {"DomainError"}
 
 

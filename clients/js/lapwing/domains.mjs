@@ -18,11 +18,14 @@ const MOST_SECONDS = 1e11;
 
 const CLOCK = /^(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?$/;
 
-/** As Python reads them: a zone is shorter than a day, and 24:00 the midnight that ends the day. */
+/**
+ * As Python reads them: a zone is shorter than a day, and 24:00 the midnight that ends the day. A
+ * space may be in the place of T, and BigQuery's " UTC" in that of Z.
+ */
 const MOMENT = new RegExp(
   String.raw`^(\d{4}|[+-]\d{4,12}|\d{5,12})-(\d\d)-(\d\d)` +
-    String.raw`(?:T([01]\d|2[0-4]):([0-5]\d)(?::([0-5]\d)(?:\.(\d+))?)?` +
-    String.raw`(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))?)?$`,
+    String.raw`(?:[Tt ]([01]\d|2[0-4]):([0-5]\d)(?::([0-5]\d)(?:[.,](\d+))?)?` +
+    String.raw`(?: UTC|Z|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)?)?$`,
 );
 
 /** Return the domain that a document describes; FormatError when it describes none. */

@@ -266,7 +266,7 @@ def _stored(data: Path, column: str | None, asked: CuratorDomainOptions) -> Exac
     if asked != CuratorDomainOptions() or column is not None:
         raise ArgumentError(
             "exact counts know their domain and unit. Leave --domain, --column, --by, --unit, "
-            "--most, --texts and --decimal out"
+            "--most, --count-column, --texts and --decimal out"
         )
     return ExactCounts.load(data)
 

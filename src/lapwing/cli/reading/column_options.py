@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +16,13 @@ from lapwing.cli.reading.domain_options import CuratorDomainOptions, TextsName, 
 from lapwing.cli.reading.options import ColumnName, DecimalName, NoHeader
 from lapwing.engines.arrow.arrow_values import values_of
 from lapwing.engines.arrow.column_values import ColumnValues, at_rows, decimal_mark
+from lapwing.engines.arrow.counted_tables import value_and_count, whole_counts
 from lapwing.engines.arrow.dataset_tables import tables_of
 from lapwing.engines.arrow.inputs import STDIN
 from lapwing.engines.arrow.table_reader import Table, open_table
 from lapwing.engines.arrow.value_jobs import Reading, summarize
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.row_counts import RowCounts
 from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.exact_counts import MAGIC, ExactCounts
@@ -163,6 +162,7 @@ def summary_of(
             by=asked.by,
             unit=asked.unit,
             most=asked.most,
+            count_column=asked.count_column,
             threads=threads,
             reading=reading,
             progress=progress,
@@ -198,7 +198,7 @@ def population(
         With the row of the first value or count that is not legal. When there is nobody, or
         more people than a tally holds.
     """
-    value_column, count_column = _columns(table, columns)
+    value_column, count_column = value_and_count(table, *columns)
     mark = decimal_mark(table, domain, texts)
     total = np.zeros(domain.size, dtype=np.int64)
     first, everybody = 0, 0.0
@@ -212,7 +212,7 @@ def population(
                 texts=texts,
                 decimal=mark,
             )
-            people = _counts(batch.column(1), column=count_column, typed=table.typed)
+            people = whole_counts(batch.column(1), column=count_column, typed=table.typed)
             everybody += float(people.sum(dtype=np.float64))  # whole numbers would overflow
             if everybody > LARGEST_COUNT:
                 raise DomainError(f"the counts must add up to at most {LARGEST_COUNT}, they do not")
@@ -221,36 +221,3 @@ def population(
     if total.sum() == 0:
         raise DomainError(f"{table.label} must hold at least one person, it holds none")
     return total
-
-
-def _columns(table: Table, columns: tuple[str | None, str]) -> tuple[str, str]:
-    """Return the names of the two columns. With counts, a single other column has the values."""
-    value_column, count_column = columns
-    count_column = table.column(count_column, option="--count-column")
-    if value_column is None:
-        others = [name for name in table.names if name != count_column]
-        if not others:
-            raise ArgumentError(f"{table.label} has no column of values alongside {count_column!r}")
-        if len(others) != 1:
-            raise ArgumentError(
-                f"--column must name one of the columns of {table.label}: {', '.join(others)}"
-            )
-        value_column = others[0]
-    value_column = table.column(value_column, option="--column", beside=count_column)
-    if value_column == count_column:
-        raise ArgumentError("--column and --count-column must be two columns, got one")
-    return value_column, count_column
-
-
-def _counts(array: Any, *, column: str, typed: bool) -> NDArray[np.int64]:
-    # Counts are read as values of a domain of whole numbers: one reader, one kind of message.
-    numbers = values_of(array, Integers(0, 1), column=column, typed=typed).astype(np.float64)
-    legal = (numbers >= 0) & (numbers <= LARGEST_COUNT) & (numbers == np.floor(numbers))
-    if not legal.all():
-        position = int(np.argmin(legal))
-        raise DomainError(
-            f"every count must be a whole number from 0 to {LARGEST_COUNT}, the one at position "
-            f"{position} is not",
-            position=position,
-        )
-    return numbers.astype(np.int64)

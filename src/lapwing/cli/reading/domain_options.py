@@ -291,10 +291,15 @@ class CuratorDomainOptions(DomainFile):
         "grows in proportion.",
         "K",
     )
+    count_column: str | None = option(
+        "The table has a row for each value. This column has how many rows hold it. What is "
+        "protected is one of these rows, not all rows of a person.",
+        "NAME",
+    )
 
     def whose(self) -> PrivacyUnit | None:
         """Return the unit that the options name. None where each row is of another person."""
-        check_units(self.unit, self.most, None)
+        check_units(self.unit, self.most, None, self.count_column)
         known = self.unit is not None and self.most is not None
         return PrivacyUnit(str(self.unit), int(self.most or 0)) if known else None
 

@@ -106,7 +106,7 @@ class ColumnValues:
         row exists.
         """
         if self.table.typed:
-            self._read(self.table.empty(self.name), 0)
+            self.read(self.table.empty(self.name), 0)
 
     def _labels(self, named: Any, first: int) -> list[str | None]:
         if named is None:
@@ -114,7 +114,7 @@ class ColumnValues:
         with at_rows(self.table.label, first):
             return labels_of(named, column=self.by or "")
 
-    def _read(self, part: Any, first: int, rows: RowCounts | None = None) -> NDArray[Any]:
+    def read(self, part: Any, first: int, rows: RowCounts | None = None) -> NDArray[Any]:
         """Return the values of some rows, of which so many stand before them."""
         with at_rows(self.table.label, first):
             return values_of(
@@ -135,8 +135,8 @@ class ColumnValues:
         first = 0
         for batch in self.table.batches([self.name, other.name]):
             rows = RowCounts(label=self.table.label, start=first)
-            values = self._read(batch.column(0), first, rows)
-            yield values, other._read(batch.column(1), first), rows
+            values = self.read(batch.column(0), first, rows)
+            yield values, other.read(batch.column(1), first), rows
             first += batch.num_rows
         if first == 0:
             self.check_type()
@@ -186,7 +186,7 @@ class ColumnValues:
     ) -> tuple[int, Any, RowCounts]:
         labels = self._labels(named, first)
         rows = RowCounts(label=self.table.label, start=first)
-        values = self._read(part, first, rows)
+        values = self.read(part, first, rows)
         with at_rows(self.table.label, first):
             result = work(values, rows=rows)
         return len(part), result if self.by is None else (result, labels), rows
@@ -245,12 +245,12 @@ class PairValues(ColumnValues):
         for one in self.axes:
             one.check_type()
 
-    def _read(self, part: Any, first: int, rows: RowCounts | None = None) -> Any:
+    def read(self, part: Any, first: int, rows: RowCounts | None = None) -> Any:
         """Return the values of both axes of some rows. Errors name the column also."""
         found = {}
         for one, column in zip(self.axes, part.columns, strict=True):
             try:
-                found[one.name] = one._read(column, first, rows)
+                found[one.name] = one.read(column, first, rows)
             except DomainError as error:
                 label = self.table.label
                 said = str(error).removeprefix(f"{label}: ")

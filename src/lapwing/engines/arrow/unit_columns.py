@@ -59,9 +59,9 @@ def add_unit_rows(
     names = [one.name, unit] if beside is None else [one.name, unit, beside.name]
     for batch in one.table.batches(names):
         read = RowCounts(label=one.table.label, start=first)
-        values = one._read(batch.column(0), first, read)
+        values = one.read(batch.column(0), first, read)
         if beside is not None and isinstance(domain, Segmented):
-            others = beside._read(batch.column(2), first)
+            others = beside.read(batch.column(2), first)
             symbols = cells_of(values, others, domain, rows=read)
         else:
             symbols = symbols_of(values, domain, rows=read)
@@ -75,8 +75,11 @@ def add_unit_rows(
         advance(batch.num_rows)
 
 
-def check_units(unit: Any, most: Any, progress: Any) -> None:
-    """Raise ArgumentError unless both or none are given, and no progress is kept of units."""
+def check_units(unit: Any, most: Any, progress: Any, counts: Any = None) -> None:
+    """Raise ArgumentError unless both or none are given, and no progress is kept of units.
+
+    A table of `counts` has no rows of units.
+    """
     if (unit is None) != (most is None):
         raise ArgumentError(
             "--unit and --most belong together: the column that says whose each row is, and how "
@@ -85,4 +88,9 @@ def check_units(unit: Any, most: Any, progress: Any) -> None:
     if unit is not None and progress is not None:
         raise ArgumentError(
             "--resume keeps counts, and those of units are known at the end only. Leave it out"
+        )
+    if unit is not None and counts is not None:
+        raise ArgumentError(
+            "--count-column says how many rows hold a value, and --unit whose a single row is. "
+            "Leave one out"
         )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from lapwing.documents import check_absent, fingerprint, replacing
 from lapwing.engines.arrow.column_values import ColumnValues
+from lapwing.engines.arrow.counted_tables import value_and_count, weighted_counts
 from lapwing.engines.arrow.dataset_tables import tables_of
 from lapwing.engines.arrow.inputs import without_causes
 from lapwing.engines.arrow.ordered_work import Advance, threads_or_all, unwatched
@@ -269,6 +270,7 @@ def summarize(
     by: str | None = None,
     unit: str | None = None,
     most: int | None = None,
+    count_column: str | None = None,
     rng: RandomSource | None = None,
     threads: int | None = None,
     reading: Reading | None = None,
@@ -294,6 +296,10 @@ def summarize(
     most : int, optional
         With `unit`: largest number of rows of one unit that are counted in all files together. Of a
         unit with more rows, random ones are counted.
+    count_column : str, optional
+        Column of whole numbers: how many rows hold the value of this line, in a table of counts
+        that were made before. A release protects one of these rows, not all rows of a person.
+        Default: each line is one row.
     rng : RandomSource, optional
         Randomness for this choice. Default: secure randomness.
     threads : int, optional
@@ -319,7 +325,8 @@ def summarize(
     ------
     DomainError, ArgumentError, FormatError, OSError
         When a column is missing or its type does not fit the domain, before a row is read. Also
-        when a file cannot be read. No row is refused.
+        when a file cannot be read. No row is refused, but a count that is missing, negative, no
+        whole number or too large.
 
     Examples
     --------
@@ -333,10 +340,12 @@ def summarize(
     curated = domain.for_curator()
     reading = reading or Reading()
     columns = [
-        curator_columns(one, curated, column=column, by=by, texts=reading.texts)
+        curator_columns(
+            one, curated, column=column, by=by, texts=reading.texts, count_column=count_column
+        )
         for one in tables_of(dataset, header=reading.header, decimal=reading.decimal)
     ]
-    check_units(unit, most, progress)
+    check_units(unit, most, progress, count_column)
     if unit is not None and most is not None:
         return _unit_counts(columns, curated, PrivacyUnit(unit, most), rng, advance, examine)
     workers = threads_or_all(threads)
@@ -346,6 +355,7 @@ def summarize(
         "domain": fingerprint(curated.to_document()),
         "column": column,
         "by": by,
+        **({} if count_column is None else {"count_column": count_column}),
         **asdict(reading),
     }
     saved = SavedProgress(None if progress is None else Path(progress), job)
@@ -360,7 +370,10 @@ def summarize(
             continue
         before = saved.identity(one.table.file)
         counted = total if one.table.file is not None else unsaved
-        counted += symbol_counts(one, beside, curated, workers, advance, rows=rows)
+        if count_column is None:
+            counted += symbol_counts(one, beside, curated, workers, advance, rows=rows)
+        else:
+            counted += weighted_counts(one, beside, count_column, curated, advance, rows=rows)
         saved.add(one.table.file, before, {})
         if saved.due():
             saved.save(total.astype("<i8").tobytes())
@@ -388,7 +401,13 @@ def _unit_counts(
 
 
 def curator_columns(
-    table: Table, curated: Domain, *, column: str | None, by: str | None, texts: Texts
+    table: Table,
+    curated: Domain,
+    *,
+    column: str | None,
+    by: str | None,
+    texts: Texts,
+    count_column: str | None = None,
 ) -> tuple[ColumnValues, ColumnValues | None]:
     """Return the column of values of a table, and that of segments. Checked, no row is read.
 
@@ -397,12 +416,16 @@ def curator_columns(
     table : Table
     curated : Domain
         Of :meth:`Domain.for_curator`.
-    column, by, texts
+    column, by, texts, count_column
         As of :func:`summarize`, and its errors.
     """
     cells = curated.domain if isinstance(curated, Segmented) else curated
+    if count_column is not None:
+        column, count_column = value_and_count(table, column, count_column)
     values = ColumnValues.in_table(table, column, cells, texts=texts, curator=True)
     beside = segments_beside(values, by, curated)
+    if beside is not None and beside.name == count_column:
+        raise ArgumentError("--by must name another column than --count-column")
     values.check_type()
     if beside is not None:
         beside.check_type()

@@ -274,10 +274,14 @@ class RowCounts:
             self.first, self.label = other.first, other.label
         return self
 
+    def number_at(self, positions: Sequence[int] | NDArray[Any]) -> int:
+        """Return how many rows those at these positions are."""
+        return len(positions)
+
     def add_unreadable(self, positions: Sequence[int] | NDArray[Any]) -> None:
         """Count rows that hold no value of the domain, by their positions in increasing order."""
         if len(positions):
-            self.unreadable += len(positions)
+            self.unreadable += self.number_at(positions)
             place = self.start + int(positions[0])
             self.first = place if self.first is None else min(place, self.first)
 

@@ -130,7 +130,7 @@ class Unordered(Domain):
         if self._number_of_other is None:
             rows.add_unreadable(unlisted)
         else:
-            rows.unlisted += unlisted.size
+            rows.unlisted += rows.number_at(unlisted)
         # Of very many only the first: what a program did to a column, it did to all of it.
         looked = unlisted[: max(_LOOKED_AT, unlisted.size // _LOOKED_AT)]
         rows.alike = rows.alike or any(map(self._like_a_label, set(map(_hashed, cells(looked)))))
