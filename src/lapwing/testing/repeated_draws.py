@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from lapwing.privacy.sampling import randomness
+from lapwing.privacy.sampling.randomness import RandomSource
 
 
 @contextmanager
-def reproducible(seed: int) -> Iterator[None]:
+def reproducible(seed: int | RandomSource) -> Iterator[None]:
     """Replace the secure source by a seeded one inside a block, for tests and documentation.
 
     Nothing that is drawn in the block is private, and nothing is marked as seeded. It is the only
@@ -17,8 +18,8 @@ def reproducible(seed: int) -> Iterator[None]:
 
     Parameters
     ----------
-    seed : int
-        Seed, in 0..2^64-1.
+    seed : int or RandomSource
+        Seed, in 0..2^64-1, or a source of random words of one's own.
 
     Yields
     ------
@@ -40,7 +41,8 @@ def reproducible(seed: int) -> Iterator[None]:
     >>> first == second, first.standing
     (True, None)
     """
-    before, randomness._secure = randomness._secure, randomness.seeded(seed)
+    source = randomness.seeded(seed) if isinstance(seed, int) else seed
+    before, randomness._secure = randomness._secure, source
     try:
         yield
     finally:
