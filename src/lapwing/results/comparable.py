@@ -114,4 +114,4 @@ def domain_mismatch(one: Domain, two: Domain) -> str:
     if not one.ordered and not two.ordered:
         return "their labels or the order of their labels differ"
     both = f"the first is {domain_text(one)}, the second {domain_text(two)}"
-    return f"{both}. Release or decode both with one domain and its bins"
+    return f"{both}. Release or decode both at the same bins"

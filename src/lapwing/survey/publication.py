@@ -19,13 +19,7 @@ from lapwing.decoders.releases.segment_curves import (
     table_of_curves,
 )
 from lapwing.documents import Stored, html_of
-from lapwing.errors import (
-    ArgumentError,
-    MismatchError,
-    PrivacyError,
-    RowsWarning,
-    WeakAnswerWarning,
-)
+from lapwing.errors import ArgumentError, MismatchError, PrivacyError, WeakAnswerWarning
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.planning.chosen_bins import advice_on, with_bins
@@ -392,9 +386,6 @@ class PlannedRelease:
         """
         check_unit(self.mechanism, self.promise, summary)
         check_people(self.mechanism, summary)
-        if not summary.people:
-            said = "there are no rows, so all numbers are noise. Check the table and its filter"
-            warnings.warn(said, RowsWarning, stacklevel=3)
         people = summary.people if self.promise.shows_people else None
         warn_of_parameters(self.promise, self.guarantee.epsilon, people, stacklevel=4)
         rng = source_of(rng)  # before anything is paid

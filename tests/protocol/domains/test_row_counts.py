@@ -243,8 +243,3 @@ def test_units_with_far_more_rows_than_count_are_told_of(units: int, told: bool)
     dropped = 200 - 2 * units
     assert bool(said) == told
     assert not told or f"of 200 rows: {dropped} not counted, because their unit has" in said[0]
-
-
-def test_no_rows_are_told_of() -> None:
-    with pytest.warns(RowsWarning, match="there are no rows, so all numbers are noise"):
-        lw.release([], RANGE, epsilon=1, neighbors="replace-one")
