@@ -93,7 +93,8 @@ shows that a file was cut off, and only it is read from standard input (`lapwing
 Parquet has one column `report` of fixed-size binary; the schema's metadata `lapwing.format`,
 `lapwing.version`, `lapwing.survey` and `lapwing.randomizer` name the format and the fingerprints.
 CSV has a line `# lapwing-reports 1 survey=<hex> randomizer=<hex>`, a line `report`, then one
-report in hexadecimal on each line.
+report in hexadecimal on each line. Reports that a seed drew are not private. Parquet then has
+`lapwing.standing` with the value `seeded`, and the line of a CSV ends with `standing=seeded`.
 """
 
 

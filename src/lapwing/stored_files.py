@@ -28,6 +28,7 @@ from lapwing.documents import (
     require_format,
 )
 from lapwing.errors import FormatError, LapwingError
+from lapwing.privacy.standing import Standing
 from lapwing.protocol.domains.domain_documents import build_open_domain
 from lapwing.protocol.messages.reports import Reports, read_header, reports_per_block
 
@@ -70,12 +71,15 @@ class ReportFile:
         Fingerprint.
     reports : int, optional
         How many it holds. None where only reading all of them tells.
+    standing : {"seeded"}, optional
+        That a seed drew the reports.
     """
 
     path: Path
     survey: str | None
     randomizer: str
     reports: int | None
+    standing: Standing | None = None
 
     @classmethod
     def of(cls, path: Path) -> ReportFile:
@@ -87,8 +91,10 @@ class ReportFile:
         from lapwing.engines.arrow.report_tables import words_of_csv, words_of_table
 
         if first.startswith(b"#"):
-            return cls(path, *words_of_csv(first, path), None)
-        return cls(path, *words_of_table(path))
+            survey, randomizer, standing = words_of_csv(first, path)
+            return cls(path, survey, randomizer, None, standing)
+        survey, randomizer, standing, number = words_of_table(path)
+        return cls(path, survey, randomizer, number, standing)
 
 
 @dataclass(frozen=True)
@@ -231,7 +237,7 @@ def _compact_reports(path: Path) -> ReportFile:
                 )
             total += count
             stream.seek(end)
-    return ReportFile(path, header.survey, header.randomizer, total)
+    return ReportFile(path, header.survey, header.randomizer, total, header.standing)
 
 
 def _report_table(path: Path) -> Any:

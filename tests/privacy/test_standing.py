@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 
 import lapwing as lw
+from lapwing.cli import main
 from lapwing.errors import FormatError, PrivacyError
+from lapwing.mechanisms.private_bounds import count_steps
 from lapwing.protocol.messages.joint_tally import JointTally
 from lapwing.protocol.release import Release
+from lapwing.randomizers.numerical.two_rounds import mean_and_variance
+from lapwing.stored_files import load as loaded
 
 VALUES = np.random.default_rng(1).normal(40, 10, size=6000).clip(0, 100)
 HALVES = ["north"] * 3000 + ["south"] * 3000
@@ -66,6 +70,50 @@ class TestReleases:
             Release.from_document(document)
 
 
+@pytest.mark.filterwarnings("ignore:of 6,000 rows")
+class TestRowsOfUnits:
+    """A seed that chose the counted rows marks what is released, however secure its noise is."""
+
+    UNITS = np.arange(6000) // 3
+
+    def counts(self, **source: Any) -> lw.protocol.ExactCounts:
+        return lw.protocol.ExactCounts.of_values(VALUES, DOMAIN, unit=self.UNITS, most=1, **source)
+
+    def test_release_sum_and_file(self, tmp_path: Path) -> None:
+        seeded = self.counts(rng=lw.seeded(1))
+        seeded.save(tmp_path / "counts.lws")
+        read = lw.protocol.ExactCounts.load(tmp_path / "counts.lws")
+        for one in (seeded, read, self.counts() + seeded):
+            assert marked(lw.release(one, **HOW).release)
+        secure = self.counts()
+        with lw.testing.reproducible(1):
+            door = self.counts()
+        for one in (secure, door, lw.protocol.ExactCounts.of_values(VALUES, DOMAIN)):
+            assert lw.release(one, **HOW).guarantee.standing is None
+
+    def test_of_a_table(self) -> None:
+        pa = pytest.importorskip("pyarrow")
+        table = pa.table({"age": VALUES, "who": self.UNITS.astype(str)})
+        how: Any = {"column": "age", "unit": "who", "most": 1}
+        seeded = lw.engines.arrow.summarize(table, DOMAIN, rng=lw.seeded(1), **how)
+        secure = lw.engines.arrow.summarize(table, DOMAIN, **how)
+        assert (seeded.standing, secure.standing) == ("seeded", None)
+
+    def test_no_ledger_pays(self, tmp_path: Path) -> None:
+        path = tmp_path / "ledger.json"
+        lw.Ledger(lw.Guarantee(5, "1e-4", "replace-one", "central")).save(path)
+        before = path.read_bytes()
+        steps = count_steps(VALUES, unit=self.UNITS, most=1, rng=lw.seeded(1))
+        for pay in (
+            lambda: lw.release(self.counts(rng=lw.seeded(1)), ledger=path, **HOW),
+            lambda: lw.private_bounds(steps, ledger=path, **HOW),
+        ):
+            with pytest.raises(PrivacyError, match="seeded: not private"):
+                pay()
+        assert path.read_bytes() == before
+        assert str(lw.private_bounds(steps, **HOW).guarantee).endswith(SEEDED)
+
+
 class TestReports:
     @pytest.mark.parametrize(
         "survey",
@@ -86,6 +134,61 @@ class TestReports:
         assert tally.standing == "seeded" and "seeded" in tally._repr_html_()
         assert marked(survey.decode(tally))
         assert survey.tally(survey.randomize(values)).standing is None
+
+    @pytest.mark.parametrize("by", [None, "half"])
+    @pytest.mark.parametrize("ending", [".lwr", ".csv", ".parquet", ".arrow"])
+    def test_tables_of_reports(
+        self, ending: str, by: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        pa = pytest.importorskip("pyarrow")
+        if by is not None and ending == ".lwr":
+            pytest.skip("a compact file has no labels")
+        table = pa.table({"age": VALUES, "half": HALVES})
+        path, plain = tmp_path / f"seeded{ending}", tmp_path / f"secure{ending}"
+        how: Any = {"column": "age", "by": by}
+        lw.engines.arrow.randomize(table, SURVEY, output=path, rng=lw.seeded(1), **how)
+        lw.engines.arrow.randomize(table, SURVEY, output=plain, **how)
+        assert loaded(path).standing == "seeded"
+        assert loaded(plain).standing is None
+        for names, standing in (([path], "seeded"), ([plain], None), ([plain, path], "seeded")):
+            counted = lw.engines.arrow.tally(names, SURVEY, by=by)
+            assert {tally.standing for tally in counted.groups.values()} == {standing}
+        assert main(["show", str(path)]) == 0
+        assert "seeded: not private" in capsys.readouterr().out
+        assert main(["show", str(plain)]) == 0
+        assert "not private" not in capsys.readouterr().out
+
+    def test_an_unknown_word_in_a_csv_is_refused(self, tmp_path: Path) -> None:
+        pa = pytest.importorskip("pyarrow")
+        path = tmp_path / "reports.csv"
+        table = pa.table({"age": VALUES})
+        lw.engines.arrow.randomize(table, SURVEY, output=path, rng=lw.seeded(1))
+        path.write_text(path.read_text().replace("standing=seeded", "standing=private"))
+        with pytest.raises(FormatError, match="standing"):
+            lw.engines.arrow.tally(path, SURVEY)
+
+    def test_one_report_of_a_permanent_round(self) -> None:
+        rappor = lw.Rappor(lw.Categories(4), epsilon=1, lifetime=2)
+        kept = rappor.permanent_round(0)
+        assert rappor.report(kept, rng=lw.seeded(1)).standing == "seeded"
+        assert rappor.report(kept).standing is None
+
+    def test_rounds_of_a_tree(self) -> None:
+        tree = lw.survey.AdaptiveTree(lw.Integers(0, 63, outside="clip"), epsilon=2, users=20_000)
+        for rng in (None, lw.seeded(1)):
+            question = tree.question
+            tree.add(
+                question.tally(question.randomize(tree.leaves_of(np.arange(5000) % 20), rng=rng))
+            )
+            expected = None if rng is None else "seeded"
+            assert tree.decode().guarantee.standing == expected
+
+    def test_means(self) -> None:
+        rounding = lw.randomizers.StochasticRounding(lw.Integers(0, 9), epsilon=1)
+        numbers = np.arange(1000) % 10
+        for rng, standing in ((lw.seeded(1), "seeded"), (None, None)):
+            both = mean_and_variance(numbers, rounding, rng=rng)
+            assert [one.standing for one in both] == [standing, standing]
 
     @pytest.mark.parametrize("name", ["groups.json", "groups.parquet"])
     def test_segments(self, name: str, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
+from lapwing.privacy.standing import weakest_standing
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.row_counts import RowCounts, warn_of_rows
 from lapwing.protocol.domains.units import to_numbers
@@ -138,7 +139,7 @@ def count_steps(
     kept = UnitRows(whose.most, source_of(rng))
     kept.add(unit, steps)
     rows.left_out += kept.left_out
-    return ExactCounts(SCALES, kept.counts(SCALES.size), whose)
+    return ExactCounts(SCALES, kept.counts(SCALES.size), whose, standing_of(kept.source))
 
 
 def step_symbols(values: Values, *, rows: RowCounts) -> NDArray[np.int64]:
@@ -273,7 +274,7 @@ def private_bounds(
         return _bounds(query.release(summary, promise, rng=rng), confidence)
     file = Ledger.open(ledger)
     identifier = secrets.token_hex(16)
-    paid = promise.guarantee(loss).marked(standing_of(rng))
+    paid = promise.guarantee(loss).marked(weakest_standing(standing_of(rng), summary.standing))
     with file.paying(name, paid, loss=loss, release=identifier):
         made = query.release(summary, promise, rng=rng, identifier=identifier)
     return _bounds(made, confidence)

@@ -149,7 +149,8 @@ class Mechanism(ABC):
             )
         check_unit(self, promise, summary)
         source = source_of(rng)
-        return self._draw(summary, promise, source, identifier).drawn_from(source)
+        made = self._draw(summary, promise, source, identifier)
+        return made.marked(weakest_standing(standing_of(source), summary.standing))
 
     @abstractmethod
     def _draw(
@@ -487,20 +488,19 @@ class Release(Summed, Stored):
             known = self.mechanism.estimated_people(self)
         return max(1, int(known))
 
-    def drawn_from(self, source: RandomSource) -> Release:
-        """Return the release, marked as seeded unless this source of its noise is secure.
+    def marked(self, standing: Standing | None) -> Release:
+        """Return the release, each part with this standing unless it is None.
 
         Parameters
         ----------
-        source : RandomSource
-            Source of the noise.
+        standing : {"seeded"} or None
+            Standing of the noise and of the choice of rows.
 
         Returns
         -------
         Release
             Release whose parts say so.
         """
-        standing = standing_of(source)
         if standing is None:
             return self
         return replace(self, parts=[replace(part, standing=standing) for part in self.parts])

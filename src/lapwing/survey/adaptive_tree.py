@@ -15,6 +15,7 @@ from lapwing.linear.arrays import Matrix, Values, Vector, Whole
 from lapwing.linear.projections import simplex
 from lapwing.planning.simulation import simulate
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole, exact_epsilon
+from lapwing.privacy.standing import Standing, weakest_standing
 from lapwing.protocol.channels.channel import check_given
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain, bins_of
@@ -159,6 +160,7 @@ class AdaptiveTree:
         self.answered = 0
         self._shape = tuple(axis.size for axis in axes)
         self._reports = 0
+        self._standing: Standing | None = None
         whole = tuple(slice(0, size) for size in self._shape)
         self._root = Node(whole, share=1.0, answers=math.inf)
         self._root.divide()
@@ -237,6 +239,7 @@ class AdaptiveTree:
             leaf.answers += 1
         self.answered += 1
         self._reports += tally.total
+        self._standing = weakest_standing(self._standing, tally.standing)
         if self.answered < self.rounds:
             self._grow()
 
@@ -266,12 +269,13 @@ class AdaptiveTree:
             raise ArgumentError("no group has answered. Use question, leaves_of and add")
         table: Vector = np.zeros(self._shape)
         self._root.fill(table, 1.0)
+        known = self.question.channel.guarantee
         kind: Any = JointDistribution if isinstance(self.domain, Product) else Distribution
         return kind(
             self.domain,
             table.ravel(),
             reports=self._reports,
-            guarantee=self.question.channel.guarantee,
+            guarantee=known and known.marked(self._standing),
             provenance={"decoder": "adaptive-tree"},
         )
 

@@ -35,6 +35,7 @@ from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
+from lapwing.privacy.standing import weakest_standing
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.protocol.domains.text_values import Texts
@@ -389,13 +390,13 @@ class PlannedRelease:
         warn_of_parameters(self.promise, self.guarantee.epsilon, people, stacklevel=4)
         rng = source_of(rng)  # before anything is paid
         if ledger is None:
-            made = self.mechanism.release(summary, self.promise, rng=rng).drawn_from(rng)
+            made = self.mechanism.release(summary, self.promise, rng=rng)
             keep(made)
             return Publication(made)
         file = Ledger.open(ledger)
         identifier = secrets.token_hex(16)
         rounds = self.mechanism.rounds
-        paid = self.guarantee.marked(standing_of(rng))
+        paid = self.guarantee.marked(weakest_standing(standing_of(rng), summary.standing))
         with file.paying(name, paid, loss=self.loss, release=identifier, rounds=rounds):
             made = self.mechanism.release(summary, self.promise, rng=rng, identifier=identifier)
             keep(made)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -57,12 +59,14 @@ def test_reports_come_back_in_order(tmp_path: Path, ending: str, width: int) -> 
         assert total == survey.tally(reports)
 
 
-def test_the_formats_are_what_the_documentation_says(tmp_path: Path) -> None:
+@pytest.mark.parametrize("standing", [None, "seeded"])
+def test_the_formats_are_what_the_documentation_says(tmp_path: Path, standing: Any) -> None:
     survey = SURVEYS[2]
-    reports = some_reports(survey, 3)
+    reports = replace(some_reports(survey, 3), standing=standing)
+    word = "" if standing is None else " standing=seeded"
     fingerprints = f"survey={survey.fingerprint} randomizer={survey.randomizer.fingerprint}"
     lines = write(tmp_path / "r.csv", survey, reports).read_text().splitlines()
-    assert lines[:2] == [f"# lapwing-reports 1 {fingerprints}", "report"]
+    assert lines[:2] == [f"# lapwing-reports 1 {fingerprints}{word}", "report"]
     assert lines[2:] == [report.tobytes().hex() for report in reports.data]
     table = parquet.read_table(write(tmp_path / "r.parquet", survey, reports))
     assert table.schema.field("report").type == pa.binary(2)
@@ -72,6 +76,7 @@ def test_the_formats_are_what_the_documentation_says(tmp_path: Path) -> None:
         b"lapwing.version": b"1",
         b"lapwing.survey": survey.fingerprint.encode(),
         b"lapwing.randomizer": survey.randomizer.fingerprint.encode(),
+        **({} if standing is None else {b"lapwing.standing": b"seeded"}),
     }
 
 

@@ -189,6 +189,9 @@ def _reports(file: Any, how: HowShown) -> Shown:
         "survey, fingerprint": file.survey or "not stated",
         "randomizer, fingerprint": file.randomizer,
     }
+    if file.standing is not None:
+        document["standing"] = file.standing
+        rows["standing"] = f"{file.standing}: not private"
     return document, [facts(rows)], None
 
 

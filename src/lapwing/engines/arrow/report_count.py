@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -272,6 +273,29 @@ class ReportCount:
         for other in others:
             first = first + other
         return first
+
+    def marked(self, standing: Standing | None) -> ReportCount:
+        """Return the same counts, as made of reports of this standing.
+
+        Parameters
+        ----------
+        standing : {"seeded"} or None
+            Standing of the reports. None leaves the counts as they are.
+
+        Returns
+        -------
+        ReportCount
+            Counts whose tallies say so.
+        """
+        if standing is None:
+            return self
+        if isinstance(self.groups, JointTally):
+            joint = copy(self.groups)
+            joint.form = joint.form.marked(standing)
+            return replace(self, groups=joint)
+        tallies: Mapping[Label, Any] = self.groups
+        groups = {name: replace(one, standing=standing) for name, one in tallies.items()}
+        return replace(self, groups=groups)
 
     def by_group(self, *, minimum: int = MINIMUM) -> GroupTallies:
         """Return the tally of every group by its label. Small groups are added as "other".

@@ -11,7 +11,8 @@
              the column name "report", then a report in hexadecimal on each line
 ===========  ========================================================================
 
-All but the first may hold a second column with the public label of each person's group.
+All but the first may hold a second column with the public label of each person's group. Each says
+whether its reports were drawn from a seed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import sys
 from binascii import unhexlify
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from string import hexdigits
 from typing import IO, Any
@@ -40,6 +42,7 @@ from lapwing.errors import (
     TornFileError,
     kind_of,
 )
+from lapwing.privacy.standing import Standing, checked_standing
 from lapwing.protocol.messages.reports import (
     Header,
     Reports,
@@ -58,7 +61,12 @@ VERSION = "1"
 
 KEYS = ("lapwing.format", "lapwing.version", "lapwing.survey", "lapwing.randomizer")
 """What a table of reports says besides its columns."""
-_HEADER = re.compile(r"# lapwing-reports (\S+) survey=([0-9a-f]{64}) randomizer=([0-9a-f]{64})")
+STANDING = "lapwing.standing"
+"""What it says of reports that are not private. Other reports have no such word."""
+
+_HEADER = re.compile(
+    r"# lapwing-reports (\S+) survey=([0-9a-f]{64}) randomizer=([0-9a-f]{64})(?: standing=(\S+))?"
+)
 _DIGITS = np.frombuffer(
     "".join(f"{byte:02x}" for byte in range(256)).encode(), dtype=np.uint8
 ).reshape(256, 2)
@@ -83,21 +91,27 @@ def write_reports(
     survey : Survey
         Whose fingerprint the file carries.
     batches : iterable of Reports, or of (Reports, list of str or None)
-        With labels where there is a column of them.
+        With labels where there is a column of them. All have the standing of the first.
     ending : str
         One of ENDINGS. With labels one of LABELED_ENDINGS.
     by : str, optional
         The name of the column of labels.
     """
-    if ending == ".lwr":
-        return write_blocks(stream, _header(survey), batches)
-    labeled: Iterable[Labeled] = batches if by is not None else ((batch, []) for batch in batches)
     check_label_column(by)
+    batches = iter(batches)
+    first = list(islice(batches, 1))
+    batches = chain(first, batches)
+    standing = None
+    for one in first:
+        standing = (one if by is None else one[0]).standing
+    if ending == ".lwr":
+        return write_blocks(stream, _header(survey, standing), batches)
+    labeled: Iterable[Labeled] = batches if by is not None else ((batch, []) for batch in batches)
     if ending == ".csv":
-        return _write_csv(stream, survey, labeled, by)
+        return _write_csv(stream, survey, labeled, by, standing)
     writer = _parquet_writer if ending == ".parquet" else _arrow_writer
     total = 0
-    with writer(stream, report_schema(survey, by=by)) as opened:
+    with writer(stream, report_schema(survey, by=by, standing=standing)) as opened:
         for reports, labels in labeled:
             opened.write_batch(report_batch(reports, survey, labels=labels, by=by))
             total += len(reports)
@@ -115,7 +129,7 @@ def check_label_column(by: Any) -> None:
         raise ArgumentError("the column of labels must not be named 'report'. Rename it")
 
 
-def report_schema(survey: Survey, *, by: str | None) -> Any:
+def report_schema(survey: Survey, *, by: str | None, standing: Standing | None = None) -> Any:
     """Return the pyarrow.Schema of a table of reports, which says whose they are.
 
     Parameters
@@ -123,13 +137,15 @@ def report_schema(survey: Survey, *, by: str | None) -> Any:
     survey : Survey
     by : str or None
         The name of the column of labels. None for no such column.
+    standing : {"seeded"}, optional
+        Of the reports.
     """
     pa = pyarrow_or_error()
     check_label_column(by)
     fields = [pa.field("report", pa.binary(survey.randomizer.report_width), nullable=False)]
     if by is not None:
         fields.append(pa.field(by, pa.string()))
-    return pa.schema(fields, metadata=report_words(survey))
+    return pa.schema(fields, metadata=report_words(survey, standing))
 
 
 def report_batch(
@@ -137,7 +153,7 @@ def report_batch(
 ) -> Any:
     """Return reports, and the label of each where there are any, as a pyarrow.RecordBatch."""
     pa = pyarrow_or_error()
-    schema = report_schema(survey, by=by)
+    schema = report_schema(survey, by=by, standing=reports.standing)
     data = pa.py_buffer(np.ascontiguousarray(reports.data))
     kind = schema.field("report").type
     columns = [pa.FixedSizeBinaryArray.from_buffers(kind, len(reports), [None, data])]
@@ -146,15 +162,16 @@ def report_batch(
     return pa.record_batch(columns, schema=schema)
 
 
-def _header(survey: Survey) -> Header:
+def _header(survey: Survey, standing: Standing | None) -> Header:
     randomizer = survey.randomizer
-    return Header(randomizer.report_width, survey.fingerprint, randomizer.fingerprint)
+    return Header(randomizer.report_width, survey.fingerprint, randomizer.fingerprint, standing)
 
 
-def report_words(survey: Survey) -> dict[str, str]:
+def report_words(survey: Survey, standing: Standing | None = None) -> dict[str, str]:
     """Return what a table of reports says besides its columns: whose they are."""
     values = ("lapwing-reports", VERSION, survey.fingerprint, survey.randomizer.fingerprint)
-    return dict(zip(KEYS, values, strict=True))
+    words = dict(zip(KEYS, values, strict=True))
+    return words if standing is None else {**words, STANDING: standing}
 
 
 def _parquet_writer(stream: IO[bytes], schema: Any) -> Any:
@@ -170,11 +187,16 @@ def _arrow_writer(stream: IO[bytes], schema: Any) -> Any:
 
 
 def _write_csv(
-    stream: IO[bytes], survey: Survey, batches: Iterable[Labeled], by: str | None
+    stream: IO[bytes],
+    survey: Survey,
+    batches: Iterable[Labeled],
+    by: str | None,
+    standing: Standing | None,
 ) -> int:
-    fingerprints = f"survey={survey.fingerprint} randomizer={survey.randomizer.fingerprint}"
+    words = f"survey={survey.fingerprint} randomizer={survey.randomizer.fingerprint}"
+    words += "" if standing is None else f" standing={standing}"
     heading = "report" if by is None else f"report,{_quoted(by)}"
-    stream.write(f"# lapwing-reports {VERSION} {fingerprints}\n{heading}\n".encode())
+    stream.write(f"# lapwing-reports {VERSION} {words}\n{heading}\n".encode())
     total = 0
     for batch, labels in batches:
         lines = np.empty((len(batch), 2 * batch.width + 1), dtype=np.uint8)
@@ -319,26 +341,27 @@ def check_report_table(
 def open_report_csv(path: Path, survey: Survey, by: Sequence[str]) -> Table:
     """Return a CSV of reports that this package wrote as a table. Errors as of `read_reports`."""
     with path.open("rb") as stream:
-        names = _csv_head(stream, path, survey, by)
+        names, standing = _csv_head(stream, path, survey, by)
         empty = not stream.read(1)
-    return Table(path, tuple(names), 0 if empty else None, typed=False, skip=1)
+    said = {} if standing is None else {STANDING: standing}
+    return Table(path, tuple(names), 0 if empty else None, typed=False, skip=1, metadata=said)
 
 
-def words_of_csv(line: bytes, path: Path) -> tuple[str, str]:
-    """Return the fingerprints of survey and randomizer in the first line of a CSV of reports."""
+def words_of_csv(line: bytes, path: Path) -> tuple[str, str, Standing | None]:
+    """Return fingerprints of survey and randomizer, and standing, in the first line of a CSV."""
     words = _HEADER.fullmatch(line.decode("ascii", errors="replace").strip())
     if words is None:
         raise FormatError(
             f"{path.name} must hold reports written by lapwing, its first two lines do not "
             "say so. Check the name, or name the column of reports with --column"
         )
-    version, of_survey, of_randomizer = words.groups()
+    version, of_survey, of_randomizer, standing = words.groups()
     _check_version(path, version)
-    return of_survey, of_randomizer
+    return of_survey, of_randomizer, checked_standing(standing)
 
 
-def words_of_table(path: Path) -> tuple[str, str, int]:
-    """Return the fingerprints in a Parquet or Arrow file, and its rows. No report is read."""
+def words_of_table(path: Path) -> tuple[str, str, Standing | None, int]:
+    """Return the words of :func:`words_of_csv` in a Parquet or Arrow file, and its rows."""
     pa = pyarrow_or_error()
     from pyarrow import parquet
 
@@ -357,7 +380,7 @@ def words_of_table(path: Path) -> tuple[str, str, int]:
     kind, version, of_survey, of_randomizer = (words.get(key, "") for key in KEYS)
     _check_columns(path, ["report"] if kind == "lapwing-reports" else [], ())
     _check_version(path, version)
-    return of_survey, of_randomizer, number
+    return of_survey, of_randomizer, checked_standing(words.get(STANDING)), number
 
 
 def load_report_table(path: Path) -> Reports:
@@ -373,15 +396,15 @@ def load_report_table(path: Path) -> Reports:
     with path.open("rb") as stream:
         if stream.read(1) == b"#":
             stream.seek(0)
-            of_survey, of_randomizer = words_of_csv(stream.readline(300), path)
+            of_survey, of_randomizer, standing = words_of_csv(stream.readline(300), path)
             _check_columns(path, next(csv.reader([stream.readline(2000).decode().strip()])), ())
             lines = [line.rstrip(b"\r\n").partition(b",")[0] for line in stream]
             try:
                 data = _bytes_of(lines, len(lines[0]) if lines else 2, path=path, row=0)
             except ReportError as error:
                 raise FormatError(str(error)) from None
-            return Reports(data, of_randomizer, of_survey)
-    of_survey, of_randomizer, _ = words_of_table(path)
+            return Reports(data, of_randomizer, of_survey, standing)
+    of_survey, of_randomizer, standing, _ = words_of_table(path)
     pa = pyarrow_or_error()
     from pyarrow import parquet
 
@@ -397,18 +420,21 @@ def load_report_table(path: Path) -> Reports:
     width = column.type.byte_width
     data = np.frombuffer(column.buffers()[1] or b"", dtype=np.uint8)
     data = data[column.offset * width :][: len(column) * width].reshape(-1, width)
-    return Reports(data, of_randomizer, of_survey)
+    return Reports(data, of_randomizer, of_survey, standing)
 
 
-def _csv_head(stream: IO[bytes], path: Path, survey: Survey, by: Sequence[str]) -> list[str]:
-    """Read the two lines before the reports, and return the names of the columns."""
+def _csv_head(
+    stream: IO[bytes], path: Path, survey: Survey, by: Sequence[str]
+) -> tuple[list[str], Standing | None]:
+    """Read the two lines before the reports. Return the names of the columns, and the standing."""
     first = stream.readline(300)
     heading = stream.readline(2000).decode("utf-8", errors="replace").strip()
-    of_survey, of_randomizer = words_of_csv(first if heading.startswith("report") else b"", path)
+    first = first if heading.startswith("report") else b""
+    of_survey, of_randomizer, standing = words_of_csv(first, path)
     names = next(csv.reader([heading]))
     _check_columns(path, names, by)
     _check(path, survey, of_survey=of_survey, of_randomizer=of_randomizer)
-    return names
+    return names, standing
 
 
 def _check_columns(path: Path, names: list[str], by: Sequence[str]) -> None:
@@ -428,7 +454,7 @@ def _check_columns(path: Path, names: list[str], by: Sequence[str]) -> None:
 
 def _read_csv(path: Path, survey: Survey) -> Iterator[Reports]:
     with path.open("rb") as stream:
-        names = _csv_head(stream, path, survey, ())
+        names, standing = _csv_head(stream, path, survey, ())
         digits = 2 * survey.randomizer.report_width
         row = 0
         size = reports_per_block(digits // 2) * (digits + 1)
@@ -438,7 +464,7 @@ def _read_csv(path: Path, survey: Survey) -> Iterator[Reports]:
                 lines = [line.rstrip(b"\r\n").partition(b",")[0] for line in lines]
             data = _bytes_of(lines, digits, path=path, row=row)
             row += len(lines)
-            yield Reports(data, survey.randomizer.fingerprint, survey.fingerprint)
+            yield Reports(data, survey.randomizer.fingerprint, survey.fingerprint, standing)
 
 
 def _bytes_of(lines: list[bytes], digits: int, *, path: Path, row: int) -> NDArray[np.uint8]:

@@ -33,6 +33,7 @@ from lapwing.engines.arrow.report_count import (
     count_to_document,
 )
 from lapwing.engines.arrow.report_tables import (
+    STANDING,
     check_report_table,
     open_report_csv,
     read_reports,
@@ -48,6 +49,7 @@ from lapwing.errors import (
     ReportError,
     TornFileError,
 )
+from lapwing.privacy.standing import checked_standing
 from lapwing.protocol.messages.group_labels import MOST_GROUPS
 from lapwing.survey.survey import Survey
 
@@ -119,8 +121,14 @@ class ReportSource:
                 yield partial(self._of_records, first, work)
                 first += len(reports)
             return
+        self._mark(counter)
         for first, batches in self.table.parts(self._columns, rows=self._rows):
             yield partial(self._read, first, batches, counter)
+
+    def _mark(self, counter: ReportCounter) -> None:
+        """Tell a counter what a table says of its reports."""
+        if isinstance(self.table, Table):
+            counter.mark(checked_standing(self.table.metadata.get(STANDING)))
 
     @property
     def is_small(self) -> bool:
@@ -525,6 +533,8 @@ def _bundle(some: list[tuple[int, ReportSource]], counter: ReportCounter) -> lis
     """Return what some small files add: counted together, or one by one where that fails."""
     pa = pyarrow_or_error()
     try:
+        for _, source in some:
+            source._mark(counter)
         batches = [
             batch
             for _, source in some

@@ -29,7 +29,7 @@ from lapwing.engines.arrow.table_reader import Table
 from lapwing.engines.arrow.unit_columns import add_unit_rows, check_units, unit_column
 from lapwing.errors import ArgumentError
 from lapwing.privacy.guarantee import PrivacyUnit
-from lapwing.privacy.sampling.randomness import RandomSource, source_of
+from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.row_counts import Examine, RowCounts, warn_of_rows
 from lapwing.protocol.domains.segmented import Segmented
@@ -397,7 +397,7 @@ def _unit_counts(
     counts = kept.counts(curated.size)
     rows.beyond = kept.beyond
     examine(rows, curated.domain if isinstance(curated, Segmented) else curated)
-    return ExactCounts(curated, counts, unit)
+    return ExactCounts(curated, counts, unit, standing_of(kept.source))
 
 
 def curator_columns(

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from lapwing.engines.arrow.inputs import PARQUET, pyarrow_or_error
-from lapwing.engines.arrow.report_tables import KEYS
+from lapwing.engines.arrow.report_tables import KEYS, STANDING
 from lapwing.engines.arrow.table_reader import Table, check_footer, words_in_footer
 from lapwing.errors import ArgumentError, EngineError, FormatError, kind_of
 
@@ -76,7 +76,8 @@ class SparkRows:
         for one in self.df.schema.fields:
             if one.name == column:
                 said = {str(key): str(word) for key, word in one.metadata.items()}
-                found.append((self.table.path, {key: said[key] for key in KEYS if key in said}))
+                kept = {key: said[key] for key in (*KEYS, STANDING) if key in said}
+                found.append((self.table.path, kept))
         if jvm_of(self.df.sparkSession) is not None:
             files = [
                 name for name in files_behind(self.df, column) if name.lower().endswith(PARQUET)

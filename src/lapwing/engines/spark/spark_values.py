@@ -40,6 +40,7 @@ from lapwing.engines.arrow.report_count import (
     columns_by,
 )
 from lapwing.engines.arrow.report_tables import (
+    STANDING,
     check_label_column,
     check_report_table,
     report_words,
@@ -57,6 +58,7 @@ from lapwing.engines.spark.worker_jobs import (
 )
 from lapwing.errors import ArgumentError, DomainError, EngineError, LapwingWarning, ReportError
 from lapwing.privacy.exact_numbers import check_whole
+from lapwing.privacy.standing import Standing, checked_standing, weakest_standing
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.row_counts import RowCounts, warn_of_rows
 from lapwing.protocol.domains.segmented import Segmented
@@ -139,7 +141,7 @@ def tally(
     rows = SparkRows.of(df)
     labels = list(columns_by(by))
     check_whole("most_groups", most_groups, low=1, high=MOST_GROUPS, error=ArgumentError)
-    found = _report_column(rows, survey, column)
+    found, standing = _report_column(rows, survey, column)
     _check_labels(rows, labels, found)
     counts_column = [] if count_column is None else [_count_column(rows, count_column, found)]
     columns = [found, *labels, *counts_column]
@@ -159,11 +161,11 @@ def tally(
         try:
             total = _of_counted(rows, columns, survey, given)
             if total is not None:
-                return total
+                return total.marked(standing)
         except ReportError:
             pass  # of a row of counts; the rows themselves say their own
     counts = mapped(rows.select(columns), "count_reports", given, COLUMNS)
-    return _sum_of_tasks(counts, rows, columns, survey, given)
+    return _sum_of_tasks(counts, rows, columns, survey, given).marked(standing)
 
 
 def _sum_of_tasks(
@@ -268,8 +270,10 @@ def _bytes(tally: CountTally) -> int:
     return sum(np.asarray(counts).nbytes for counts in tally.blocks)
 
 
-def _report_column(rows: SparkRows, survey: Survey, column: str | None) -> str:
-    """Return the column of reports: all that says whose they are says this survey's."""
+def _report_column(
+    rows: SparkRows, survey: Survey, column: str | None
+) -> tuple[str, Standing | None]:
+    """Return the column of reports, of which all words are this survey's, and its standing."""
     words = rows.words(column or "report")
     ours = [check_report_table(path, said, survey) for path, said in words]
     stored = [our for (path, _), our in zip(words, ours, strict=True) if path != rows.table.path]
@@ -279,7 +283,7 @@ def _report_column(rows: SparkRows, survey: Survey, column: str | None) -> str:
     if rows.table.typed:
         kind = rows.table.empty(found).type
         check_report_type(kind, width=survey.randomizer.report_width, column=found)
-    return found
+    return found, weakest_standing(*(checked_standing(said.get(STANDING)) for _, said in words))
 
 
 def _check_labels(rows: SparkRows, labels: list[str], column: str) -> None:

@@ -15,7 +15,8 @@ from lapwing.documents import canonical, opening, parse, replacing, require, req
 from lapwing.errors import ArgumentError, DomainError, FormatError, MismatchError
 from lapwing.linear.arrays import Values
 from lapwing.privacy.guarantee import MOST_ROWS, PrivacyUnit
-from lapwing.privacy.sampling.randomness import RandomSource, source_of
+from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
+from lapwing.privacy.standing import Standing, checked_standing, weakest_standing
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.product import Product
@@ -144,6 +145,9 @@ class ExactCounts(Summed):
     unit : PrivacyUnit, optional
         Unit whose rows were counted, and the most rows of each. A release of them protects such a
         unit. Default: each row is of another person.
+    standing : {"seeded"}, optional
+        That a seed chose the counted rows of units, so that releases of them are marked. It takes
+        no part in comparisons. Default: None.
 
     See Also
     --------
@@ -170,6 +174,7 @@ class ExactCounts(Summed):
     domain: Domain
     counts: NDArray[np.int64]
     unit: PrivacyUnit | None = None
+    standing: Standing | None = None
 
     def __post_init__(self) -> None:
         """Check the numbers and freeze them."""
@@ -272,7 +277,7 @@ class ExactCounts(Summed):
     ) -> ExactCounts:
         require_one_column(curated)
         require_column(by, name="by", what="the segment of each row")
-        unit = unit_named(units, most)
+        unit, standing = unit_named(units, most), None
         rows = RowCounts()
         table = curated if isinstance(curated, Segmented) and by is not None else None
         read: dict[str, Any] = {"texts": texts, "rows": rows}
@@ -289,13 +294,14 @@ class ExactCounts(Summed):
                 else cells_of(values, by, table, **read)
             )
             kept = UnitRows(unit.most, source_of(rng))
+            standing = standing_of(kept.source)
             kept.add(units, symbols)
             counts = kept.counts(curated.size)
             rows.left_out += kept.left_out
             rows.beyond += kept.beyond
         within = curated if table is None else table.domain
         warn_of_rows(rows, within, stacklevel=stacklevel + 1)
-        return cls(curated, counts, unit)
+        return cls(curated, counts, unit, standing)
 
     @classmethod
     def of_segments(
@@ -366,7 +372,8 @@ class ExactCounts(Summed):
                     "these counts together are of too many rows of a unit. Count the tables at once"
                 )
             unit = PrivacyUnit(unit.name, most)
-        return ExactCounts(self.domain, self.counts + other.counts, unit)
+        standing = weakest_standing(self.standing, other.standing)
+        return ExactCounts(self.domain, self.counts + other.counts, unit, standing)
 
     def _header(self) -> bytes:
         return canonical(
@@ -375,6 +382,7 @@ class ExactCounts(Summed):
                 "version": VERSION,
                 "domain": self.domain.to_document(),
                 **({} if self.unit is None else {"unit": self.unit.to_document()}),
+                **({} if self.standing is None else {"standing": self.standing}),
             }
         )
 
@@ -425,13 +433,14 @@ class ExactCounts(Summed):
         document = parse(header, name=path.name)
         domain = _domain(document, name=path.name)
         unit = PrivacyUnit.from_document(document["unit"]) if "unit" in document else None
+        standing = checked_standing(document.get("standing"))
         if len(body) != 8 * domain.size:
             raise FormatError(
                 f"{path.name} must hold 8 bytes for each of the {domain.size} symbols of its "
                 f"domain, it holds {len(body)}"
             )
         try:
-            found = cls(domain, np.frombuffer(body, dtype="<i8"), unit)
+            found = cls(domain, np.frombuffer(body, dtype="<i8"), unit, standing)
         except ArgumentError as error:
             raise FormatError(f"{path.name} cannot be used: {error}") from None
         if found._header() != header:
@@ -449,8 +458,8 @@ def _domain(header: dict[str, Any], *, name: str) -> Domain:
             "again with lapwing count"
         )
     require_format(header, name="lapwing-exact-counts", version=VERSION)
-    keys = {"format", "version", "domain"} | ({"unit"} & set(header))
-    require(header, keys, name="exact counts")
+    keys = {"format", "version", "domain"}
+    require(header, keys, name="exact counts", optional={"unit", "standing"})
     try:
         return build_domain(header["domain"]).for_curator()
     except (ArgumentError, DomainError) as error:

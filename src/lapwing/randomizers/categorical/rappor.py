@@ -28,6 +28,7 @@ from lapwing.privacy.sampling.randomness import (
     RandomSource,
     bernoulli,
     source_of,
+    standing_of,
 )
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import ProductOfBits
@@ -307,7 +308,8 @@ class Rappor(Randomizer[CountTally]):
         value : object
             Value of the domain.
         rng : RandomSource, optional
-            Source of random numbers. Default: the secure source of the operating system.
+            Source of random numbers. Default: the secure source of the operating system. A seeded
+            one is for tests only, because the bytes do not say that a seed drew them.
 
         Returns
         -------
@@ -371,8 +373,9 @@ class Rappor(Randomizer[CountTally]):
                 "this randomizer returned"
             )
         kept = np.frombuffer(permanent_round, dtype=np.uint8)
-        data = kept ^ self._instantaneous_changes(source_of(rng), 1)
-        return Reports(data, self.fingerprint, survey)
+        source = source_of(rng)
+        data = kept ^ self._instantaneous_changes(source, 1)
+        return Reports(data, self.fingerprint, survey, standing_of(source))
 
     def _permanent(self, symbol: int, words: Iterator[int]) -> list[bool]:
         keep = self._keep_and_repeat[0]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, DomainError, MismatchError, TallyError
 from lapwing.linear.arrays import Vector
+from lapwing.privacy.standing import Standing
 from lapwing.protocol.domains.domain import Domain, check_no_overflow
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
@@ -31,11 +32,15 @@ class MeanEstimate:
         it holds whatever the values are.
     reports : int
         Number of people who reported.
+    standing : {"seeded", "simulated"}, optional
+        Why the reports are not private: they were drawn from a seed, or people are simulated.
+        Default: None.
     """
 
     value: float
     deviation: float
     reports: int
+    standing: Standing | None = None
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return a confidence interval of the mean, if its error is Gaussian.
@@ -81,14 +86,14 @@ def grid_points(domain: Domain) -> tuple[float, float]:
     )
 
 
-def mean_of(counts: NDArray[np.int64], values: Vector) -> MeanEstimate:
-    """Return the mean of reports that stand for these values."""
+def mean_of(counts: NDArray[np.int64], values: Vector, standing: Standing | None) -> MeanEstimate:
+    """Return the mean of reports of this standing that stand for these values."""
     reports = int(counts.sum())
     if reports < 2:
         raise TallyError(f"a mean with its deviation needs at least 2 reports, got {reports}")
     mean = float(counts @ values) / reports
     spread = float(counts @ (values - mean) ** 2) / (reports - 1)
-    return MeanEstimate(mean, math.sqrt(spread / reports), reports)
+    return MeanEstimate(mean, math.sqrt(spread / reports), reports, standing)
 
 
 def own_counts(tally: CountTally, fingerprint: str) -> NDArray[np.int64]:

@@ -160,4 +160,4 @@ class Piecewise(TwoLevel):
         shrink = self._near * (inside - outside)
         offset = np.arange(self._outputs, dtype=np.float64) - (self._outputs - 1) / 2
         values: Vector = first + step * ((self._points - 1) / 2 + offset / shrink)
-        return mean_of(own_counts(tally, self.fingerprint), values)
+        return mean_of(own_counts(tally, self.fingerprint), values, tally.standing)

@@ -222,7 +222,7 @@ class StochasticRounding(Randomizer[CountTally]):
         # A report stands for a point beyond its end, by what the noise shrinks the mean.
         reach = step * (self._points - 1) / 2 / float(Fraction(2 * self._threshold - WORD, WORD))
         counts = own_counts(tally, self.fingerprint)
-        return mean_of(counts, np.array([center - reach, center + reach]))
+        return mean_of(counts, np.array([center - reach, center + reach]), tally.standing)
 
 
 class _TwoRows(Operator):
