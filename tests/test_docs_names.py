@@ -31,7 +31,7 @@ ELSEWHERE = {"demo-output/"}
 
 OTHER_WORDS = {
     *GROUPS,
-    *(f"lapwing.{key}" for key in ("format", "version", "survey", "randomizer")),
+    *(f"lapwing.{key}" for key in ("format", "version", "survey", "randomizer", "standing")),
     "lapwing.batch",
 }
 """What looks like a module: groups of entry points, the metadata of a Parquet file of reports
