@@ -143,7 +143,7 @@ def test_what_differs_is_said_and_what_to_agree_on() -> None:
 
 def test_a_sum_of_months_counts_each_unit_in_every_month() -> None:
     visits = [20, 30, 40] * 99
-    patients = [f"p{number % 50}" for number in range(len(visits))]
+    patients = [f"p{number % 75}" for number in range(len(visits))]
     asked: dict[str, Any] = {"neighbors": "add-or-remove-one", "epsilon": 1, "most": 2}
     made = [lw.release(visits, AGES, unit=patients, **asked).release for _ in range(3)]
     same = lw.Release.sum_of(made, people="same")

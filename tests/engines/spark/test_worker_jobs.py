@@ -124,6 +124,7 @@ def test_each_value_gets_one_report_and_tasks_share_no_randomness() -> None:
     assert one != two and one[:100] != one[100:200] and len(one) == 300
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.errors.RowsWarning")
 def test_summaries_count_every_batch() -> None:
     domain = Interval(0, 10, bins=5)
     table = pa.table({"v": [row % 13 - 1.0 for row in range(PEOPLE)]})
