@@ -115,7 +115,7 @@ def test_reports_are_loaded_and_described_without_being_read(name: str, tmp_path
         write_reports(stream, SURVEY, iter([REPORTS] * 30), ending=path.suffix)
     randomizer = SURVEY.randomizer.fingerprint
     number = None if name == "r.csv" else 30 * len(REPORTS)
-    assert ReportFile.of(path) == ReportFile(path, SURVEY.fingerprint, randomizer, number)
+    assert ReportFile.of(path) == ReportFile(path, SURVEY.fingerprint, randomizer, number, "seeded")
     again = lw.load(path)
     assert type(again) is lw.Reports and again.survey == SURVEY.fingerprint
     assert again.fingerprint == randomizer

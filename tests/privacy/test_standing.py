@@ -12,6 +12,12 @@ import pytest
 import lapwing as lw
 from lapwing.cli import main
 from lapwing.errors import FormatError, PrivacyError
+from lapwing.mechanisms.interactive_sites import (
+    PursuitSite,
+    QuantileSite,
+    pursuit_of_sites,
+    quantiles_of_sites,
+)
 from lapwing.mechanisms.private_bounds import count_steps
 from lapwing.protocol.messages.joint_tally import JointTally
 from lapwing.protocol.release import Release
@@ -174,14 +180,14 @@ class TestReports:
         assert rappor.report(kept).standing is None
 
     def test_rounds_of_a_tree(self) -> None:
-        tree = lw.survey.AdaptiveTree(lw.Integers(0, 63, outside="clip"), epsilon=2, users=20_000)
-        for rng in (None, lw.seeded(1)):
-            question = tree.question
-            tree.add(
-                question.tally(question.randomize(tree.leaves_of(np.arange(5000) % 20), rng=rng))
-            )
-            expected = None if rng is None else "seeded"
-            assert tree.decode().guarantee.standing == expected
+        domain = lw.Integers(0, 63, outside="clip")
+        for rng, standing in ((None, None), (lw.seeded(1), "seeded")):
+            tree = lw.survey.AdaptiveTree(domain, epsilon=2, users=20_000)
+            for number in range(tree.rounds):
+                question, source = tree.question, rng if number == 0 else None
+                asked = tree.leaves_of(np.arange(5000) % 20)
+                tree.add(question.tally(question.randomize(asked, rng=source)))
+            assert tree.decode().guarantee.standing == standing
 
     def test_means(self) -> None:
         rounding = lw.randomizers.StochasticRounding(lw.Integers(0, 9), epsilon=1)
@@ -210,6 +216,50 @@ class TestReports:
             SURVEY.fingerprint
         )
         assert both.standing == "simulated"
+
+
+class TestSeveralTogether:
+    """One marked part marks the whole, wherever it stands."""
+
+    SECURE = SURVEY, SURVEY.tally(SURVEY.randomize(VALUES))
+    MARKED = SURVEY, SURVEY.tally(SURVEY.randomize(VALUES[:5000], rng=lw.seeded(1)))
+
+    def test_series(self, tmp_path: Path) -> None:
+        series = lw.decode_series([self.SECURE, self.MARKED], names=["first", "second"])
+        series.save(tmp_path / "series.json")
+        for one in (series, lw.Series.load(tmp_path / "series.json")):
+            first, second = (week.distribution for week in one.weeks)
+            assert first is not None and str(first.guarantee).endswith("local model")
+            assert second is not None and str(second.guarantee).endswith(SEEDED)
+            assert "seeded: not private" in str(one.summary())
+
+    def test_joint_results(self) -> None:
+        together = lw.decode_together([self.SECURE, self.MARKED])
+        assert marked(together)
+        product = lw.Product(x=lw.Integers(0, 3), y=lw.Integers(0, 2))
+        pairs = lw.Survey("pairs", lw.recommend(product, epsilon=1, users=5000).randomizer)
+        values = {"x": np.arange(5000) % 4, "y": np.arange(5000) % 3}
+        assert marked(pairs.decode(pairs.tally(pairs.randomize(values, rng=lw.seeded(1)))))
+
+    @pytest.mark.parametrize(
+        ("kind", "mechanism", "hub"),
+        [
+            (QuantileSite, lw.mechanisms.AdaptiveQuantiles(7), quantiles_of_sites),
+            (PursuitSite, lw.mechanisms.MatchingPursuit(3, atoms=8), pursuit_of_sites),
+        ],
+    )
+    def test_interactive_sites(self, kind: Any, mechanism: Any, hub: Any, tmp_path: Path) -> None:
+        clipped = lw.Interval(0, 100, bins=32, outside="clip")
+        promise = lw.privacy.Promise("replace-one", epsilon=1)
+        counts = lw.protocol.ExactCounts.of_values(VALUES, clipped)
+        secure, other = (kind(mechanism, counts, promise) for _ in range(2))
+        assert marked(hub([secure, kind(mechanism, counts, promise, rng=lw.seeded(1))]))
+        again = kind(mechanism, counts, promise)
+        assert hub([again, other]).guarantee.standing is None
+        path = tmp_path / "ledger.json"
+        lw.Ledger(lw.Guarantee(5, "1e-4", "replace-one", "central")).save(path)
+        with pytest.raises(PrivacyError, match="seeded: not private"):
+            kind(mechanism, counts, promise, ledger=path, rng=lw.seeded(1))
 
 
 class TestLedger:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
+from lapwing.privacy.standing import Standing
 from lapwing.protocol.domains.ranges import Closed, OpenEnd
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.results.uncertainty import Kind, Target
@@ -368,13 +369,15 @@ class ChangeRow(TypedDict):
 class SeriesAnswer(TypedDict):
     """What a series says: a row for each week, why weeks are missing, and the changes.
 
-    `counted` is "people", or "rows" where a unit of privacy has several.
+    `counted` is "people", or "rows" where a unit of privacy has several. `standing` says why a week
+    is not private.
     """
 
     kind: Literal["series"]
     level: float
     about: str
     counted: str
+    standing: Standing | None
     smoothed: bool
     limited_to: list[float] | None
     unit: Unit

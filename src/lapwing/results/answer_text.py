@@ -395,6 +395,8 @@ def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
         facts["intervals"] = f"{said}, about {answer['about']}"
     if answer["about"] == EXACT:
         facts |= {"privacy guarantee": EXACT, "intervals": f"none: {NO_ERROR}"}
+    if answer["standing"] is not None:
+        facts["privacy guarantee"] = f"{answer['standing']}: not private"
     for change in answer["changes"]:
         facts[f"{CHANGES[change['kind']]} {change['week']}"] = (
             f"since {change['since']}: {change['words']}"

@@ -30,6 +30,7 @@ import numpy as np
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
+from lapwing.privacy.standing import weakest_standing
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_days
 from lapwing.protocol.domains.ranges import (
@@ -421,6 +422,7 @@ def series_answer(series: Any, request: AnswerRequest) -> SeriesAnswer:
         "level": request.level,
         "about": series._about(request.target),
         "counted": counted_word(series._guarantees[0]),
+        "standing": weakest_standing(*(known.standing for known in series._guarantees if known)),
         "smoothed": series.smoothed,
         "limited_to": limits_of(series.domain) if series.domain.ordered else None,
         "unit": series.domain.unit,

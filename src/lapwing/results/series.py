@@ -387,7 +387,8 @@ class Series(StoredResult):
     @property
     def _guarantees(self) -> list[Guarantee | None]:
         """The different guarantees of its weeks, each of a week alone."""
-        return list(dict.fromkeys(found.guarantee for found in self._made_of))
+        # A mark takes no part in comparisons of guarantees, but a marked week is another.
+        return list({str(found.guarantee): found.guarantee for found in self._made_of}.values())
 
     @property
     def _made_of(self) -> list[Distribution]:
