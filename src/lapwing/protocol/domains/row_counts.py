@@ -28,9 +28,6 @@ MOST_LINE_ENDS = 3
 _UNREADABLE_SHARE = 0.01
 """More unreadable rows than this share give a warning: fewer move no share by a point."""
 
-_OUTSIDE_SHARE = 0.1
-"""More rows outside than this share give a warning. Ranges are often made to leave out a few."""
-
 _FORMS = {
     "number": "Write numbers as 1234.5, without separators of thousands. On the command line, "
     "--decimal , reads decimal commas, and would read a thousand that is written 1,000 as one. "
@@ -153,14 +150,12 @@ class RowCounts:
     def doubtful(self) -> bool:
         """Whether a warning is due: more than half, or more than 1 % not read or left out.
 
-        Also where more than 10 % are outside, a label that is not listed looks like one that is, or
-        a cell holds many lines.
+        Also where a label that is not listed looks like one that is, or a cell holds many lines.
         """
         return self.mostly_without or (
             self.enough
             and (
                 self._many_unreadable
-                or self._many_outside
                 or self._many_left_out
                 or self._mostly_beyond
                 or self.folded > 0
@@ -177,10 +172,6 @@ class RowCounts:
     @property
     def _mostly_unlisted(self) -> bool:
         return 2 * self.unlisted > self.rows
-
-    @property
-    def _many_outside(self) -> bool:
-        return self.outside > _OUTSIDE_SHARE * self.rows
 
     @property
     def _mostly_beyond(self) -> bool:
