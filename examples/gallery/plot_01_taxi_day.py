@@ -17,14 +17,13 @@ day = lw.Interval("00:00", "24:00", bins=144, unit="time-of-day", circular=True)
 hours = np.arange(24)
 
 # %%
-# Ask each trip once, at two epsilons. In real use, leave out ``rng``: the default is secure.
+# Ask each trip once, at two epsilons. In real use, leave out ``lw.testing``: draws are secure.
 
 
 def ask(epsilon):
     survey = lw.Survey("pick-up time", lw.MultiscaleWave(day, epsilon=epsilon))
     with lw.testing.reproducible(1):
-        reports = survey.randomize(taxi.values())
-    return survey.decode(survey.tally(reports))
+        return survey.decode(survey.tally(survey.randomize(taxi.values())))
 
 
 results = {epsilon: ask(epsilon) for epsilon in (1, 2)}

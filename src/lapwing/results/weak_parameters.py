@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from lapwing.errors import PrivacyWarning
 from lapwing.privacy.promise import STATED_DELTA, Promise
-from lapwing.results.rounding import count_text, exact_text, level_text, percent
+from lapwing.results.rounding import count_text, estimate_text, exact_text, level_text, percent
 
 PRIORS = (0.01, 0.1, 0.5)
 """Beliefs before a report or a release, of which is said what they can become."""
@@ -64,8 +64,8 @@ def delta_line(promise: Promise, people: int) -> str | None:
     share = float(promise.delta * people)
     advised = exact_text(_delta_below(people))
     return (
-        f"{exact_text(promise.delta)} is {share:.2g} of 1/n. It should be far below: use at most "
-        f"{advised}"
+        f"{exact_text(promise.delta)} is {estimate_text(share, 2)} of 1/n. It should be far below: "
+        f"use at most {advised}"
     )
 
 
@@ -97,7 +97,7 @@ def weak_delta(delta: Fraction, people: int | None = None, *, word: str = "peopl
     """Return what a delta allows that is at least ``1 / n``, or above 1e-3. Empty for others."""
     if people and delta * people >= 1:
         return (
-            f"delta {exact_text(delta)} is not below 1/n = {1 / people:.2g} (n = "
+            f"delta {exact_text(delta)} is not below 1/n = {estimate_text(1 / people, 2)} (n = "
             f"{count_text(people)} {word}), so the guarantee allows the release of a whole row. "
             f"Use a delta of at most {exact_text(_delta_below(people))}"
         )
