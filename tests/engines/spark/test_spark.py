@@ -257,6 +257,26 @@ def test_what_is_wrong_is_said_before_a_job_starts(
     assert len(jobs()) == then <= before + 3  # one tally, and the schemas of what was read
 
 
+@pytest.mark.parametrize("by", [None, "half"])
+@pytest.mark.parametrize("kind", ["codes", "hashed"])
+def test_reports_that_a_seed_drew_stay_marked(
+    session: Any, tmp_path: Path, kind: str, by: str | None
+) -> None:
+    labels = Categories(["a", "b"])
+    made = (
+        lw.randomizers.LocalHashing(labels, 1)
+        if kind == "hashed"
+        else lw.RandomizedResponse(labels, 1)
+    )
+    survey = Survey("marked", made)
+    table = pa.table({"value": ["a", "b"] * 500, "half": ["n", "s"] * 500})
+    for name, rng, standing in (("s", lw.seeded(1), "seeded"), ("p", None, None)):
+        path = tmp_path / f"{name}.parquet"
+        arrow.randomize(table, survey, output=path, column="value", by=by, rng=rng)
+        counted = engine.tally(session.read.parquet(str(path)), survey, by=by)
+        assert {tally.standing for tally in counted.groups.values()} == {standing}
+
+
 def test_a_value_is_randomized_once(
     session: Any,
     read: Callable[..., Any],
