@@ -43,7 +43,7 @@ def main() -> None:
         name = pages.listed[symbol]
         print(f"  {name:26} {result.mass[symbol]:8.2%} {truth[symbol]:8.2%}")
 
-    found = survey.decode(tally, decoder=lw.decoders.HeavyHitterSelection())
+    found = survey.decode(tally, decoder=lw.papers.baselines.HeavyHitterSelection())
     held = sum(truth[pages.listed.index(value)] for value in found.values)
     print(
         f"{len(found)} pages stand out at a false-discovery rate of 5 %: {held:.0%} of all clicks"

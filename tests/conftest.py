@@ -217,7 +217,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture
 def registered_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test registers is gone after it."""
-    from lapwing.planning.registry import GROUPS
+    from lapwing.registry import GROUPS
 
     for table in GROUPS.values():
         monkeypatch.setattr(table, "_registered", dict(table._registered))

@@ -6,13 +6,17 @@ import ast
 import re
 from pathlib import Path
 
+from lapwing.registry import DECODERS, MECHANISMS, RANDOMIZERS, Registry
 from tests.package_imports import Source, read_sources
 
 PACKAGE = Path(__file__).parent.parent / "src" / "lapwing"
 
 HOMES = {"planning/defaults", "planning/release_defaults"}
-REGISTRY = "planning/registry"
+REGISTRY = "registry"
 """It lists all of them by name, and joins nothing."""
+
+PAPERS = "papers/"
+"""A paper's own methods belong together, so its folder may join them."""
 
 
 def _public(*folders: str) -> set[str]:
@@ -30,10 +34,20 @@ def _public(*folders: str) -> set[str]:
     return classes | {re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower() for name in classes}
 
 
-OBSERVED = _public("randomizers", "mechanisms")
+def _listed(*tables: Registry) -> set[str]:
+    """Return the classes of tables, and their names in documents."""
+    return {
+        word for table in tables for name, made in table.items() for word in (name, made.__name__)
+    }
+
+
+OBSERVED = _public("randomizers", "mechanisms") | _listed(RANDOMIZERS, MECHANISMS)
 """Randomizers and mechanisms."""
 
-DECODERS = _public("decoders") - {"threshold", "candidates"}  # words with other meanings, too
+JOINED = (_public("decoders") | _listed(DECODERS)) - {
+    "threshold",
+    "candidates",
+}  # words with other meanings, too
 
 
 def _own_decoders(source: Source) -> set[ast.AST]:
@@ -67,8 +81,9 @@ def pairs_at_home(sources: list[Source]) -> list[str]:
     wrong = []
     for source in sources:
         named = _named(source)
-        observed, decoders = sorted(OBSERVED & named.keys()), sorted(DECODERS & named.keys())
-        if observed and decoders and source.name not in {*HOMES, REGISTRY}:
+        observed, decoders = sorted(OBSERVED & named.keys()), sorted(JOINED & named.keys())
+        home = source.name in {*HOMES, REGISTRY} or source.name.startswith(PAPERS)
+        if observed and decoders and not home:
             pair = f"{observed[0]} and {decoders[0]} are joined in {' and '.join(sorted(HOMES))}"
             wrong.append(source.says(named[decoders[0]], f"{pair} only"))
     return wrong

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
+from lapwing import registry
 from lapwing.errors import (
     ArgumentError,
     DomainError,
@@ -20,7 +21,6 @@ from lapwing.errors import (
     LapwingError,
     UnsupportedChannelError,
 )
-from lapwing.planning import registry
 from lapwing.protocol.randomizer import channel_for
 from lapwing.protocol.release import Mechanism
 from tests.contracts.registered import DOMAINS, RANDOMIZERS
@@ -121,8 +121,8 @@ RELEASES = [
     lw.decoders.StepPursuit(),
     lw.decoders.LabelShares(),
     lw.decoders.CellCounts(),
-    lw.decoders.CurveSum(),
-    lw.decoders.SortedPoints(),
+    lw.papers.functional_approximation.CurveSum(),
+    lw.papers.functional_approximation.SortedPoints(),
 ]
 
 

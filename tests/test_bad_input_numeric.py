@@ -20,14 +20,6 @@ from lapwing import (
     seeded,
     simulate,
 )
-from lapwing.decoders import (
-    BinomialSmoothing,
-    GaussianSmoothing,
-    PenalizedLikelihood,
-    TreeConsistency,
-    WaveletClip,
-    Wiener,
-)
 from lapwing.errors import (
     ArgumentError,
     DomainError,
@@ -37,8 +29,11 @@ from lapwing.errors import (
     UnsupportedChannelError,
 )
 from lapwing.linear.projections import simplex
+from lapwing.papers.baselines import PenalizedLikelihood, StochasticRounding
+from lapwing.papers.convolution import BinomialSmoothing, GaussianSmoothing, Wiener
+from lapwing.papers.square_wave import GeneralWave, HaarHadamard, Hierarchical, TreeConsistency
+from lapwing.papers.wavelet import Wavelet, WaveletClip
 from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.randomizers import GeneralWave, HaarHadamard, Hierarchical, StochasticRounding, Wavelet
 from lapwing.randomizers.mixture import whole_shares
 from lapwing.results import SignedEstimate
 from lapwing.results.signed_estimate import Projection

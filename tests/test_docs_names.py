@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import lapwing
-from lapwing.planning.registry import GROUPS
+from lapwing.registry import GROUPS
 from tests.rows import each
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from lapwing.registry import DECODERS, MECHANISMS, RANDOMIZERS
 from tests.home_of_pairs import pairs_at_home
 from tests.package_imports import Source, cycles, imported, read_sources
 
@@ -28,7 +29,8 @@ FLOORS = (
     "cli",
     "__init__",
     "stored_files",
-    "client engines plugins public_names service shuffle tallies testing",
+    "public_names testing",
+    "client engines papers plugins service shuffle tallies",
     "survey",
     "planning",
     "mechanisms decoders",
@@ -36,6 +38,7 @@ FLOORS = (
     "randomizers results",
     "protocol",
     "privacy",
+    "registry",
     "datasets documents linear",
     "errors",
 )
@@ -359,6 +362,57 @@ TYPING = (
     "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from lapwing.survey.survey import S"
 )
 
+WINGS = ("papers/", "service/", "engines/")
+"""Folders that nothing below them enters. They import the core."""
+
+DOORS = ("__init__", "cli/", "testing/", "registry", "stored_files")
+"""Files that may name what is in a wing: programs, contracts, and the tables of names."""
+
+
+def wings_apart(sources: list[Source]) -> list[str]:
+    """The core imports no wing, and names none of the papers' classes in a string."""
+    known = {source.name for source in sources}
+    wrong = []
+    for source in sources:
+        own = next((wing for wing in WINGS if source.name.startswith(wing)), None)
+        if not source.name.startswith(DOORS):
+            for target, node in imported(source, known):
+                if target.startswith(WINGS) and (own is None or not target.startswith(own)):
+                    wrong.append(source.says(node, f"imports {target}, which is in a wing"))
+        if own is None and not source.name.startswith(DOORS):
+            wrong += [
+                source.says(node, f"names {node.value!r}, which is in a wing")
+                for node in source.nodes
+                if isinstance(node, ast.Constant) and node.value in OF_WINGS
+            ]
+    return wrong
+
+
+OF_WINGS = {
+    name
+    for table in (RANDOMIZERS, DECODERS, MECHANISMS)
+    for key, made in table.items()
+    if made.__module__.startswith("lapwing.papers.")
+    for name in (key, made.__name__)
+} - {"threshold"}
+"""Classes of the papers and their names in documents, but for a word with other meanings."""
+
+NAMED_IMPORTS = ("registry", "public_names", "cli/command_list", "engines/spark/job_errors")
+"""Files that import by a name in a string: the tables of names, and what a worker is sent."""
+
+
+def plain_imports(sources: list[Source]) -> list[str]:
+    """An import by a name in a string hides an arrow, so only the tables of names have one."""
+    return [
+        source.says(node, "import it by its name, or through lapwing.registry")
+        for source in sources
+        if source.name not in NAMED_IMPORTS
+        for node in source.nodes
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__")
+    ]
+
+
 RULES: dict[Callable[[list[Source]], list[str]], dict[str, str]] = {
     downward: {
         "protocol/x": "from lapwing.results.uncertainty import Band",
@@ -398,6 +452,13 @@ RULES: dict[Callable[[list[Source]], list[str]], dict[str, str]] = {
         "mechanisms/x": "import functools\n@functools.lru_cache(maxsize=4)\ndef f(x): ...",
         "survey/x": "from functools import cached_property",
     },
+    wings_apart: {
+        "planning/x": "from lapwing.papers.wavelet import Wavelet",
+        "survey/x": "def f():\n    from lapwing.engines.spark import spark_rows",
+        "client/x": "hashed = name == 'local-hashing'",
+        "papers/baselines/x": "from lapwing.service import app",
+    },
+    plain_imports: {"protocol/x": "import_module('lapwing.planning.defaults')"},
     silent: {"laws": "print(1)"},
     pairs_at_home: {
         "randomizers/x": "class X:\n    name = 'wavelet'\n    tree = 'tree-consistency'",
@@ -433,7 +494,7 @@ RULES: dict[Callable[[list[Source]], list[str]], dict[str, str]] = {
 TOGETHER = {acyclic}
 """Rules whose broken files are wrong only side by side."""
 
-WHOLE = {downward, rooms, acyclic, unique_classes}
+WHOLE = {downward, rooms, acyclic, unique_classes, wings_apart}
 """Rules that look at all files at once."""
 
 EVERYTHING = read_sources(PACKAGE)

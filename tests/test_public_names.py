@@ -17,8 +17,8 @@ import pytest
 
 import lapwing as lw
 from lapwing.documents import nearest
-from lapwing.planning.registry import DECODERS, GROUPS, RANDOMIZERS
 from lapwing.public_names import KNOWN_AS, RENAMED
+from lapwing.registry import DECODERS, GROUPS, HOMES, RANDOMIZERS
 from tests.rows import each
 
 NAMESPACES = [
@@ -125,8 +125,8 @@ def test_a_namespace_offers_what_it_says_and_is_documented(name: str) -> None:
 def test_a_namespace_offers_all_public_classes_of_its_folder(name: str) -> None:
     lives = {n for n in NAMES if getattr(lw, n).__module__.startswith(f"lapwing.{name}.")}
     namespace = getattr(lw, name)
-    table = GROUPS[f"lapwing.{name}"].values()
-    assert lives | {made.__name__ for made in table} <= set(namespace.__all__)
+    table = {made.__name__ for made in GROUPS[f"lapwing.{name}"].values()}
+    assert lives | (table - set(HOMES)) <= set(namespace.__all__)
     assert all(getattr(namespace, offered) is getattr(lw, offered) for offered in lives)
 
 
@@ -158,10 +158,22 @@ def test_every_name_is_documented_and_ours(name: str) -> None:
     assert thing.__name__ == name
 
 
+@each("name", HOMES)
+def test_a_method_of_a_paper_is_in_its_folder_and_other_folders_say_so(name: str) -> None:
+    made = getattr(importlib.import_module(HOMES[name]), name)
+    assert made.__module__.startswith(f"{HOMES[name]}.") and (inspect.getdoc(made) or "").strip()
+    place = f"Use {HOMES[name].replace('lapwing', 'lw')}.{name}"
+    for folder in (*FOLDERS, "survey"):
+        with pytest.raises(AttributeError, match=rf"^lapwing.{folder} has no {name}. {place}$"):
+            getattr(importlib.import_module(f"lapwing.{folder}"), name)
+        with pytest.raises(ImportError, match=f"{place}$"):
+            exec(f"from lapwing.{folder} import {name}")
+
+
 @pytest.mark.parametrize("table", [RANDOMIZERS, DECODERS], ids=["randomizers", "decoders"])
 def test_what_a_document_may_name_is_public(table: dict[str, Any]) -> None:
     for name, made in table.items():
-        assert made.__name__ in {*lw.randomizers.__all__, *lw.decoders.__all__}
+        assert made.__name__ in {*lw.randomizers.__all__, *lw.decoders.__all__, *HOMES}
         # JSON and command-line names are the class name in kebab case.
         assert name == re.sub(r"(?<!^)(?=[A-Z])", "-", made.__name__).lower() == made.name
         assert dataclasses.is_dataclass(made)

@@ -12,6 +12,7 @@ import pytest
 from numpydoc.validate import validate
 
 import lapwing
+from lapwing.registry import PAPERS
 from tests.reference_names import listed, named, public, public_docstrings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,6 +23,7 @@ CODES = ("GL", "SS", "PR", "RT", "YD")
 MODULES = (
     *("randomizers", "decoders", "mechanisms", "privacy", "protocol", "results", "planning"),
     *("survey", "client", "distances", "shuffle", "tallies", "testing", "plugins", "datasets"),
+    *(f"papers.{paper}" for paper in PAPERS),
 )
 
 

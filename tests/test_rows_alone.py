@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import lapwing as lw
 from lapwing.errors import PrivacyError
 from lapwing.mechanisms.private_bounds import count_steps
-from lapwing.planning.registry import MECHANISMS
+from lapwing.registry import MECHANISMS
 from tests.nasty_cells import COLUMNS, DOMAINS, OBJECTS, TEXTS, check_each_row_alone
 
 pytestmark = pytest.mark.filterwarnings("ignore::lapwing.errors.RowsWarning")

@@ -19,7 +19,6 @@ from lapwing import Distribution, Guarantee, HeavyHitters, Ledger, Reports, Seri
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.documents import read
 from lapwing.errors import ArgumentError, FormatError
-from lapwing.planning.registry import MECHANISMS, RANDOMIZERS
 from lapwing.planning.release_defaults import release_decoder
 from lapwing.protocol import ExactCounts
 from lapwing.protocol.domains.domain_documents import build_domain
@@ -27,6 +26,7 @@ from lapwing.protocol.messages.group_tallies import GroupTallies
 from lapwing.protocol.messages.reports import read_header
 from lapwing.protocol.messages.tally import Tally
 from lapwing.protocol.release import Release
+from lapwing.registry import MECHANISMS, RANDOMIZERS
 from lapwing.results import JointDistribution
 from lapwing.survey.publication import decode_release
 from tests.rows import each

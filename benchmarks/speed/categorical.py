@@ -92,7 +92,7 @@ def measure(
     rng = np.random.default_rng(1)
     few = rng.zipf(1.3, people) % symbols
     many = rng.zipf(1.3, people) % large
-    olh = lw.randomizers.LocalHashing(lw.Categories(symbols), 1)
+    olh = lw.papers.baselines.LocalHashing(lw.Categories(symbols), 1)
     reports = olh.randomize(few)
     rows = lw.randomizers.HadamardResponse(lw.Categories(symbols), 1)
     linear = lw.LinearHashing(lw.Categories(large), 1)

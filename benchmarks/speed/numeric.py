@@ -111,9 +111,11 @@ def _decode(size: int, reports: int, rounds: int) -> dict[str, Any]:
 
 
 def _tree(leaves: int, iterations: int, people: int) -> Callable[[], object]:
-    tree = lw.randomizers.Hierarchical(lw.Interval(0, 1, bins=leaves, outside="clip"), EPSILON)
+    tree = lw.papers.square_wave.Hierarchical(
+        lw.Interval(0, 1, bins=leaves, outside="clip"), EPSILON
+    )
     tally = lw.simulate(tree, _population(leaves, people), rng=2)
-    decoder = lw.decoders.TreeConsistency(
+    decoder = lw.papers.square_wave.TreeConsistency(
         method="admm", tolerance=1e-300, limit=iterations, band=False
     )
 
@@ -128,7 +130,7 @@ def _tree(leaves: int, iterations: int, people: int) -> Callable[[], object]:
 
 def _wavelet(levels: int, people: int) -> dict[str, Callable[[], object]]:
     domain = lw.Interval(0, 1, bins=2**levels, outside="clip")
-    wavelet = lw.randomizers.Wavelet(domain, EPSILON, levels=levels)
+    wavelet = lw.papers.wavelet.Wavelet(domain, EPSILON, levels=levels)
     counts = _population(domain.size, people)
     values = np.repeat((np.arange(domain.size) + 0.5) / domain.size, counts)
     return {
@@ -141,7 +143,10 @@ def _grouped(bins: int, people: int) -> dict[str, Callable[[], object]]:
     domain = lw.Interval(0, 1, bins=bins, outside="clip")
     counts = _population(bins, people)
     works: dict[str, Callable[[], object]] = {}
-    for name, kind in ((EM_WAVES, lw.MultiscaleWave), (EM_TREE, lw.randomizers.Hierarchical)):
+    for name, kind in (
+        (EM_WAVES, lw.MultiscaleWave),
+        (EM_TREE, lw.papers.square_wave.Hierarchical),
+    ):
         randomizer = kind(domain, EPSILON)
         rows = likelihood_rows(randomizer.channel, lw.simulate(randomizer, counts, rng=4))
         start = np.full(bins, 1 / bins)

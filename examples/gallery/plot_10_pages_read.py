@@ -26,7 +26,7 @@ tally = lw.simulate(survey.randomizer, clicks, rng=1)
 
 estimates = {
     "raw": survey.decode(tally, decoder=lw.LeastSquares()),
-    "thresholded": survey.decode(tally, decoder=lw.decoders.Threshold()),
+    "thresholded": survey.decode(tally, decoder=lw.papers.baselines.Threshold()),
     "shrunk (default)": survey.decode(tally),
 }
 errors = {name: np.sum((one.mass - truth) ** 2) for name, one in estimates.items()}

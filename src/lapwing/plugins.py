@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from lapwing.documents import quoted
 from lapwing.errors import ArgumentError, LapwingWarning, kind_of
-from lapwing.planning.registry import DECODERS, GROUPS, TELLING, Registry, place_of
+from lapwing.registry import DECODERS, GROUPS, TELLING, Registry, place_of
 
 __all__ = ["load", "register"]
 

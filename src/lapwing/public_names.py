@@ -11,11 +11,12 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 
-FOLDERS = ("planning", "protocol", "results", "survey")
+FOLDERS = ("papers", "planning", "protocol", "results", "survey")
 """Modules that are reached by name and stand in no list: `lw.results.Band`."""
 
 MODULES = (
-    "randomizers", "decoders", "mechanisms", "distances", "tallies", "privacy", "plugins", *FOLDERS
+    "randomizers", "decoders", "mechanisms", "distances", "tallies", "privacy", "plugins",
+    *FOLDERS[1:],
 )  # fmt: skip
 """Modules that are asked for a name, in this order."""
 
@@ -51,25 +52,26 @@ KNOWN_AS = {
     "oue": "lw.randomizers.OptimizedUnaryEncoding",
     "ss": "lw.SubsetSelection",
     "hr": "lw.randomizers.HadamardResponse",
-    "lh": "lw.randomizers.LocalHashing",
-    "blh": "lw.randomizers.LocalHashing",
-    "olh": "lw.randomizers.LocalHashing (optimized local hashing)",
+    "lh": "lw.papers.baselines.LocalHashing",
+    "blh": "lw.papers.baselines.LocalHashing",
+    "olh": "lw.papers.baselines.LocalHashing (optimized local hashing)",
     "sw": "lw.SquareWave",
     "pm": "lw.randomizers.Piecewise (piecewise mechanism)",
-    "duchi": "lw.randomizers.StochasticRounding",
+    "duchi": "lw.papers.baselines.StochasticRounding",
     "cp": "lw.randomizers.CompressivePrivatization",
-    "hh": "lw.randomizers.Hierarchical",
+    "hh": "lw.papers.square_wave.Hierarchical",
     "em": "lw.decoders.ExpectationMaximization()",
     "ems": "lw.decoders.ExpectationMaximization(smoothed=True)",
-    "hdg": "lw.decoders.HybridGrids (hybrid-dimensional grids)",
-    "tdg": "lw.decoders.HybridGrids (of blocks of both attributes)",
-    "ahead": "lw.survey.AdaptiveTree",
-    "admm": 'lw.decoders.TreeConsistency(method="admm")',
+    "hdg": "lw.papers.baselines.HybridGrids (hybrid-dimensional grids)",
+    "tdg": "lw.papers.baselines.HybridGrids (of blocks of both attributes)",
+    "ahead": "lw.papers.baselines.AdaptiveTree",
+    "admm": 'lw.papers.square_wave.TreeConsistency(method="admm")',
     "laplace": "lw.release, which chooses the noise for your epsilon and delta",
     "gaussian": "lw.release, which chooses the noise for your epsilon and delta",
     "histogram": "lw.release, or lw.Survey for reports",
 }
 """What the literature calls them, in small letters, and what to use."""
+
 
 Names = tuple[Callable[[str], object], Callable[[], list[str]], list[str]]
 
@@ -105,14 +107,16 @@ def with_directions(
 
 def _direction(name: str, names: list[str]) -> str:
     """Return the words that say where a name is, or which one is near."""
-    from lapwing.documents import nearest  # not needed to import lapwing
+    from lapwing.documents import nearest  # neither is needed to import lapwing
+    from lapwing.registry import HOMES
 
     places = {
         offered: f"lw.{module}.{offered}"
         for module in reversed(MODULES)
         for offered in import_module(f"lapwing.{module}").__all__
     }
-    places = places | RENAMED
+    wings = {known: f"{home.replace('lapwing', 'lw', 1)}.{known}" for known, home in HOMES.items()}
+    places = places | wings | RENAMED
     if name in places:
         return f". Use {places[name]}"
     if name.lower() in KNOWN_AS:

@@ -12,7 +12,6 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -30,25 +29,11 @@ from lapwing.documents import (
 from lapwing.errors import FormatError, LapwingError
 from lapwing.privacy.standing import Standing
 from lapwing.protocol.domains.domain_documents import build_open_domain
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.messages.reports import Reports, read_header, reports_per_block
+from lapwing.registry import FORMATS, class_of
 
 __all__ = ["CollectorExport", "JobProgress", "ReportFile", "load"]
-
-CLASSES = {
-    "lapwing-survey": "lapwing.survey.survey:Survey",
-    "lapwing-tally": "lapwing.protocol.messages.tally:Tally",
-    "lapwing-group-tallies": "lapwing.protocol.messages.group_tallies:GroupTallies",
-    "lapwing-release": "lapwing.protocol.release:Release",
-    "lapwing-distribution": "lapwing.results.distribution:Distribution",
-    "lapwing-joint-distribution": "lapwing.results.joint_distribution:JointDistribution",
-    "lapwing-signed-estimate": "lapwing.results.signed_estimate:SignedEstimate",
-    "lapwing-heavy-hitters": "lapwing.results.heavy_hitters:HeavyHitters",
-    "lapwing-series": "lapwing.results.series:Series",
-    "lapwing-difference": "lapwing.results.difference:Difference",
-    "lapwing-watch": "lapwing.survey.watch:Watch",
-    "lapwing-ledger": "lapwing.privacy.ledger:Ledger",
-}
-"""Formats of documents, and the class that reads each."""
 
 DOMAIN = "lapwing-domain"
 EXPORT = "lapwing-collector-state"
@@ -186,16 +171,16 @@ def load(path: Path | str) -> Any:
             return _scan(path, document)
         if name == DOMAIN:
             return read_as(path, _domain)
-        if not isinstance(name, str) or name not in CLASSES:
+        if not isinstance(name, str) or name not in FORMATS:
             raise FormatError(_unknown(path, name))
-        return read_as(path, _class(CLASSES[name]).from_document)
+        return read_as(path, class_of(name).from_document)
 
 
 def _unknown(path: Path, name: Any) -> str:
     """Return the sentence that refuses a document whose format nobody here reads."""
     if not isinstance(name, str):
         return f"{path.name} must say its format, as every document of lapwing does. It does not"
-    known = nearest(name, [*CLASSES, DOMAIN])
+    known = nearest(name, [*FORMATS, DOMAIN])
     return f"{path.name} is a {quoted(name)} document, which this version cannot read{known}"
 
 
@@ -209,16 +194,11 @@ def _domain(document: dict[str, Any]) -> Any:
     return build_open_domain(held)
 
 
-def _class(place: str) -> Any:
-    module, _, name = place.partition(":")
-    return getattr(import_module(module), name)
-
-
 # Binary files, by the mark at their beginning.
 
 
 def _exact_counts(path: Path) -> Any:
-    return _class("lapwing.protocol.messages.exact_counts:ExactCounts").load(path)
+    return ExactCounts.load(path)
 
 
 def _compact_reports(path: Path) -> ReportFile:
@@ -251,7 +231,7 @@ def _parquet(path: Path) -> Any:
 
     if not is_group_table(path):
         return _report_table(path)
-    return _class(CLASSES["lapwing-group-tallies"])(*read_table(path))
+    return class_of("lapwing-group-tallies")(*read_table(path))
 
 
 def _progress(path: Path) -> JobProgress:
@@ -316,7 +296,7 @@ def _export(path: Path, head: dict[str, Any]) -> CollectorExport:
     written = {"end": {"lines": lines, "sha256": digest.hexdigest()}}
     if end != json.dumps(written, separators=(",", ":")).encode() + b"\n":
         raise FormatError(f"{path.name} is damaged or ends early. Export the survey again")
-    survey = _class(CLASSES["lapwing-survey"])
+    survey = class_of("lapwing-survey")
     try:
         agreed = survey.from_document(parse(canonical(head["survey"]), name=path.name))
     except LapwingError as error:

@@ -27,7 +27,7 @@ from scipy import stats
 
 import lapwing.mechanisms
 from lapwing.linear.memoized import Memoized
-from tests.mechanisms.test_matching_pursuit_law import log_chosen
+from tests.papers.functional_approximation.test_matching_pursuit_law import log_chosen
 
 WORDS_OF_AN_IDENTIFIER = 2
 

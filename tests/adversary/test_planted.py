@@ -77,7 +77,7 @@ def test_half_the_sensitivity_is_found(name: str, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_symbol_left_out_is_found_in_a_projection(monkeypatch: pytest.MonkeyPatch) -> None:
-    import lapwing.mechanisms.polynomial_projection as module
+    import lapwing.papers.functional_approximation.polynomial_projection as module
 
     right = module.most_moved
     everywhere(monkeypatch, "most_moved", lambda m, **how: right(m[:, :-1], **how))
@@ -113,7 +113,7 @@ def test_a_symbol_left_out_is_found_in_a_pursuit(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_sensitivity_that_wraps_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    import lapwing.mechanisms.polynomial_projection as module
+    import lapwing.papers.functional_approximation.polynomial_projection as module
 
     right = module.most_moved
 

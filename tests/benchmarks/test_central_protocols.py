@@ -25,8 +25,8 @@ from benchmarks.accuracy.papers.functional_approximation.central_protocols impor
     multiplier,
 )
 from benchmarks.accuracy.papers.functional_approximation.central_sweeps import number
-from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles
-from lapwing.mechanisms.matching_pursuit import MatchingPursuit
+from lapwing.papers.functional_approximation.adaptive_quantiles import AdaptiveQuantiles
+from lapwing.papers.functional_approximation.matching_pursuit import MatchingPursuit
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.release import Release

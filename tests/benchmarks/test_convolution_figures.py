@@ -139,7 +139,9 @@ class TestMethods:
 
     def test_the_largest_are_kept(self, oracle):
         kept = of(
-            oracle, {"": SignedDecoder(lw.decoders.Wiener(method="direct", keep_largest=3))}, ""
+            oracle,
+            {"": SignedDecoder(lw.papers.convolution.Wiener(method="direct", keep_largest=3))},
+            "",
         )
         assert ON_ROUGH["DW, 100 kept"].decoder.keep_largest == 100
         shares = np.asarray(unbiased(oracle[1].channel, oracle[2]).mass)

@@ -101,7 +101,7 @@ class TestSplits:
         )
 
     def test_everybody_reports_in_every_group(self):
-        tree = lw.randomizers.Hierarchical(figure_columns.interval(16), 1)
+        tree = lw.papers.square_wave.Hierarchical(figure_columns.interval(16), 1)
         counts = np.full(16, 100)
         tally = square_wave_choices.everybody(tree, counts, np.random.default_rng(1))
         assert tally.reports == (1600,) * len(tree.groups)

@@ -36,10 +36,10 @@ from benchmarks.accuracy.papers.functional_approximation.central_methods import 
 )
 from benchmarks.isolated import script
 from benchmarks.verdicts import CONTRADICTED, HOLDS
-from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles
 from lapwing.mechanisms.histogram_query import HistogramQuery
-from lapwing.mechanisms.matching_pursuit import MatchingPursuit
-from lapwing.mechanisms.polynomial_projection import PolynomialProjection
+from lapwing.papers.functional_approximation.adaptive_quantiles import AdaptiveQuantiles
+from lapwing.papers.functional_approximation.matching_pursuit import MatchingPursuit
+from lapwing.papers.functional_approximation.polynomial_projection import PolynomialProjection
 from tests.benchmarks.made_up_figures import points, row
 from tests.benchmarks.tiny_sizes import TINY
 

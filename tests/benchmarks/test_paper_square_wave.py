@@ -63,7 +63,7 @@ class TestMethods:
             assert (made[name].branching, made[name].domain.size) == (4, 64)
             decoder = getattr(found[name].decoder, "decoder", found[name].decoder)
             assert (decoder.method, decoder.weighted) == (method, False)
-        assert isinstance(made[HAAR], lw.randomizers.HaarHadamard)
+        assert isinstance(made[HAAR], lw.papers.square_wave.HaarHadamard)
         assert [made[f"bins {n}"].domain.size for n in (16, 32, 64)] == [16, 32, 64]
 
     def test_table_2_is_the_papers(self):

@@ -29,7 +29,7 @@ class TestMatrices:
 
     @pytest.mark.parametrize("ratio", [0.8, 0.4, 0.0])
     def test_a_polygon_is_its_table(self, ratio):
-        wave = lw.randomizers.GeneralWave(interval(60), 1, ratio=ratio, width=0.21)
+        wave = lw.papers.square_wave.GeneralWave(interval(60), 1, ratio=ratio, width=0.21)
         table = wave.channel.blocks[0].operator
         polygon = SlidingPolygon(table)
         rng = np.random.default_rng(2)
@@ -61,7 +61,7 @@ class TestMatrices:
         np.testing.assert_allclose(answer.mass, [0, 0.75, 0.25, 0], atol=0.01)
 
     def test_a_decoder_gives_the_same_by_corners(self):
-        wave = lw.randomizers.GeneralWave(interval(32), 2, ratio=0.6, width=0.2)
+        wave = lw.papers.square_wave.GeneralWave(interval(32), 2, ratio=0.6, width=0.2)
         tally = lw.simulate(wave, np.arange(32) * 100, rng=1)
         decoder = lw.ExpectationMaximization(smoothed=True, band=False)
         slow, fast = decoder, ByCorners(decoder)

@@ -21,7 +21,7 @@ from benchmarks.accuracy.papers.wavelet import (
 )
 from benchmarks.accuracy.papers.wavelet import wavelet_methods as methods
 from benchmarks.verdicts import CONTRADICTED, HOLDS
-from lapwing.randomizers.numerical.wavelet import error_bound
+from lapwing.papers.wavelet.wavelet import error_bound
 
 COLUMNS = ("beta52", "taxi", "acs_income", "sf_benefits")
 EPSILONS = (0.5, 1, 4)

@@ -16,7 +16,7 @@ from benchmarks.accuracy.papers.wavelet import (
 from benchmarks.accuracy.papers.wavelet import wavelet_methods as methods
 from benchmarks.signed_decoder import SignedDecoder
 from lapwing.decoders.likelihood.expectation_maximization import ExpectationMaximization
-from lapwing.randomizers.numerical.wavelet import best_levels
+from lapwing.papers.wavelet.wavelet import best_levels
 
 PEOPLE = 100_000
 

@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 import lapwing as lw
 from lapwing.errors import BudgetError
-from lapwing.planning.registry import MECHANISMS
+from lapwing.registry import MECHANISMS
 from tests.cli.running import Program, listing
 
 PROMISE = ("--epsilon", "1", "--delta", "1e-6", "--neighbors", "replace-one")

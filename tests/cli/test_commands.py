@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 import lapwing as lw
-from lapwing.planning.registry import RANDOMIZERS
+from lapwing.registry import RANDOMIZERS
 from lapwing.results.rounding import percent
 from lapwing.results.weak_parameters import posterior
 from tests.cli.running import Program
@@ -118,12 +118,12 @@ def test_knobs_have_options_of_their_own_or_are_set(done: Program, option: tuple
         (
             "general-wave",
             "shape=[0.5,1,0.5]",
-            lw.randomizers.GeneralWave(lw.Interval(1, 16, bins=8), 1, shape=(0.5, 1, 0.5)),
+            lw.papers.square_wave.GeneralWave(lw.Interval(1, 16, bins=8), 1, shape=(0.5, 1, 0.5)),
         ),
         (
             "hierarchical",
             "branching=2",
-            lw.randomizers.Hierarchical(lw.Interval(1, 16, bins=8), 1, branching=2),
+            lw.papers.square_wave.Hierarchical(lw.Interval(1, 16, bins=8), 1, branching=2),
         ),
     ],
 )
@@ -326,7 +326,7 @@ def test_a_count_that_is_none_is_refused_by_row(
         ),
         (
             ("--decoder", "penalized-likelihood", "--set", "roughness=10"),
-            lw.decoders.PenalizedLikelihood(roughness=10),
+            lw.papers.baselines.PenalizedLikelihood(roughness=10),
         ),
     ],
 )
@@ -355,7 +355,7 @@ def test_a_signed_estimate_is_shown_and_stored(
     assert document["quantiles"] == plain["quantiles"]
     read = lw.Survey.from_json(Path("survey.json").read_text())
     tally = lw.tallies.CountTally.from_document(json.loads(Path("tally.json").read_text()))
-    kind = {"least-squares": lw.LeastSquares, "wiener": lw.decoders.Wiener}[decoder]
+    kind = {"least-squares": lw.LeastSquares, "wiener": lw.papers.convolution.Wiener}[decoder]
     expected = read.decode(tally, decoder=kind(signed=True))
     stored = lw.Distribution.from_json(Path("result.json").read_text())
     assert stored == expected and stored.signed is not None

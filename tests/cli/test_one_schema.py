@@ -10,7 +10,8 @@ import jsonschema_rs
 import pytest
 
 import lapwing as lw
-from lapwing.randomizers import PrefixHashing, RandomizedResponse
+from lapwing.papers.baselines import PrefixHashing
+from lapwing.randomizers import RandomizedResponse
 from lapwing.service.app import ENDPOINTS
 from lapwing.service.decoding import Kept, carried_out
 from lapwing.service.decoding_orders import Key, Material, Order

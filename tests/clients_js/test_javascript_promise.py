@@ -12,8 +12,11 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import LapwingError
+from lapwing.papers.baselines import PrefixHashing
+from lapwing.papers.square_wave import Hierarchical
+from lapwing.papers.wavelet import Wavelet
 from lapwing.privacy.exact_numbers import epsilon_text
-from lapwing.randomizers import HadamardResponse, PrefixHashing
+from lapwing.randomizers import HadamardResponse
 from tests.clients_js.programs import ask, program
 from tests.clients_js.surveys import cases, changed, sealed, survey_text, thresholds_of
 from tests.contracts.registered import at_epsilon
@@ -163,9 +166,9 @@ def test_sizes_that_agree_with_each_other_but_not_with_epsilon_are_refused() -> 
         (lw.LinearHashing(labels, 2), lw.LinearHashing(labels, 2, hash_bits=4)),
         (PrefixHashing(words, 2), PrefixHashing(words, 2, hash_bits=4)),
         (ladder, lw.MultiscaleWave(line, 1, components=[(k, s, w) for k, s, w in wider])),
-        (lw.randomizers.Hierarchical(line, 1), lw.randomizers.Hierarchical(line, 1, branching=2)),
-        (lw.randomizers.Wavelet(line, 2), lw.randomizers.Wavelet(line, 2, levels=9)),
-        (lw.randomizers.Wavelet(line, 2), lw.randomizers.Wavelet(line, 2, allocation="uniform")),
+        (Hierarchical(line, 1), Hierarchical(line, 1, branching=2)),
+        (Wavelet(line, 2), Wavelet(line, 2, levels=9)),
+        (Wavelet(line, 2), Wavelet(line, 2, allocation="uniform")),
     ]  # fmt: skip
     texts = {}
     for number, (stated, derived) in enumerate(pairs):
@@ -303,14 +306,14 @@ def test_the_sizes_of_every_class_are_found_at_many_epsilons() -> None:
             lw.randomizers.AffineSubsetSelection(labels, epsilon),
             lw.randomizers.HadamardResponse(labels, epsilon),
             lw.LinearHashing(labels, epsilon),
-            lw.randomizers.PrefixHashing(lw.HashedStrings(32), epsilon),
+            lw.papers.baselines.PrefixHashing(lw.HashedStrings(32), epsilon),
             lw.SquareWave(numbers, epsilon),
             lw.SquareWave(lw.Interval(0, 1, bins=90, circular=True), epsilon),
             lw.MultiscaleWave(numbers, epsilon),
-            lw.randomizers.Hierarchical(numbers, epsilon, branching=2),
-            lw.randomizers.HaarHadamard(numbers, epsilon),
-            lw.randomizers.Wavelet(numbers, epsilon),
-            lw.randomizers.Wavelet(numbers, epsilon, users=10_000, allocation="uniform"),
+            Hierarchical(numbers, epsilon, branching=2),
+            lw.papers.square_wave.HaarHadamard(numbers, epsilon),
+            Wavelet(numbers, epsilon),
+            Wavelet(numbers, epsilon, users=10_000, allocation="uniform"),
         ):
             found[f"{made}"] = survey_text(made)
     for what, answer in _read(found).items():

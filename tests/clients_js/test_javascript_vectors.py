@@ -12,9 +12,9 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import FormatError
+from lapwing.papers.wavelet.signed_subset_selection import optimal_members
 from lapwing.privacy.exact_numbers import exact_epsilon, exponential_bounds
 from lapwing.privacy.sampling.randomness import iterate, scalar_below, seeded
-from lapwing.randomizers.numerical.signed_subset_selection import optimal_members
 from tests.clients_js.programs import ask, program
 from tests.clients_js.surveys import ELSEWHERE, cases, sealed, survey_text
 
@@ -149,11 +149,11 @@ def test_random_words_make_python_s_reports() -> None:
         lw.randomizers.HadamardResponse(lw.Categories(2**19 + 1), "1/3"),
         lw.LinearHashing(lw.Categories(2**40), 3),
         lw.LinearHashing(lw.Categories(2**39 + 1), 12, hash_bits=8),
-        lw.randomizers.PrefixHashing(lw.HashedStrings(40), 1),
+        lw.papers.baselines.PrefixHashing(lw.HashedStrings(40), 1),
         lw.MultiscaleWave(lw.Interval(0, 1, bins=1024), 4),
         lw.randomizers.AffineSubsetSelection(lw.Categories(2**16), 4),
         lw.randomizers.AffineSubsetSelection(lw.Categories(3000), 1),
-        lw.randomizers.HaarHadamard(lw.Integers(0, 99_999, outside="clip"), 1),
+        lw.papers.square_wave.HaarHadamard(lw.Integers(0, 99_999, outside="clip"), 1),
     ]
     tasks, expected = [], []
     for randomizer in randomizers:

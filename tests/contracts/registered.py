@@ -21,14 +21,14 @@ import pytest
 
 from lapwing import Categories, Integers, Interval, Product, Survey
 from lapwing.linear.operators.operator import dense
-from lapwing.planning.registry import RANDOMIZERS as NAMES
+from lapwing.papers.wavelet.signed_subset_law import SignedSubset
 from lapwing.protocol import Channel
 from lapwing.protocol.channels.hashed_channel import HashedSupport
 from lapwing.protocol.channels.laws import FixedSizeSubset, Multinomial, ProductOfBits
-from lapwing.protocol.channels.signed_subset_law import SignedSubset
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.label_columns import CodedLabels
 from lapwing.randomizers.mixture import Mixture
+from lapwing.registry import RANDOMIZERS as NAMES
 from lapwing.tallies import CountTally
 from lapwing.testing.randomizer_contract import exact_law, inputs_of, raw_value
 from tests.contracts.covering import covering

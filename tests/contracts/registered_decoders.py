@@ -27,34 +27,26 @@ from lapwing import (
     SubsetSelection,
 )
 from lapwing.decoders import (
-    BinomialSmoothing,
     Candidates,
     CompressiveEstimate,
     ExhaustiveScan,
-    GaussianSmoothing,
-    HeavyHitterSelection,
-    HybridGrids,
     LogDensityPrior,
-    Normalization,
-    PenalizedLikelihood,
     PrefixExtension,
     SparseRecovery,
-    Threshold,
-    TreeConsistency,
-    WaveletClip,
-    Wiener,
 )
-from lapwing.protocol import Block, Channel
-from lapwing.randomizers import (
-    GeneralWave,
-    HaarHadamard,
-    HadamardResponse,
-    Hierarchical,
+from lapwing.papers.baselines import (
+    HeavyHitterSelection,
+    HybridGrids,
     LocalHashing,
-    OptimizedUnaryEncoding,
-    UnaryEncoding,
-    Wavelet,
+    Normalization,
+    PenalizedLikelihood,
+    Threshold,
 )
+from lapwing.papers.convolution import BinomialSmoothing, GaussianSmoothing, Wiener
+from lapwing.papers.square_wave import GeneralWave, HaarHadamard, Hierarchical, TreeConsistency
+from lapwing.papers.wavelet import Wavelet, WaveletClip
+from lapwing.protocol import Block, Channel
+from lapwing.randomizers import HadamardResponse, OptimizedUnaryEncoding, UnaryEncoding
 from tests.contracts.registered import DOMAINS
 
 

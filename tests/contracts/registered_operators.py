@@ -12,7 +12,6 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing.linear.operators.banded import Circulant, SlidingBox, SlidingWindow, circular_window
 from lapwing.linear.operators.hadamard import HadamardBlocks
-from lapwing.linear.operators.multiply_shift import PooledHashes, factors_and_shifts, keys_of
 from lapwing.linear.operators.operator import (
     BlockDiagonal,
     Coarsened,
@@ -23,6 +22,7 @@ from lapwing.linear.operators.operator import (
 from lapwing.linear.operators.random_signs import SignColumns, random_columns
 from lapwing.linear.operators.separable import ProductBlocks, Separable
 from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.papers.baselines.multiply_shift import PooledHashes, factors_and_shifts, keys_of
 
 OPERATORS: dict[str, Callable[[], LinearOperator]] = {
     "compound symmetric": lambda: CompoundSymmetric(7, diagonal=0.5, off_diagonal=0.03),

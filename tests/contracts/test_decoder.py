@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import Distribution, ExpectationMaximization
+from lapwing import Distribution, ExpectationMaximization, registry
 from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.distances import l1
 from lapwing.errors import LapwingWarning, MismatchError, TallyError, UnsupportedChannelError
 from lapwing.linear.operators.operator import dense
-from lapwing.planning import registry
+from lapwing.papers.wavelet.signed_subset_law import SignedSubset
 from lapwing.protocol import Channel
 from lapwing.protocol.channels.channel import Block
 from lapwing.protocol.channels.laws import Multinomial, ProductOfBits
-from lapwing.protocol.channels.signed_subset_law import SignedSubset
 from lapwing.tallies import CountTally
 from lapwing.testing.decoder_contract import (
     check_answer,

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import Categories, CompressivePrivatization, Survey
+from lapwing import Categories, CompressivePrivatization, Survey, registry
 from lapwing.errors import PrivacyError
 from lapwing.linear.operators.operator import dense
-from lapwing.planning import registry
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import WORD, seeded

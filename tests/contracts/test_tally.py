@@ -158,7 +158,7 @@ def test_foreign_tallies_are_not_merged(case: RandomizerCase) -> None:
 
 @pytest.mark.parametrize("case", randomizer_cases(1))
 def test_surveys_that_share_a_randomizer_are_told_apart(case: RandomizerCase) -> None:
-    from lapwing.planning.registry import RANDOMIZERS
+    from lapwing.registry import RANDOMIZERS
 
     if case.randomizer.name not in RANDOMIZERS:
         with pytest.raises(ValueError, match="a survey needs a randomizer"):

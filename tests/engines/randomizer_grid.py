@@ -19,9 +19,9 @@ import pytest
 
 from lapwing import Product, Survey
 from lapwing.documents import canonical
-from lapwing.planning.registry import RANDOMIZERS as KNOWN
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.reports import Reports
+from lapwing.registry import RANDOMIZERS as KNOWN
 from lapwing.testing.randomizer_contract import exact_law, report_tail
 from tests.contracts.covering import covering
 from tests.contracts.registered import DOMAINS, RANDOMIZERS, RandomizerCase

@@ -12,7 +12,7 @@ import scipy.linalg  # noqa: F401
 from threadpoolctl import OpenBLASController, threadpool_info, threadpool_limits
 
 from lapwing.linear.blas_threads import OneThread, one_thread
-from lapwing.planning.registry import DECODERS
+from lapwing.registry import DECODERS
 
 
 def threads() -> set[int]:
@@ -90,7 +90,7 @@ def test_a_decode_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OneThread, "__enter__", lambda self: (entered.append(True), enter(self))[1])
     wave = lw.SquareWave(lw.Interval(0, 1, bins=16, circular=True), 1)
     tally = wave.tally(wave.randomize([0.5] * 100, rng=lw.seeded(1)))
-    for decoder in (lw.SpectralPrior(), lw.LeastSquares(), lw.decoders.Wiener()):
+    for decoder in (lw.SpectralPrior(), lw.LeastSquares(), lw.papers.convolution.Wiener()):
         entered.clear()
         decoder.decode(wave.channel, tally)
         assert entered

@@ -103,9 +103,9 @@ def test_what_needs_an_order_refuses_labels() -> None:
         lw.mechanisms.PrefixSums(),
         lw.mechanisms.SumTree(),
         lw.mechanisms.HistogramQuery(2),
-        lw.mechanisms.PolynomialProjection(2),
-        lw.mechanisms.AdaptiveQuantiles(),
-        lw.mechanisms.MatchingPursuit(1, atoms=2),
+        lw.papers.functional_approximation.PolynomialProjection(2),
+        lw.papers.functional_approximation.AdaptiveQuantiles(),
+        lw.papers.functional_approximation.MatchingPursuit(1, atoms=2),
         lw.mechanisms.RunningPrefixSums(2),
     ):
         with pytest.raises(ArgumentError, match="Use label-counts"):

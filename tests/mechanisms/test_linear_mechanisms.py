@@ -11,10 +11,9 @@ from lapwing.linear.operators.sums import UNIT
 from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
 from lapwing.mechanisms.histogram_query import CellStrategy, HistogramQuery
 from lapwing.mechanisms.label_counts import CountStrategy, LabelCounts
-from lapwing.mechanisms.polynomial_projection import PolynomialProjection
 from lapwing.mechanisms.prefix_sums import PrefixSums, SquareRootStrategy
 from lapwing.mechanisms.sum_tree import HaarStrategy, SumTree, TreeStrategy
-from lapwing.planning.registry import MECHANISMS
+from lapwing.papers.functional_approximation.polynomial_projection import PolynomialProjection
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
@@ -22,6 +21,7 @@ from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release, ReleasePart
+from lapwing.registry import MECHANISMS
 from lapwing.survey.publication import release
 from tests.false_alarms import accepts, moments_tail
 from tests.mistaken import mistaken

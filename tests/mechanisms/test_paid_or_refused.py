@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 
 from lapwing.errors import ArgumentError, LapwingError, PrivacyError
-from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles
 from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
 from lapwing.mechanisms.histogram_query import HistogramQuery
 from lapwing.mechanisms.label_counts import LabelCounts
-from lapwing.mechanisms.matching_pursuit import MatchingPursuit
-from lapwing.mechanisms.polynomial_projection import PolynomialProjection
 from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.mechanisms.private_bounds import private_bounds
 from lapwing.mechanisms.sum_tree import SumTree
-from lapwing.planning.registry import MECHANISMS
+from lapwing.papers.functional_approximation.adaptive_quantiles import AdaptiveQuantiles
+from lapwing.papers.functional_approximation.matching_pursuit import MatchingPursuit
+from lapwing.papers.functional_approximation.polynomial_projection import PolynomialProjection
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.integer_noise import Noise, Sensitivity, calibrated
 from lapwing.privacy.ledger import Ledger
@@ -25,6 +24,7 @@ from lapwing.privacy.sampling.randomness import scalar_below, seeded
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
+from lapwing.registry import MECHANISMS
 from lapwing.survey.publication import check_people, checked_loss, release
 
 EVERY = [

@@ -13,11 +13,11 @@ import lapwing as lw
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.mechanisms import LabelCounts
 from lapwing.mechanisms.linear_mechanism import LinearMechanism
-from lapwing.planning.registry import MECHANISMS
 from lapwing.plugins import register
 from lapwing.privacy import Promise
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.release import Mechanism, Release
+from lapwing.registry import MECHANISMS
 from tests.mistaken import mistaken
 
 

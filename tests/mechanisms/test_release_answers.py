@@ -9,13 +9,8 @@ import pytest
 from scipy import integrate
 
 from lapwing import Interval, release, seeded
-from lapwing.mechanisms import (
-    HistogramQuery,
-    MatchingPursuit,
-    PolynomialProjection,
-    PrefixSums,
-    SumTree,
-)
+from lapwing.mechanisms import HistogramQuery, PrefixSums, SumTree
+from lapwing.papers.functional_approximation import MatchingPursuit, PolynomialProjection
 from tests.false_alarms import accepts, multinomial_tail
 
 DOMAIN = Interval(-2, 3, bins=64, outside="clip")

@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 
 from lapwing.errors import ArgumentError, PrivacyError
-from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles
 from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
 from lapwing.mechanisms.histogram_query import HistogramQuery
 from lapwing.mechanisms.label_counts import LabelCounts
-from lapwing.mechanisms.matching_pursuit import MatchingPursuit
-from lapwing.mechanisms.polynomial_projection import FAMILIES, PolynomialProjection
 from lapwing.mechanisms.prefix_sums import PrefixSums, SquareRootStrategy
 from lapwing.mechanisms.sum_tree import SumTree
-from lapwing.planning.registry import MECHANISMS
+from lapwing.papers.functional_approximation.adaptive_quantiles import AdaptiveQuantiles
+from lapwing.papers.functional_approximation.matching_pursuit import MatchingPursuit
+from lapwing.papers.functional_approximation.polynomial_projection import (
+    FAMILIES,
+    PolynomialProjection,
+)
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
@@ -23,6 +25,7 @@ from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.exact_counts import ExactCounts
+from lapwing.registry import MECHANISMS
 
 RELATIONS = ("replace-one", "add-or-remove-one")
 MOST_BINS = 12
@@ -144,7 +147,7 @@ class TestLinear:
                     mechanism.loss(domain.for_curator(), Promise(relation, epsilon=1))
 
     def test_a_sensitivity_that_is_off_by_any_factor_is_found(self, relation, monkeypatch):
-        import lapwing.mechanisms.polynomial_projection as module
+        import lapwing.papers.functional_approximation.polynomial_projection as module
 
         right = module.most_moved
         for wrong in (

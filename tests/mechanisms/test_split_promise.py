@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from lapwing.errors import ArgumentError, BudgetError, PrivacyError
-from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles
-from lapwing.mechanisms.matching_pursuit import MatchingPursuit
 from lapwing.mechanisms.prefix_sums import PrefixSums
+from lapwing.papers.functional_approximation.adaptive_quantiles import AdaptiveQuantiles
+from lapwing.papers.functional_approximation.matching_pursuit import MatchingPursuit
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.promise import Promise

@@ -12,24 +12,20 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import ArgumentError, FormatError, MismatchError, PrivacyError, RowsWarning
-from lapwing.mechanisms import (
-    AdaptiveQuantiles,
-    HistogramQuery,
-    LabelCounts,
-    MatchingPursuit,
-    PolynomialProjection,
-    PrefixSums,
-    PursuitSite,
-    QuantileSite,
-    RunningPrefixSums,
-    SumTree,
-)
+from lapwing.mechanisms import HistogramQuery, LabelCounts, PrefixSums, RunningPrefixSums, SumTree
 from lapwing.mechanisms.linear_mechanism import LinearMechanism
 from lapwing.mechanisms.private_bounds import count_steps
-from lapwing.planning.registry import MECHANISMS
+from lapwing.papers.functional_approximation import (
+    AdaptiveQuantiles,
+    MatchingPursuit,
+    PolynomialProjection,
+    PursuitSite,
+    QuantileSite,
+)
 from lapwing.privacy import Ledger, PrivacyUnit, Promise
 from lapwing.protocol import ExactCounts
 from lapwing.protocol.messages.unit_rows import UnitRows, unit_text
+from lapwing.registry import MECHANISMS
 from tests.mistaken import mistaken
 
 RELATIONS: list[Any] = ["replace-one", "add-or-remove-one"]

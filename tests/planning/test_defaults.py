@@ -88,7 +88,7 @@ def test_the_decoders_of_the_papers_come_first() -> None:
     }.items():
         assert RANDOMIZERS[name].decoder == decoder
     tree: Any = recommended_decoder(
-        lw.randomizers.Hierarchical(lw.Integers(0, 63, outside="clip"), 1)
+        lw.papers.square_wave.Hierarchical(lw.Integers(0, 63, outside="clip"), 1)
     )
     assert tree.method == "admm"
     ordered: Any = [

@@ -20,14 +20,11 @@ from lapwing import (
 from lapwing.decoders import StepPursuit
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError
 from lapwing.linear.operators.operator import dense
-from lapwing.mechanisms import (
+from lapwing.mechanisms import HistogramQuery, PrefixSums, RunningPrefixSums, SumTree
+from lapwing.papers.functional_approximation import (
     AdaptiveQuantiles,
-    HistogramQuery,
     MatchingPursuit,
     PolynomialProjection,
-    PrefixSums,
-    RunningPrefixSums,
-    SumTree,
 )
 from lapwing.planning.simulation import reference_column
 from lapwing.privacy.promise import Promise

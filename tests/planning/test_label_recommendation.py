@@ -150,7 +150,7 @@ def test_a_share_of_the_detectable_size_is_found() -> None:
     counts = np.zeros(120, dtype=np.int64)
     counts[7] = round(share * 20_000)
     counts[0] = 20_000 - counts[7]
-    selection = lw.decoders.HeavyHitterSelection()
+    selection = lw.papers.baselines.HeavyHitterSelection()
     found = 0
     for seed in range(200):
         tally = lw.simulate(option.randomizer, counts, rng=seed)

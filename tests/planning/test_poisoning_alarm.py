@@ -18,7 +18,7 @@ RANDOMIZERS = {
     "mixture": lw.MultiscaleWave(lw.Interval(0, 1, bins=32), epsilon=1),
     "bits": lw.randomizers.OptimizedUnaryEncoding(lw.Categories(30), epsilon=1),
     "sets": lw.SubsetSelection(lw.Categories(30), epsilon=1),
-    "signed sets": lw.randomizers.Wavelet(lw.Interval(0, 1, bins=16), epsilon=1),
+    "signed sets": lw.papers.wavelet.Wavelet(lw.Interval(0, 1, bins=16), epsilon=1),
 }
 
 
@@ -128,7 +128,7 @@ def test_a_broken_one_would_be_noticed(planted: str, monkeypatch) -> None:
 
 
 def test_hashes_logs_empty_and_foreign_tallies_are_refused() -> None:
-    hashing = lw.randomizers.LocalHashing(lw.Categories(9), epsilon=1)
+    hashing = lw.papers.baselines.LocalHashing(lw.Categories(9), epsilon=1)
     log = lw.LinearHashing(lw.Categories(9), epsilon=1)
     codes = RANDOMIZERS["codes"]
     with pytest.raises(UnsupportedChannelError, match="not detected"):

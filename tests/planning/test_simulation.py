@@ -13,10 +13,11 @@ import pytest
 
 from lapwing import LinearHashing, RandomizedResponse, seeded, simulate
 from lapwing.errors import ArgumentError, UnsupportedChannelError
+from lapwing.papers.baselines import LocalHashing
 from lapwing.protocol import Channel
 from lapwing.protocol.channels.channel import Block
 from lapwing.protocol.domains.categories import Categories
-from lapwing.randomizers import LocalHashing, OptimizedUnaryEncoding
+from lapwing.randomizers import OptimizedUnaryEncoding
 from tests.contracts.registered_decoders import mixed_channel
 from tests.false_alarms import REPEATS, accepts, binomial_tail, moments_tail
 

@@ -16,10 +16,10 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import ArgumentError, FormatError, LapwingWarning
-from lapwing.planning.registry import DECODERS, RANDOMIZERS
 from lapwing.plugins import load
 from lapwing.privacy.guarantee import Certificate
 from lapwing.protocol.randomizer import Randomizer
+from lapwing.registry import DECODERS, RANDOMIZERS
 from lapwing.testing import check_decoder, check_randomizer
 from tests.plugins.installed import install, install_example
 

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from lapwing import Guarantee, Interval, Ledger
 from lapwing.errors import ArgumentError, BudgetError, FormatError, PrivacyError
-from lapwing.mechanisms.matching_pursuit import MatchingPursuit
-from lapwing.planning.registry import MECHANISMS
+from lapwing.papers.functional_approximation.matching_pursuit import MatchingPursuit
 from lapwing.privacy import Promise
 from lapwing.privacy.exact_numbers import exact_number
 from lapwing.privacy.gaussian_dp import delta_above, epsilon_above
 from lapwing.privacy.ledger_entry import SLACK, LedgerEntry
 from lapwing.privacy.privacy_loss import PrivacyLoss, concentrated_epsilon
+from lapwing.registry import MECHANISMS
 from tests.mistaken import mistaken
 from tests.rows import each
 

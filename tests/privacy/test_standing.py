@@ -13,16 +13,16 @@ import pytest
 import lapwing as lw
 from lapwing.cli import main
 from lapwing.errors import FormatError, PrivacyError
-from lapwing.mechanisms.interactive_sites import (
+from lapwing.mechanisms.private_bounds import count_steps
+from lapwing.papers.baselines.two_rounds import mean_and_variance
+from lapwing.papers.functional_approximation.interactive_sites import (
     PursuitSite,
     QuantileSite,
     pursuit_of_sites,
     quantiles_of_sites,
 )
-from lapwing.mechanisms.private_bounds import count_steps
 from lapwing.protocol.messages.joint_tally import JointTally
 from lapwing.protocol.release import Release
-from lapwing.randomizers.numerical.two_rounds import mean_and_variance
 from lapwing.stored_files import load as loaded
 
 VALUES = np.random.default_rng(1).normal(40, 10, size=6000).clip(0, 100)
@@ -59,9 +59,9 @@ class TestReleases:
     @pytest.mark.parametrize(
         "mechanism",
         [
-            lw.mechanisms.AdaptiveQuantiles(steps=5),
-            lw.mechanisms.MatchingPursuit(terms=2),
-            lw.mechanisms.PolynomialProjection(functions=3),
+            lw.papers.functional_approximation.AdaptiveQuantiles(steps=5),
+            lw.papers.functional_approximation.MatchingPursuit(terms=2),
+            lw.papers.functional_approximation.PolynomialProjection(functions=3),
             lw.mechanisms.SumTree(),
         ],
     )
@@ -127,7 +127,9 @@ class TestReports:
         [
             SURVEY,
             lw.Survey("words", lw.LinearHashing(lw.HashedStrings(16), epsilon=4)),
-            lw.Survey("hashed", lw.randomizers.LocalHashing(lw.Categories(["a", "b"]), epsilon=1)),
+            lw.Survey(
+                "hashed", lw.papers.baselines.LocalHashing(lw.Categories(["a", "b"]), epsilon=1)
+            ),
         ],
     )
     def test_files_slices_sums_and_results(self, survey: Any, tmp_path: Path) -> None:
@@ -183,7 +185,7 @@ class TestReports:
     def test_rounds_of_a_tree(self) -> None:
         domain = lw.Integers(0, 63, outside="clip")
         for rng, standing in ((None, None), (lw.seeded(1), "seeded")):
-            tree = lw.survey.AdaptiveTree(domain, epsilon=2, users=20_000)
+            tree = lw.papers.baselines.AdaptiveTree(domain, epsilon=2, users=20_000)
             for number in range(tree.rounds):
                 question, source = tree.question, rng if number == 0 else None
                 asked = tree.leaves_of(np.arange(5000) % 20)
@@ -191,7 +193,7 @@ class TestReports:
             assert tree.decode().guarantee.standing == standing
 
     def test_means(self) -> None:
-        rounding = lw.randomizers.StochasticRounding(lw.Integers(0, 9), epsilon=1)
+        rounding = lw.papers.baselines.StochasticRounding(lw.Integers(0, 9), epsilon=1)
         numbers = np.arange(1000) % 10
         for rng, standing in ((lw.seeded(1), "seeded"), (None, None)):
             both = mean_and_variance(numbers, rounding, rng=rng)
@@ -245,8 +247,16 @@ class TestSeveralTogether:
     @pytest.mark.parametrize(
         ("kind", "mechanism", "hub"),
         [
-            (QuantileSite, lw.mechanisms.AdaptiveQuantiles(7), quantiles_of_sites),
-            (PursuitSite, lw.mechanisms.MatchingPursuit(3, atoms=8), pursuit_of_sites),
+            (
+                QuantileSite,
+                lw.papers.functional_approximation.AdaptiveQuantiles(7),
+                quantiles_of_sites,
+            ),
+            (
+                PursuitSite,
+                lw.papers.functional_approximation.MatchingPursuit(3, atoms=8),
+                pursuit_of_sites,
+            ),
         ],
     )
     def test_interactive_sites(self, kind: Any, mechanism: Any, hub: Any, tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import DomainError, MismatchError, ReportError
-from lapwing.planning.registry import RANDOMIZERS
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.randomizer import Randomizer, check_batch, check_symbol, fault_of, refuse
+from lapwing.registry import RANDOMIZERS
 from lapwing.testing import check_randomizer
 
 MADE_BY = "f" * 64

@@ -81,9 +81,9 @@ def test_every_row_of_a_table_says_so(name: str) -> None:
 
 
 def test_a_curve_fitted_to_exact_values_is_exact() -> None:
-    fitted = lw.mechanisms.MatchingPursuit().fit(numbers)
+    fitted = lw.papers.functional_approximation.MatchingPursuit().fit(numbers)
     assert is_exact(fitted)
-    assert not is_exact(lw.mechanisms.MatchingPursuit().fit(published))
+    assert not is_exact(lw.papers.functional_approximation.MatchingPursuit().fit(published))
 
 
 def test_documents_of_before_are_read_as_before() -> None:

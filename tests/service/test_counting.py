@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import lapwing as lw
+from lapwing import registry
 from lapwing.documents import canonical
 from lapwing.errors import ArgumentError, ReportError, StoreError
-from lapwing.planning import registry
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.randomizers.two_level import CodeReports
 from lapwing.service.storage import counting as module

@@ -332,7 +332,9 @@ def test_lines_that_are_no_http_are_refused(collector: ServedCollector) -> None:
 
 def test_nothing_of_a_client_is_written_down(collector: ServedCollector, tmp_path: Path) -> None:
     """Neither its address, nor what it says of itself, nor what its person holds."""
-    survey = lw.Survey("towns", lw.randomizers.LocalHashing(lw.HashedStrings(bits=16), epsilon=2))
+    survey = lw.Survey(
+        "towns", lw.papers.baselines.LocalHashing(lw.HashedStrings(bits=16), epsilon=2)
+    )
     raw, agent, elsewhere = "Llanfairpwllgwyngyll", "PeekabooBrowser/7", "203.0.113.77"
     path = open_survey(collector.address, survey)
     headers = {**PACKED, "user-agent": agent, "x-forwarded-for": elsewhere, "forwarded": elsewhere}

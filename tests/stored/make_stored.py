@@ -44,14 +44,11 @@ from lapwing import (
 )
 from lapwing.decoders import Candidates
 from lapwing.errors import WeakAnswerWarning
-from lapwing.mechanisms import (
-    AdaptiveQuantiles,
-    HistogramQuery,
-    LabelCounts,
-    PrefixSums,
-    RunningPrefixSums,
-    SumTree,
-)
+from lapwing.mechanisms import HistogramQuery, LabelCounts, PrefixSums, RunningPrefixSums, SumTree
+from lapwing.papers.baselines import LocalHashing, PrefixHashing
+from lapwing.papers.functional_approximation import AdaptiveQuantiles
+from lapwing.papers.square_wave import GeneralWave, HaarHadamard, Hierarchical
+from lapwing.papers.wavelet import Wavelet
 from lapwing.privacy import Promise
 from lapwing.protocol import ExactCounts
 from lapwing.protocol.messages.reports import Header, write_blocks
@@ -59,17 +56,11 @@ from lapwing.protocol.release import Mechanism
 from lapwing.randomizers import (
     AffineSubsetSelection,
     BoxWave,
-    GeneralWave,
-    HaarHadamard,
     HadamardResponse,
-    Hierarchical,
-    LocalHashing,
     MultiscaleBoxes,
     OptimizedUnaryEncoding,
     Piecewise,
-    PrefixHashing,
     UnaryEncoding,
-    Wavelet,
 )
 from lapwing.results import JointDistribution
 from lapwing.survey import Publication

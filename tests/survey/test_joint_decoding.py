@@ -52,7 +52,7 @@ def test_two_tallies_of_one_survey_are_their_sum_in_any_order() -> None:
 
 def test_one_randomizer_is_decoded_as_it_is_alone() -> None:
     """Labels, trees: the prior of one kind and the consistency of the other are not lost."""
-    labels, tree = lw.Categories(range(40)), lw.randomizers.Hierarchical(LINE, 2)
+    labels, tree = lw.Categories(range(40)), lw.papers.square_wave.Hierarchical(LINE, 2)
     for randomizer in (lw.randomizers.OptimizedUnaryEncoding(labels, 2), tree):
         size = randomizer.domain.size
         weeks = [lw.Survey(name, randomizer) for name in ("may", "june")]
@@ -202,7 +202,7 @@ def test_many_labels_of_two_surveys_are_weighed_and_shrunk() -> None:
     np.testing.assert_allclose(1 / pooled.variance(nobody_there), sum(precisions))
     weighed = sum(weight * one.shares for weight, one in zip(precisions, apart, strict=True))
     np.testing.assert_allclose(pooled.shares, weighed / sum(precisions))
-    hashed = lw.Survey("c", lw.randomizers.LocalHashing(labels, 1))
+    hashed = lw.Survey("c", lw.papers.baselines.LocalHashing(labels, 1))
     trees = lw.decode_together([(asked[0], tallies[0]), (hashed, told(hashed, people))])
     assert trees.reports == 2 * people.sum()
 

@@ -18,7 +18,7 @@ RANDOMIZERS = [
     lw.randomizers.SubsetSelection,
     lw.randomizers.AffineSubsetSelection,
     lw.randomizers.HadamardResponse,
-    lw.randomizers.LocalHashing,
+    lw.papers.baselines.LocalHashing,
     lw.randomizers.LinearHashing,
 ]
 

@@ -11,7 +11,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.planning.registry import RANDOMIZERS
+from lapwing.registry import RANDOMIZERS
 from lapwing.testing.randomizer_contract import raw_value
 from tests.rows import each
 
@@ -26,11 +26,11 @@ RESULT = SURVEY.decode(TALLY)
 RANDOM: dict[str, Any] = {
     "square-wave": lw.SquareWave(INCOME, epsilon=1),
     "multiscale-wave": lw.MultiscaleWave(INCOME, epsilon=1),
-    "general-wave": lw.randomizers.GeneralWave(INCOME, epsilon=1, ratio=0.5),
+    "general-wave": lw.papers.square_wave.GeneralWave(INCOME, epsilon=1, ratio=0.5),
     "piecewise": lw.randomizers.Piecewise(INCOME, epsilon=1),
-    "hierarchical": lw.randomizers.Hierarchical(INCOME, epsilon=1),
-    "haar-hadamard": lw.randomizers.HaarHadamard(INCOME, epsilon=1),
-    "wavelet": lw.randomizers.Wavelet(INCOME, epsilon=1),
+    "hierarchical": lw.papers.square_wave.Hierarchical(INCOME, epsilon=1),
+    "haar-hadamard": lw.papers.square_wave.HaarHadamard(INCOME, epsilon=1),
+    "wavelet": lw.papers.wavelet.Wavelet(INCOME, epsilon=1),
     "randomized-response": lw.RandomizedResponse(COLORS, epsilon=1),
     "unary-encoding": lw.randomizers.UnaryEncoding(COLORS, epsilon=1),
     "optimized-unary-encoding": lw.randomizers.OptimizedUnaryEncoding(COLORS, epsilon=1),
@@ -39,9 +39,9 @@ RANDOM: dict[str, Any] = {
     "hadamard-response": lw.randomizers.HadamardResponse(COLORS, epsilon=1),
     "compressive-privatization": lw.CompressivePrivatization(COLORS, epsilon=1, sparsity=1),
     "rappor": lw.Rappor(COLORS, epsilon=1, lifetime=4),
-    "local-hashing": lw.randomizers.LocalHashing(COLORS, epsilon=1),
+    "local-hashing": lw.papers.baselines.LocalHashing(COLORS, epsilon=1),
     "linear-hashing": lw.LinearHashing(lw.Categories(2**20), epsilon=1),
-    "prefix-hashing": lw.randomizers.PrefixHashing(lw.Categories(2**20), epsilon=1),
+    "prefix-hashing": lw.papers.baselines.PrefixHashing(lw.Categories(2**20), epsilon=1),
     "box-wave": lw.randomizers.BoxWave(PAIRS, epsilon=1, widths=(2, 2)),
     "multiscale-boxes": lw.randomizers.MultiscaleBoxes(PAIRS, epsilon=1),
 }

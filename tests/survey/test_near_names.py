@@ -8,7 +8,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import ArgumentError
-from lapwing.planning.registry import DECODERS, MECHANISMS, RANDOMIZERS
+from lapwing.registry import DECODERS, MECHANISMS, RANDOMIZERS
 
 AGES = lw.Interval(0, 100, bins=16)
 

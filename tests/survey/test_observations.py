@@ -12,17 +12,17 @@ import lapwing as lw
 from lapwing.decoders.logs.exhaustive_scan import ExhaustiveScan
 from lapwing.decoders.unbiased.least_squares import LeastSquares
 from lapwing.errors import ArgumentError, MismatchError, UnsupportedChannelError
+from lapwing.papers.baselines.prefix_hashing import PrefixHashing
 from lapwing.planning.defaults import default_decoder, scanned_long
-from lapwing.planning.registry import DECODERS
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.observation import Observation
 from lapwing.protocol.randomizer import channel_for
 from lapwing.randomizers.categorical.linear_hashing import LinearHashing
-from lapwing.randomizers.categorical.prefix_hashing import PrefixHashing
 from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
 from lapwing.randomizers.numerical.square_wave import SquareWave
+from lapwing.registry import DECODERS
 from lapwing.survey.publication import release
 from lapwing.survey.survey import Survey
 

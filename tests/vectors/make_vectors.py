@@ -28,19 +28,11 @@ from lapwing import (
     Survey,
 )
 from lapwing.errors import DomainError
+from lapwing.papers.baselines import LocalHashing, PrefixHashing
+from lapwing.papers.square_wave import GeneralWave, HaarHadamard, Hierarchical
+from lapwing.papers.wavelet import Wavelet
 from lapwing.privacy.sampling.randomness import iterate, seeded
-from lapwing.randomizers import (
-    GeneralWave,
-    HaarHadamard,
-    HadamardResponse,
-    Hierarchical,
-    LocalHashing,
-    OptimizedUnaryEncoding,
-    Piecewise,
-    PrefixHashing,
-    UnaryEncoding,
-    Wavelet,
-)
+from lapwing.randomizers import HadamardResponse, OptimizedUnaryEncoding, Piecewise, UnaryEncoding
 from tests.contracts.registered import example_surveys
 from tests.vectors.address_vectors import address_vectors
 from tests.vectors.affine_vectors import BAD_NAMES, BIT_LADDER, NAMED

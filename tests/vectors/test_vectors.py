@@ -14,9 +14,9 @@ import pytest
 import lapwing as lw
 from lapwing import Survey, errors
 from lapwing.errors import DomainError
-from lapwing.planning.registry import RANDOMIZERS
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.messages.reports import Reports
+from lapwing.registry import RANDOMIZERS
 from tests.rows import each
 from tests.vectors import make_vectors, port
 from tests.vectors.text_vectors import BATCH, EPOCH

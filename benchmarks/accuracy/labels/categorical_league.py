@@ -54,17 +54,17 @@ DECODERS: dict[str, Any] = {
         lw.MixturePrior(estimate="median", band=False)
     ),
     "simplex projection": lw.LeastSquares(),
-    "threshold, rest dropped": SignedDecoder(lw.decoders.Threshold(band=False)),
-    "threshold, rest spread": lw.decoders.Threshold(band=False),
-    "threshold, projected": lw.decoders.Threshold(rest="project", band=False),
-    "false discovery .1, rest spread": lw.decoders.Threshold(
+    "threshold, rest dropped": SignedDecoder(lw.papers.baselines.Threshold(band=False)),
+    "threshold, rest spread": lw.papers.baselines.Threshold(band=False),
+    "threshold, projected": lw.papers.baselines.Threshold(rest="project", band=False),
+    "false discovery .1, rest spread": lw.papers.baselines.Threshold(
         alpha=0.1, control="false-discovery", band=False
     ),
-    "false discovery .1, projected": lw.decoders.Threshold(
+    "false discovery .1, projected": lw.papers.baselines.Threshold(
         alpha=0.1, control="false-discovery", rest="project", band=False
     ),
-    "norm-cut": lw.decoders.Normalization(method="norm-cut", band=False),
-    "clip and normalize": lw.decoders.Normalization(band=False),
+    "norm-cut": lw.papers.baselines.Normalization(method="norm-cut", band=False),
+    "clip and normalize": lw.papers.baselines.Normalization(band=False),
     CALIBRATE: Calibrate(),
 }
 """All of them see the same tallies."""

@@ -32,8 +32,8 @@ OURS, PROJECTION = "MixturePrior", "simplex projection"
 DECODERS: dict[str, Any] = {
     OURS: lw.MixturePrior(band=False),
     PROJECTION: lw.LeastSquares(),
-    "threshold, rest spread": lw.decoders.Threshold(band=False),
-    "unbiased": SignedDecoder(lw.decoders.Normalization(method="additive", band=False)),
+    "threshold, rest spread": lw.papers.baselines.Threshold(band=False),
+    "unbiased": SignedDecoder(lw.papers.baselines.Normalization(method="additive", band=False)),
 }
 
 _TOP = 50

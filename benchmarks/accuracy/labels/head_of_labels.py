@@ -43,7 +43,7 @@ OURS, UNBIASED, PROJECTION = "MixturePrior", "unbiased", "simplex projection"
 DECODERS: dict[str, Any] = {
     OURS: lw.MixturePrior(band=False),
     PROJECTION: lw.LeastSquares(),
-    UNBIASED: SignedDecoder(lw.decoders.Normalization(method="additive", band=False)),
+    UNBIASED: SignedDecoder(lw.papers.baselines.Normalization(method="additive", band=False)),
 }
 
 _TOP = 50

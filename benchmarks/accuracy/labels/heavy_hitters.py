@@ -46,7 +46,9 @@ def measure(
         methods: dict[str, Any] = {
             SCAN: (lw.LinearHashing(domain, epsilon), lw.decoders.ExhaustiveScan()),
             EXTENSION: (
-                lw.randomizers.PrefixHashing(domain, epsilon, prefixes=(max(bits - 6, 1), bits)),
+                lw.papers.baselines.PrefixHashing(
+                    domain, epsilon, prefixes=(max(bits - 6, 1), bits)
+                ),
                 lw.decoders.PrefixExtension(),
             ),
         }

@@ -30,7 +30,9 @@ ASKED_MEAN, ASKED_WORST = 1.03, 1.15
 
 OWN = (
     Method("square wave, SpectralPrior", lw.SquareWave, lw.SpectralPrior(band=False)),
-    Method("square wave, PenalizedLikelihood", lw.SquareWave, lw.decoders.PenalizedLikelihood()),
+    Method(
+        "square wave, PenalizedLikelihood", lw.SquareWave, lw.papers.baselines.PenalizedLikelihood()
+    ),
     Method("multiscale wave, EMS", lw.MultiscaleWave, EMS),
     Method("multiscale wave, EM", lw.MultiscaleWave, lw.ExpectationMaximization(band=False)),
     Method("subsets, SpectralPrior", least_variance, lw.SpectralPrior(band=False)),

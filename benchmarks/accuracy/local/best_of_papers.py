@@ -16,7 +16,7 @@ from benchmarks.accuracy.papers.wavelet import wavelet_methods
 from benchmarks.markdown import listed, table, uncertain
 from benchmarks.signed_decoder import SignedDecoder
 from benchmarks.summaries import mean_and_error
-from lapwing.randomizers.numerical.hierarchical import least_variance_randomizer
+from lapwing.papers.square_wave.hierarchical import least_variance_randomizer
 
 TITLE = "The default against the best of the papers' methods"
 FULL: dict[str, Any] = {
@@ -40,11 +40,13 @@ def papers_methods(people: int, bins: int) -> list[Method]:
     """Return the methods of the three papers on numerical domains; one adds our sums of masses."""
     haar = Method(
         square_wave_figures.HAAR,
-        lw.randomizers.HaarHadamard,
-        SignedDecoder(lw.decoders.TreeConsistency(band=False)),
+        lw.papers.square_wave.HaarHadamard,
+        SignedDecoder(lw.papers.square_wave.TreeConsistency(band=False)),
     )
     smooth = Method(
-        GF3_DW, least_variance_randomizer, lw.decoders.GaussianSmoothing(sigma=3, wiener=True)
+        GF3_DW,
+        least_variance_randomizer,
+        lw.papers.convolution.GaussianSmoothing(sigma=3, wiener=True),
     )
     return [*wavelet_methods.league(people, bins), haar, smooth]
 

@@ -40,7 +40,9 @@ METHODS = (
     Method("square wave, EM", lw.SquareWave, lw.ExpectationMaximization(band=False)),
     Method("square wave, EMS", lw.SquareWave, EMS),
     Method("square wave, LeastSquares", lw.SquareWave, lw.LeastSquares()),
-    Method("square wave, PenalizedLikelihood", lw.SquareWave, lw.decoders.PenalizedLikelihood()),
+    Method(
+        "square wave, PenalizedLikelihood", lw.SquareWave, lw.papers.baselines.PenalizedLikelihood()
+    ),
     Method("GRR, LeastSquares", lw.RandomizedResponse, lw.LeastSquares()),
     Method("GRR, unbiased", lw.RandomizedResponse, UNBIASED),
     Method("OUE, LeastSquares", lw.randomizers.OptimizedUnaryEncoding, lw.LeastSquares()),

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 import lapwing as lw
 from lapwing.decoders.empirical_bayes.spectral_prior import SpectralPrior
-from lapwing.decoders.structured.hybrid_grids import Grid, consistent, updated
 from lapwing.linear.projections import simplex
+from lapwing.papers.baselines.adaptive_tree import AdaptiveTree
+from lapwing.papers.baselines.hybrid_grids import Grid, consistent, updated
 from lapwing.randomizers.joint.hybrid_grid_sizes import guideline
-from lapwing.survey.adaptive_tree import AdaptiveTree
 
 Counts = NDArray[np.int64]
 Table = NDArray[np.float64]

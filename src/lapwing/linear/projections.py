@@ -111,3 +111,41 @@ def norm_sub(point: NDArray[np.float64], *, total: float = 1.0) -> NDArray[np.fl
     nearest: NDArray[np.float64] = np.maximum(shifted - level, 0.0)
     nearest *= total / nearest.sum()
     return nearest
+
+
+def clipped(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return positive shares divided by their sum, uniform where none is positive."""
+    positive = np.maximum(shares, 0.0)
+    total = float(positive.sum())
+    return positive / total if total > 0 else np.full(shares.size, 1 / shares.size)
+
+
+def spread(shares: NDArray[np.float64], *, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return a distribution with the kept shares, and what is missing evenly on all others.
+
+    Where the kept shares already sum to one or more, or all are kept, they are projected on the
+    simplex. The others then stay zero.
+
+    Parameters
+    ----------
+    shares : numpy.ndarray
+        float64 [size].
+    kept : numpy.ndarray
+        bool [size].
+    """
+    positive = np.where(kept, np.maximum(shares, 0.0), 0.0)
+    missing = 1 - float(positive.sum())
+    others = int(kept.size - np.count_nonzero(kept))
+    if missing <= 0 or others == 0:
+        return projected(shares, kept=kept)
+    positive[~kept] = missing / others
+    return positive
+
+
+def projected(shares: NDArray[np.float64], *, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the nearest distribution that lives on the kept categories, uniform without any."""
+    if not kept.any():
+        return np.full(shares.size, 1 / shares.size)
+    mass = np.zeros(shares.size)
+    mass[kept] = simplex(shares[kept])
+    return mass

@@ -1,13 +1,6 @@
-from .adaptive_quantiles import AdaptiveQuantiles as AdaptiveQuantiles
 from .continual_prefix_sums import RunningPrefixSums as RunningPrefixSums
 from .histogram_query import HistogramQuery as HistogramQuery
-from .interactive_sites import PursuitSite as PursuitSite
-from .interactive_sites import QuantileSite as QuantileSite
-from .interactive_sites import pursuit_of_sites as pursuit_of_sites
-from .interactive_sites import quantiles_of_sites as quantiles_of_sites
 from .label_counts import LabelCounts as LabelCounts
-from .matching_pursuit import MatchingPursuit as MatchingPursuit
-from .polynomial_projection import PolynomialProjection as PolynomialProjection
 from .prefix_sums import PrefixSums as PrefixSums
 from .private_bounds import PrivateBounds as PrivateBounds
 from .private_bounds import private_bounds as private_bounds

@@ -11,15 +11,14 @@ from lapwing.decoders.empirical_bayes.mixture_prior import MixturePrior
 from lapwing.decoders.empirical_bayes.spectral_prior import SYMBOL_LIMIT, SpectralPrior
 from lapwing.decoders.likelihood.expectation_maximization import ExpectationMaximization
 from lapwing.decoders.logs.exhaustive_scan import ExhaustiveScan
-from lapwing.decoders.structured.tree_consistency import TreeConsistency
 from lapwing.decoders.unbiased.least_squares import LeastSquares
 from lapwing.errors import ArgumentError
 from lapwing.linear.operators.separable import Separable
-from lapwing.planning.registry import DECODERS
 from lapwing.protocol.channels.hashed_channel import LISTED
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.randomizer import Randomizer
+from lapwing.registry import DECODERS
 
 D = TypeVar("D")
 
@@ -92,7 +91,7 @@ def _decoder_of_pairs(randomizer: Randomizer) -> Decoder:
 
 
 def named_decoder(randomizer: Randomizer) -> Any:
-    """Return the decoder that a randomizer names, with its default parameters.
+    """Return the decoder that a randomizer names, with the parameters that it names.
 
     Raises
     ------
@@ -100,14 +99,12 @@ def named_decoder(randomizer: Randomizer) -> Any:
         When no such decoder is registered.
     """
     name = randomizer.decoder
-    if name == TreeConsistency.name:
-        return TreeConsistency(method="admm")
     if name not in DECODERS:
         raise ArgumentError(
             f"{randomizer.name} is decoded by {name!r}, which is not registered. "
             f"{_remedy(randomizer)}, or pass decoder="
         )
-    return DECODERS.resolve(name)
+    return replace(DECODERS.resolve(name), **randomizer._decoder_settings)
 
 
 def _remedy(randomizer: Randomizer) -> str:

@@ -14,13 +14,14 @@ from lapwing.decoders.releases.segment_curves import has_many_bins, segments_alo
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Values, Vector
 from lapwing.linear.operators.operator import as_operator
+from lapwing.linear.operators.sums import CurveAnswers
+from lapwing.mechanisms.histogram_query import HistogramQuery
 from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.planning.chosen_bins import with_bins
 from lapwing.planning.defaults import decoder_without_band
 from lapwing.planning.expected_error import USER_LIMIT, ErrorByKind, ExpectedError
 from lapwing.planning.label_recommendation import LABEL_LIMIT, populations, simulated_label_errors
 from lapwing.planning.recommendation import columns_of, recommend
-from lapwing.planning.registry import MECHANISMS
 from lapwing.planning.release_defaults import (
     quick_release_decoder,
     recommended_mechanism,
@@ -36,6 +37,7 @@ from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.protocol.release import Mechanism, Release, check_unit
+from lapwing.registry import MECHANISMS
 from lapwing.results.distribution import Distribution
 from lapwing.results.uncertainty import independent_critical_values
 from lapwing.results.weak_parameters import warn_of_parameters
@@ -346,17 +348,16 @@ def _noise(
             return rng.laplace(scale=np.sqrt(0.5), size=(answers, _DRAWS))
         return rng.standard_normal((answers, _DRAWS))
 
-    mechanism = release.mechanism.name
-    if mechanism in ("adaptive-quantiles", "matching-pursuit"):
+    if getattr(release.mechanism, "adaptive", False):
         return None, None, None
     block = release.channel.blocks[0]
     held = release.domain.left.size
     operator: Any = block.operator  # of its mechanism, which says what it is
-    if mechanism == "polynomial-projection":
+    if isinstance(operator, CurveAnswers):
         back = operator.curve * np.sqrt(release.variance) / people
         back[-1] = 0.0  # the curve is set to 1 there
         return np.sqrt((back**2).sum(axis=1)), back @ drawn_for(back.shape[1]), None
-    if mechanism == "histogram-query":
+    if release.mechanism.name == HistogramQuery.name:
         ends = operator.starts + operator.lengths - 1
         root = as_operator(np.tri(ends.size))
         estimate = PrefixEstimate(np.zeros(ends.size), root, release.variance)

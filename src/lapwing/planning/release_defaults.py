@@ -10,10 +10,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from lapwing.decoders.decoder import Decoder
+from lapwing.decoders.releases.cell_counts import CellCounts
 from lapwing.decoders.releases.label_shares import LabelShares
-from lapwing.decoders.releases.plain_curves import CellCounts, CurveSum, SortedPoints
 from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
 from lapwing.linear.operators.sums import UNIT
+from lapwing.mechanisms.histogram_query import HistogramQuery
 from lapwing.mechanisms.label_counts import LabelCounts
 from lapwing.mechanisms.prefix_sums import MOST_CELLS, SMOOTH_RANGE, PrefixSums
 from lapwing.mechanisms.sum_tree import SumTree
@@ -174,13 +175,9 @@ def quick_release_decoder(mechanism: Mechanism) -> Decoder:
 
 def release_decoder(mechanism: Mechanism) -> Decoder:
     """Return the decoder of a mechanism's releases."""
-    knobs = mechanism.to_document()
-    if mechanism.name == "histogram-query":
-        return CellCounts(interpolate=knobs["interpolate"])
-    if mechanism.name == "label-counts":
-        return LabelShares()
-    if mechanism.name == "adaptive-quantiles":
-        return SortedPoints()
-    if mechanism.name in ("polynomial-projection", "matching-pursuit"):
-        return CurveSum(monotone=knobs["monotone"])
-    return SpectralPursuit()
+    own: Decoder | None = getattr(mechanism, "decoder", None)
+    if own is not None:
+        return own
+    if mechanism.name == HistogramQuery.name:
+        return CellCounts(interpolate=mechanism.to_document()["interpolate"])
+    return LabelShares() if mechanism.name == LabelCounts.name else SpectralPursuit()

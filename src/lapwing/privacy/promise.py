@@ -218,7 +218,8 @@ class Promise:
         >>> import lapwing as lw
         >>> promise = lw.privacy.Promise("replace-one", epsilon=1, delta="1e-6")
         >>> domain = lw.Interval(0, 1, bins=64, outside="clip")
-        >>> each = promise.split(10, lw.mechanisms.AdaptiveQuantiles(20), domain)
+        >>> from lapwing.papers.functional_approximation import AdaptiveQuantiles
+        >>> each = promise.split(10, AdaptiveQuantiles(20), domain)
         >>> round(float(each.mu), 4)
         0.0749
         """

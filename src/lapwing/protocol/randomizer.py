@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, cast
 
 import numpy as np
@@ -71,6 +72,12 @@ class Randomizer(ABC, Generic[Collected]):
 
     decoder: ClassVar[str] = "least-squares"
     """Name of the decoder that a survey uses by default. No document stores it."""
+
+    _decoder_settings: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    """Parameters of that decoder which differ from its defaults."""
+
+    _in_javascript: ClassVar[bool] = False
+    """Whether the JavaScript module has it, so that a page in a browser can answer."""
 
     collects: ClassVar[Literal["counts", "log"]] = "counts"
     """Kind of tally of its reports: "counts", or "log" for the stored reports."""

@@ -6,7 +6,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from itertools import islice
 from typing import Any, ClassVar, Self
 
@@ -44,6 +43,7 @@ from lapwing.protocol.domains.domain_documents import build, build_domain
 from lapwing.protocol.domains.domain_text import domain_text
 from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts
 from lapwing.protocol.messages.observation import Kind, Summed
+from lapwing.registry import MECHANISMS
 
 VERSION = 1
 
@@ -72,8 +72,16 @@ class Mechanism(ABC):
     """People whose counts it adds exactly. A smaller limit is public, so only mechanisms that show
     the number of people have one."""
 
+    adaptive: ClassVar[bool] = False
+    """Whether it chooses later questions by earlier answers, so that no release tells its error."""
+
     hides_units: ClassVar[bool] = False
     """Whether its noise can hide all rows of a unit: it says so, because row noise would not."""
+
+    @property
+    def decoder(self) -> Any:
+        """Decoder of its releases, where that of linear mechanisms does not read them."""
+        return None
 
     @property
     def rounds(self) -> int:
@@ -654,10 +662,8 @@ class Release(Summed, Stored):
             )
         if any(abs(number) >= 2 * LARGEST_ANSWER for number in answers):
             raise FormatError("an answer of this release is too large")
-        # By name, as the registry reaches the mechanisms: both are above this file.
-        mechanisms = import_module("lapwing.planning.registry").MECHANISMS
         try:
-            mechanism = build(document["mechanism"], mechanisms, name="the mechanism")
+            mechanism = build(document["mechanism"], MECHANISMS, name="the mechanism")
             domain = build_domain(document["domain"])
             mechanism.check(domain)
             found = cls(

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 
 import numpy as np
@@ -19,6 +18,7 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.standing import weakest_standing
 from lapwing.protocol.domains.domain_answers import to_places
 from lapwing.protocol.domains.ranges import Closed, to_spans
+from lapwing.registry import class_of
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of
 from lapwing.results.answers import difference_answer
@@ -187,8 +187,8 @@ class Difference(DifferenceIntervals, TabularResult, StoredResult):
         require_format(document, name="lapwing-difference", version=VERSION)
         keys = {"format", "version", "first", "second", "people", "target", "joint"}
         require(document, keys, name="a difference")
-        # By name: a Distribution makes differences, so its file imports this one.
-        distribution = import_module("lapwing.results.distribution").Distribution
+        # By its format: a Distribution makes differences, so its file imports this one.
+        distribution = class_of("lapwing-distribution")
         first, second = (distribution.from_document(document[key]) for key in ("first", "second"))
         joint, symbols = document["joint"], first.domain.size
         if joint is not None and (not isinstance(joint, dict) or not set(joint) <= _KINDS):

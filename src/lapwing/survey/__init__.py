@@ -1,5 +1,5 @@
 """Where the parts are joined: the agreed document, publication, what a person is told."""
 
-import lazy_loader
+from lapwing.registry import attached
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attached(__name__, __file__)

@@ -1,4 +1,3 @@
-from .adaptive_tree import AdaptiveTree as AdaptiveTree
 from .publication import Publication as Publication
 from .survey import Survey as Survey
 from .watch import Watch as Watch

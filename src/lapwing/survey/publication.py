@@ -23,7 +23,6 @@ from lapwing.errors import ArgumentError, MismatchError, PrivacyError, WeakAnswe
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.planning.chosen_bins import advice_on, with_bins
-from lapwing.planning.registry import MECHANISMS
 from lapwing.planning.release_defaults import (
     recommended_mechanism,
     release_bins,
@@ -42,6 +41,7 @@ from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.exact_counts import ExactCounts, require_one_column
 from lapwing.protocol.messages.unit_rows import require_column, unit_named
 from lapwing.protocol.release import Mechanism, Release, check_unit
+from lapwing.registry import MECHANISMS
 from lapwing.results.band import Target
 from lapwing.results.counted import ALL_NOISE, VAGUE, all_noise, counted_word, vague
 from lapwing.results.distribution import Distribution

@@ -31,7 +31,6 @@ from lapwing.errors import (
 )
 from lapwing.linear.arrays import Values, declared_repr
 from lapwing.linear.memoized import cached_property
-from lapwing.planning.registry import DECODERS, RANDOMIZERS
 from lapwing.privacy.exact_numbers import check_whole, check_whole_field
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource
@@ -57,6 +56,7 @@ from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Tally
 from lapwing.protocol.randomizer import Randomizer, channel_for, derived_values
 from lapwing.protocol.release import Release
+from lapwing.registry import DECODERS, RANDOMIZERS
 
 if TYPE_CHECKING:
     # Devices hold surveys and never decode one.

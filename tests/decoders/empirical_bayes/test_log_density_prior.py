@@ -455,7 +455,7 @@ def test_other_channels_are_refused() -> None:
     line = lw.SquareWave(lw.Integers(0, 9), 1)
     with pytest.raises(UnsupportedChannelError, match="a Product of two axes"):
         LogDensityPrior().decode(line.channel, simulate(line, np.full(10, 9), rng=1))
-    hashed = lw.randomizers.LocalHashing(square(3), 1, hashes=6, size=3)
+    hashed = lw.papers.baselines.LocalHashing(square(3), 1, hashes=6, size=3)
     with pytest.raises(UnsupportedChannelError, match="see each axis"):
         LogDensityPrior().decode(hashed.channel, simulate(hashed, np.full(9, 9), rng=1))
 
@@ -522,7 +522,7 @@ def test_every_decoder_answers_pairs_or_refuses_the_channel(made: Any, least: in
         (MultiscaleBoxes(square(9), 1), "log-density-prior"),
         (lw.RandomizedResponse(square(4), 1), "log-density-prior"),
         (lw.SubsetSelection(square(4), 1), "log-density-prior"),
-        (lw.randomizers.LocalHashing(square(4), 1, hashes=20, size=3), "least-squares"),
+        (lw.papers.baselines.LocalHashing(square(4), 1, hashes=20, size=3), "least-squares"),
     ],
 )
 def test_a_survey_of_pairs_has_a_decoder(made: Any, name: str) -> None:

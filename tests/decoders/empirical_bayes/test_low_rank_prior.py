@@ -17,8 +17,10 @@ from lapwing import (
 )
 from lapwing.decoders.empirical_bayes import spectral_prior
 from lapwing.distances import kolmogorov_smirnov, wasserstein
+from lapwing.papers.square_wave import HaarHadamard, Hierarchical
+from lapwing.papers.wavelet import Wavelet
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.randomizers import HaarHadamard, Hierarchical, OptimizedUnaryEncoding, Wavelet
+from lapwing.randomizers import OptimizedUnaryEncoding
 from tests.decoders.band_choices import KINDS, TARGETS
 
 SIZE = 640

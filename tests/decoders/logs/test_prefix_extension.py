@@ -17,10 +17,10 @@ from lapwing.errors import (
     TallyError,
     UnsupportedChannelError,
 )
+from lapwing.papers.baselines import PrefixHashing
+from lapwing.papers.baselines.prefix_hashing import default_prefixes
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.reports import Reports
-from lapwing.randomizers import PrefixHashing
-from lapwing.randomizers.categorical.prefix_hashing import default_prefixes
 from lapwing.tallies import TallyLog
 from tests.mistaken import mistaken
 

@@ -8,10 +8,10 @@ import pytest
 
 from lapwing.decoders.releases.allowed_band import allowed_band
 from lapwing.errors import ArgumentError
-from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles
 from lapwing.mechanisms.histogram_query import HistogramQuery
-from lapwing.mechanisms.matching_pursuit import MatchingPursuit
-from lapwing.mechanisms.polynomial_projection import PolynomialProjection
+from lapwing.papers.functional_approximation.adaptive_quantiles import AdaptiveQuantiles
+from lapwing.papers.functional_approximation.matching_pursuit import MatchingPursuit
+from lapwing.papers.functional_approximation.polynomial_projection import PolynomialProjection
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval

@@ -22,8 +22,8 @@ from lapwing.engines.arrow.report_tables import (
     write_reports,
 )
 from lapwing.errors import ReportError
-from lapwing.planning.registry import RANDOMIZERS
 from lapwing.protocol.messages.reports import Reports
+from lapwing.registry import RANDOMIZERS
 from lapwing.testing import reproducible
 from tests.contracts.registered import RandomizerCase, randomizer_cases
 from tests.engines.randomizer_grid import EngineCase, in_engine

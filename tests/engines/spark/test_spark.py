@@ -264,7 +264,7 @@ def test_reports_that_a_seed_drew_stay_marked(
 ) -> None:
     labels = Categories(["a", "b"])
     made = (
-        lw.randomizers.LocalHashing(labels, 1)
+        lw.papers.baselines.LocalHashing(labels, 1)
         if kind == "hashed"
         else lw.RandomizedResponse(labels, 1)
     )

@@ -22,8 +22,8 @@ from lapwing.linear.operators.hash_kernels import (
     spectrum_points,
     walsh,
 )
-from lapwing.linear.operators.multiply_shift import factors_and_shifts, hashes, intervals, keys_of
 from lapwing.linear.operators.toeplitz_hash import ToeplitzHash, block_spectrum
+from lapwing.papers.baselines.multiply_shift import factors_and_shifts, hashes, intervals, keys_of
 
 RNG = np.random.default_rng(1)
 

@@ -70,9 +70,9 @@ def test_the_density_at_an_end_knows_nothing_of_people_outside() -> None:
 @pytest.mark.parametrize(
     "mechanism",
     [
-        lw.mechanisms.PolynomialProjection(),
-        lw.mechanisms.MatchingPursuit(),
-        lw.mechanisms.AdaptiveQuantiles(),
+        lw.papers.functional_approximation.PolynomialProjection(),
+        lw.papers.functional_approximation.MatchingPursuit(),
+        lw.papers.functional_approximation.AdaptiveQuantiles(),
     ],
     ids=lambda mechanism: mechanism.name,
 )

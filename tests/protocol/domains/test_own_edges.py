@@ -159,8 +159,9 @@ def test_bins_of_ones_own_are_not_cut_anew() -> None:
 
 
 RANDOMIZERS = [
-    lw.SquareWave, lw.MultiscaleWave, lw.randomizers.Hierarchical, lw.randomizers.HaarHadamard,
-    lw.randomizers.Wavelet, lw.SubsetSelection, lw.randomizers.OptimizedUnaryEncoding,
+    lw.SquareWave, lw.MultiscaleWave, lw.papers.square_wave.Hierarchical,
+    lw.papers.square_wave.HaarHadamard,
+    lw.papers.wavelet.Wavelet, lw.SubsetSelection, lw.randomizers.OptimizedUnaryEncoding,
     lw.RandomizedResponse,
 ]  # fmt: skip
 
@@ -185,7 +186,12 @@ def test_every_way_from_a_value_to_a_band(randomizer: Any) -> None:
 
 @pytest.mark.parametrize(
     "mechanism",
-    [None, lw.mechanisms.PrefixSums(), lw.mechanisms.SumTree(), lw.mechanisms.AdaptiveQuantiles()],
+    [
+        None,
+        lw.mechanisms.PrefixSums(),
+        lw.mechanisms.SumTree(),
+        lw.papers.functional_approximation.AdaptiveQuantiles(),
+    ],
 )
 def test_a_curators_bins_of_ones_own(mechanism: Any) -> None:
     ages = np.round(120 * np.random.default_rng(1).beta(2, 3, 50_000))

@@ -28,7 +28,7 @@ RANDOMIZERS: dict[str, Any] = {
     "blocks": lw.MultiscaleWave(UNIT, 1),
     "bits": lw.randomizers.OptimizedUnaryEncoding(lw.Categories(40), 1),
     "sets": lw.SubsetSelection(lw.Categories(30), 1),
-    "local hashing": lw.randomizers.LocalHashing(lw.Categories(20), 1),
+    "local hashing": lw.papers.baselines.LocalHashing(lw.Categories(20), 1),
     "hadamard": lw.randomizers.HadamardResponse(lw.Categories(20), 1),
     "affine": lw.randomizers.AffineSubsetSelection(lw.Categories(20), 1),
     "stored": lw.LinearHashing(lw.HashedStrings(32), 2),

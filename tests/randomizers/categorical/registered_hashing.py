@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lapwing import LinearHashing
-from lapwing.randomizers import LocalHashing, PrefixHashing
+from lapwing.papers.baselines import LocalHashing, PrefixHashing
 from tests.contracts.randomizer_rows import CODES, GROUPS, RandomizerRow, loosen_near
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from lapwing.randomizers import HaarHadamard, Hierarchical, Wavelet
-from lapwing.randomizers.numerical.haar_hadamard import SignedHadamard
-from lapwing.randomizers.numerical.signed_subset_selection import SignedSubsetSelection
+from lapwing.papers.square_wave import HaarHadamard, Hierarchical
+from lapwing.papers.square_wave.haar_hadamard import SignedHadamard
+from lapwing.papers.wavelet import Wavelet
+from lapwing.papers.wavelet.signed_subset_selection import SignedSubsetSelection
 from tests.contracts.randomizer_rows import CODES, GROUPS, RandomizerRow, loosen_near
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from lapwing import MultiscaleWave, SquareWave
+from lapwing.papers.square_wave import GeneralWave
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import WORD
-from lapwing.randomizers import GeneralWave
 from tests.contracts.randomizer_rows import (
     CODES,
     GROUPS,

@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.privacy.sampling.randomness import seeded
-from lapwing.protocol.domains.integers import Integers
-from lapwing.randomizers.numerical.signed_subset_selection import (
+from lapwing.papers.wavelet.signed_subset_selection import (
     SignedSubsetSelection,
 )
+from lapwing.privacy.sampling.randomness import seeded
+from lapwing.protocol.domains.integers import Integers
 from lapwing.testing.randomizer_contract import exact_law
 
 

@@ -9,8 +9,8 @@ from lapwing import Distribution, Integers, Interval, LeastSquares, RandomizedRe
 from lapwing.distances import wasserstein
 from lapwing.errors import DomainError, PrivacyError
 from lapwing.linear.projections import simplex
+from lapwing.papers.square_wave.hierarchical import SIZES, binned
 from lapwing.randomizers import OptimizedUnaryEncoding
-from lapwing.randomizers.numerical.hierarchical import SIZES, binned
 from tests.mistaken import mistaken
 from tests.signed_decoder import unbiased
 

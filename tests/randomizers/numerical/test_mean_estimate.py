@@ -24,13 +24,13 @@ from lapwing.errors import (
     UnsupportedChannelError,
 )
 from lapwing.linear.operators.operator import dense
+from lapwing.papers.baselines.stochastic_rounding import StochasticRounding
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import WORD, seeded
 from lapwing.protocol.domains.domain_documents import build
 from lapwing.protocol.messages.reports import Reports
 from lapwing.randomizers.numerical.mean_estimate import MeanEstimate, grid_points
 from lapwing.randomizers.numerical.piecewise import Piecewise
-from lapwing.randomizers.numerical.stochastic_rounding import StochasticRounding
 from lapwing.results.distribution import Distribution
 from lapwing.tallies import CountTally
 from lapwing.testing.randomizer_contract import exact_law, exact_ratio

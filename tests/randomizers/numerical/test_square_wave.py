@@ -24,8 +24,8 @@ from lapwing.distances import wasserstein
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.operators.banded import SlidingBox
 from lapwing.linear.operators.operator import dense
+from lapwing.papers.square_wave import GeneralWave
 from lapwing.privacy.sampling.randomness import seeded
-from lapwing.randomizers import GeneralWave
 from lapwing.randomizers.numerical.square_wave import mutual_information_width
 from lapwing.results import Cumulative
 from tests.mistaken import mistaken

@@ -434,11 +434,11 @@ def test_a_decoder_that_fails_leaves_the_rest_of_the_page(tmp_path: Path, monkey
 APP_ONLY = {
     "rappor": lw.randomizers.Rappor(lw.Categories(["yes", "no"]), 1, lifetime=2),
     "piecewise": lw.randomizers.Piecewise(lw.Interval(0, 1, bins=8), 1),
-    "local-hashing": lw.randomizers.LocalHashing(lw.Categories(8), 1),
+    "local-hashing": lw.papers.baselines.LocalHashing(lw.Categories(8), 1),
     "compressive-privatization": lw.randomizers.CompressivePrivatization(
         lw.Categories(8), 1, sparsity=2
     ),
-    "general-wave": lw.randomizers.GeneralWave(lw.Interval(0, 1, bins=8), 1, ratio=0.5),
+    "general-wave": lw.papers.square_wave.GeneralWave(lw.Interval(0, 1, bins=8), 1, ratio=0.5),
     "at most 1,048,576 symbols": lw.SquareWave(lw.Interval(0, 1, bins=2**20 + 1), 1),
 }
 

@@ -151,16 +151,16 @@ EACH_ALONE: Any = EachAlone()
 
 
 def _wiener(**knobs: Any) -> SignedDecoder:
-    return SignedDecoder(lw.decoders.Wiener(band=False, **knobs))
+    return SignedDecoder(lw.papers.convolution.Wiener(band=False, **knobs))
 
 
 def _gaussian(sigma: float, *, wiener: bool = False) -> SignedDecoder:
-    return SignedDecoder(lw.decoders.GaussianSmoothing(sigma=sigma, wiener=wiener))
+    return SignedDecoder(lw.papers.convolution.GaussianSmoothing(sigma=sigma, wiener=wiener))
 
 
 ON_SMOOTH: dict[str, Decoder] = {
     "": EACH_ALONE,
-    "smoothing": SignedDecoder(lw.decoders.BinomialSmoothing()),
+    "smoothing": SignedDecoder(lw.papers.convolution.BinomialSmoothing()),
     "DW": _wiener(method="direct"),
     "IIW": _wiener(method="iterative"),
     "IIW-G": _wiener(method="iterative-from-reports"),
@@ -229,7 +229,7 @@ def run(
         }
         for method in chosen:
             decoder = method.decoder
-            if isinstance(decoder, lw.decoders.Wiener) and decoder.method == "permuted":
+            if isinstance(decoder, lw.papers.convolution.Wiener) and decoder.method == "permuted":
                 decoder = replace(decoder, seed=int(stream(seed, *cell, "orders").integers(2**31)))
             with warnings.catch_warnings():
                 # Weak answers and the paper's own bad settings are part of the comparison.

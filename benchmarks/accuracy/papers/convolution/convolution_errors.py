@@ -84,8 +84,8 @@ ITERATIONS = (10, 20, 30, 50, 100, 200)
 BEYOND: dict[str, tuple[str, Decoder]] = {
     "KRR, Norm-Sub": ("KRR", lw.LeastSquares()),
     "OUE, Norm-Sub": ("OUE", lw.LeastSquares()),
-    "OUE-IIW, Norm-Sub": ("OUE", lw.decoders.Wiener(band=False)),
-    "OUE-GF3-DW, Norm-Sub": ("OUE", lw.decoders.GaussianSmoothing(sigma=3, wiener=True)),
+    "OUE-IIW, Norm-Sub": ("OUE", lw.papers.convolution.Wiener(band=False)),
+    "OUE-GF3-DW, Norm-Sub": ("OUE", lw.papers.convolution.GaussianSmoothing(sigma=3, wiener=True)),
     "KRR, EMS": ("KRR", EMS),
 }
 """What the paper leaves out: projections, and the decoder of the square-wave paper."""
@@ -101,7 +101,9 @@ def beyond() -> list[Method]:
 
 def started(iterations: int) -> Method:
     """Return KRR-IIW-G with so many iterations."""
-    decoder = lw.decoders.Wiener(method="iterative-from-reports", iterations=iterations, band=False)
+    decoder = lw.papers.convolution.Wiener(
+        method="iterative-from-reports", iterations=iterations, band=False
+    )
     return Method(str(iterations), ORACLES["KRR"], SignedDecoder(decoder))
 
 

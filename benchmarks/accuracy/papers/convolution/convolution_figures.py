@@ -33,12 +33,12 @@ from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import figure as digits
 from benchmarks.markdown import table
 from benchmarks.signed_decoder import SignedDecoder
-from lapwing.decoders.deconvolution.channel_identification import (
+from lapwing.papers.convolution.channel_identification import (
     channel_from_one_input,
     channel_from_support,
     epsilon_from_support,
 )
-from lapwing.decoders.deconvolution.wiener import noise_spectrum
+from lapwing.papers.convolution.wiener import noise_spectrum
 
 __all__ = ["FULL", "INDEX", "QUICK", "TITLE", "claims", "measure", "section"]
 
@@ -243,12 +243,18 @@ def _sources(
         noise += np.abs(np.fft.fft(difference)) ** 2 / MEASURED_RUNS
     direct: dict[str, Any] = {"method": "direct", "band": False}
     decoders = {
-        "analytic": SignedDecoder(lw.decoders.Wiener(**direct)),
+        "analytic": SignedDecoder(lw.papers.convolution.Wiener(**direct)),
         "equation 20": SignedDecoder(
-            lw.decoders.Wiener(**direct, noise=_equation_20(oracle, epsilon, bins, one.people))
+            lw.papers.convolution.Wiener(
+                **direct, noise=_equation_20(oracle, epsilon, bins, one.people)
+            )
         ),
-        "measured": SignedDecoder(lw.decoders.Wiener(**direct, noise=tuple(noise.tolist()))),
-        "true signal": SignedDecoder(lw.decoders.Wiener(**direct, signal=tuple(signal.tolist()))),
+        "measured": SignedDecoder(
+            lw.papers.convolution.Wiener(**direct, noise=tuple(noise.tolist()))
+        ),
+        "true signal": SignedDecoder(
+            lw.papers.convolution.Wiener(**direct, signal=tuple(signal.tolist()))
+        ),
     }
     return run(
         SMOOTH,
@@ -297,7 +303,9 @@ def _converge(
         Method(
             str(number),
             ORACLES[oracle],
-            SignedDecoder(lw.decoders.Wiener(method=method, iterations=number, band=False)),
+            SignedDecoder(
+                lw.papers.convolution.Wiener(method=method, iterations=number, band=False)
+            ),
         )
         for number in iterations
     ]

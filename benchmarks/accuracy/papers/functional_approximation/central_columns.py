@@ -18,10 +18,13 @@ from benchmarks.accuracy.papers.functional_approximation.central_methods import 
     laws,
 )
 from benchmarks.datasets import Column, load, load_own
-from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles, noisy_answers
 from lapwing.mechanisms.histogram_query import HistogramQuery
-from lapwing.mechanisms.matching_pursuit import MatchingPursuit, pursue
-from lapwing.mechanisms.polynomial_projection import PolynomialProjection
+from lapwing.papers.functional_approximation.adaptive_quantiles import (
+    AdaptiveQuantiles,
+    noisy_answers,
+)
+from lapwing.papers.functional_approximation.matching_pursuit import MatchingPursuit, pursue
+from lapwing.papers.functional_approximation.polynomial_projection import PolynomialProjection
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.decoders.releases.step_pursuit import StepPursuit
-from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles
 from lapwing.mechanisms.histogram_query import HistogramQuery
-from lapwing.mechanisms.matching_pursuit import MatchingPursuit
-from lapwing.mechanisms.polynomial_projection import PolynomialProjection
 from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.mechanisms.sum_tree import SumTree
+from lapwing.papers.functional_approximation.adaptive_quantiles import AdaptiveQuantiles
+from lapwing.papers.functional_approximation.matching_pursuit import MatchingPursuit
+from lapwing.papers.functional_approximation.polynomial_projection import PolynomialProjection
 from lapwing.planning.release_defaults import release_decoder
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded

@@ -47,7 +47,7 @@ from benchmarks.verdicts import Cell, Claim, certain
 from lapwing.decoders.releases.prefix_estimate import prefix_estimate
 from lapwing.linear.function_families import fourier, legendre, orthonormal, splines
 from lapwing.linear.operators.sums import CurveAnswers
-from lapwing.mechanisms.polynomial_projection import (
+from lapwing.papers.functional_approximation.polynomial_projection import (
     UNIT,
     PolynomialProjection,
     Shape,

@@ -18,17 +18,17 @@ from benchmarks.accuracy.papers.functional_approximation.central_methods import 
 )
 from benchmarks.accuracy.papers.functional_approximation.central_sweeps import number
 from lapwing.decoders.releases.step_pursuit import StepPursuit
-from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles
 from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
-from lapwing.mechanisms.interactive_sites import (
+from lapwing.mechanisms.prefix_sums import PrefixSums
+from lapwing.papers.functional_approximation.adaptive_quantiles import AdaptiveQuantiles
+from lapwing.papers.functional_approximation.interactive_sites import (
     PursuitSite,
     QuantileSite,
     pursuit_of_sites,
     quantiles_of_sites,
 )
-from lapwing.mechanisms.matching_pursuit import MatchingPursuit
-from lapwing.mechanisms.polynomial_projection import PolynomialProjection
-from lapwing.mechanisms.prefix_sums import PrefixSums
+from lapwing.papers.functional_approximation.matching_pursuit import MatchingPursuit
+from lapwing.papers.functional_approximation.polynomial_projection import PolynomialProjection
 from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, seeded
@@ -80,8 +80,8 @@ def from_sites(
     """Return the release of all sites, each with noise of its own for the whole promise.
 
     Linear mechanisms: each site releases, the hub adds. Adaptive quantiles and matching pursuit:
-    the hub asks each site, by :func:`lapwing.mechanisms.quantiles_of_sites` or
-    :func:`lapwing.mechanisms.pursuit_of_sites`.
+    the hub asks each site, by :func:`lapwing.papers.functional_approximation.quantiles_of_sites` or
+    :func:`lapwing.papers.functional_approximation.pursuit_of_sites`.
     """
     mechanism = method.mechanism
     pairs = list(zip(sites, _sources(sites, seed), strict=True))

@@ -26,7 +26,7 @@ from benchmarks.accuracy.papers.functional_approximation.central_sweeps import (
 )
 from benchmarks.markdown import listed
 from benchmarks.verdicts import Claim
-from lapwing.mechanisms.matching_pursuit import MatchingPursuit
+from lapwing.papers.functional_approximation.matching_pursuit import MatchingPursuit
 
 TITLE = "The functional-approximation paper: matching pursuit (figures 3, 13-15)"
 FULL: dict[str, Any] = {

@@ -46,10 +46,10 @@ from benchmarks.accuracy.papers.functional_approximation.central_sweeps import (
 from benchmarks.markdown import table
 from benchmarks.summaries import ratio_of_means
 from benchmarks.verdicts import Claim, less
-from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles
 from lapwing.mechanisms.histogram_query import HistogramQuery
-from lapwing.mechanisms.matching_pursuit import MatchingPursuit
-from lapwing.mechanisms.polynomial_projection import PolynomialProjection
+from lapwing.papers.functional_approximation.adaptive_quantiles import AdaptiveQuantiles
+from lapwing.papers.functional_approximation.matching_pursuit import MatchingPursuit
+from lapwing.papers.functional_approximation.polynomial_projection import PolynomialProjection
 
 TITLE = "The functional-approximation paper: curves and real columns (figures 4, 16, 17, 19)"
 FULL: dict[str, Any] = {

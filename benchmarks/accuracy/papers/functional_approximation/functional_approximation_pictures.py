@@ -47,7 +47,7 @@ from benchmarks.accuracy.papers.functional_approximation.central_projection impo
 from benchmarks.accuracy.papers.functional_approximation.central_pursuit import forms
 from benchmarks.accuracy.papers.functional_approximation.central_real import examples
 from benchmarks.accuracy.papers.functional_approximation.central_sweeps import KEYS, NONE, number
-from lapwing.mechanisms.polynomial_projection import PolynomialProjection
+from lapwing.papers.functional_approximation.polynomial_projection import PolynomialProjection
 from lapwing.results.distribution import Distribution
 
 NORMAL, TWO = ("normal",), ("lognormal", "beta")

@@ -92,8 +92,8 @@ JUDGES: dict[str, Judge] = {
 ASKED = {HH: "range", ADMM: "w1", HAAR: "range"}
 """HH and HaarHRR give no distribution: they are judged by range queries, HH-ADMM by W1."""
 
-PLAIN = SignedDecoder(lw.decoders.TreeConsistency(weighted=False, band=False))
-BY_ADMM = lw.decoders.TreeConsistency(method="admm", weighted=False, band=False)
+PLAIN = SignedDecoder(lw.papers.square_wave.TreeConsistency(weighted=False, band=False))
+BY_ADMM = lw.papers.square_wave.TreeConsistency(method="admm", weighted=False, band=False)
 
 EM, EMS, PRIOR = "EM", "EMS", "SpectralPrior"
 ORDERED: dict[str, Decoder] = {
@@ -174,7 +174,11 @@ def _row(one: Population, epsilon: float, samples: Samples) -> dict[str, Any]:
 def trees(branchings: Sequence[int]) -> list[Method]:
     """Return HH and HH-ADMM with every branching."""
     return [
-        Method(f"{name} {number}", partial(lw.randomizers.Hierarchical, branching=number), decoder)
+        Method(
+            f"{name} {number}",
+            partial(lw.papers.square_wave.Hierarchical, branching=number),
+            decoder,
+        )
         for name, decoder in ((HH, PLAIN), (ADMM, BY_ADMM))
         for number in branchings
     ]
@@ -217,9 +221,12 @@ def budgets(one: Population, bins: int, epsilon: float, repeats: int, seed: int)
     """Return errors when levels share the people, and when they share each person's epsilon."""
     whole = Fraction(str(epsilon))
     made: dict[str, tuple[Callable[..., Any], Decoder]] = {
-        HH: (partial(lw.randomizers.Hierarchical, branching=4), PLAIN),
-        ADMM: (partial(lw.randomizers.Hierarchical, branching=4), BY_ADMM),
-        HAAR: (lw.randomizers.HaarHadamard, SignedDecoder(lw.decoders.TreeConsistency(band=False))),
+        HH: (partial(lw.papers.square_wave.Hierarchical, branching=4), PLAIN),
+        ADMM: (partial(lw.papers.square_wave.Hierarchical, branching=4), BY_ADMM),
+        HAAR: (
+            lw.papers.square_wave.HaarHadamard,
+            SignedDecoder(lw.papers.square_wave.TreeConsistency(band=False)),
+        ),
     }
     found: Samples = {}
     for name, (make, decoder) in made.items():

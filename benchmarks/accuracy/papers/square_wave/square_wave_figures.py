@@ -46,8 +46,8 @@ from benchmarks.markdown import table
 from benchmarks.signed_decoder import SignedDecoder
 from benchmarks.verdicts import Claim
 from lapwing.decoders.decoder import Decoder
-from lapwing.randomizers.numerical.hierarchical import binned
-from lapwing.randomizers.numerical.two_rounds import SquaredDeviation
+from lapwing.papers.baselines.two_rounds import SquaredDeviation
+from lapwing.papers.square_wave.hierarchical import binned
 
 TITLE = "The square-wave paper: figures 2 to 4"
 FULL: dict[str, Any] = {
@@ -83,7 +83,7 @@ BINS = {"beta52": 256}
 """Of the paper; 1024 for all other columns."""
 
 MEANS: dict[str, Callable[..., Any]] = {
-    "SR": lw.randomizers.StochasticRounding,
+    "SR": lw.papers.baselines.StochasticRounding,
     "PM": lw.randomizers.Piecewise,
 }
 
@@ -101,7 +101,7 @@ def _on(bins: int, make: Callable[..., Any], _: lw.Interval, epsilon: float) -> 
     return make(interval(bins), epsilon)
 
 
-TREE = partial(lw.randomizers.Hierarchical, branching=4)
+TREE = partial(lw.papers.square_wave.Hierarchical, branching=4)
 LEAST = lw.LeastSquares()
 
 
@@ -109,10 +109,22 @@ def methods(bins: int) -> list[Method]:
     """Return what the paper compares at so many bins; the wave randomizes on a finer grid."""
     plain, smooth = (lw.ExpectationMaximization(smoothed=s, band=False) for s in (False, True))
     others: list[tuple[str, Callable[..., Any], Decoder]] = [
-        (ADMM, TREE, lw.decoders.TreeConsistency(method="admm", weighted=False, band=False)),
+        (
+            ADMM,
+            TREE,
+            lw.papers.square_wave.TreeConsistency(method="admm", weighted=False, band=False),
+        ),
         *((name, partial(_binned, size), LEAST) for size, name in BINNED.items()),
-        (HH, TREE, SignedDecoder(lw.decoders.TreeConsistency(weighted=False, band=False))),
-        (HAAR, lw.randomizers.HaarHadamard, SignedDecoder(lw.decoders.TreeConsistency(band=False))),
+        (
+            HH,
+            TREE,
+            SignedDecoder(lw.papers.square_wave.TreeConsistency(weighted=False, band=False)),
+        ),
+        (
+            HAAR,
+            lw.papers.square_wave.HaarHadamard,
+            SignedDecoder(lw.papers.square_wave.TreeConsistency(band=False)),
+        ),
     ]
     return [
         Method(EMS, lw.SquareWave, InBuckets(bins, smooth)),

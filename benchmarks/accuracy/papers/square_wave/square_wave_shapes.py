@@ -60,7 +60,9 @@ def methods(width: float) -> list[Method]:
         Method(SQUARE, partial(lw.SquareWave, width=width), EMS),
         *(
             Method(
-                name, partial(lw.randomizers.GeneralWave, ratio=ratio, width=width), ByCorners(EMS)
+                name,
+                partial(lw.papers.square_wave.GeneralWave, ratio=ratio, width=width),
+                ByCorners(EMS),
             )
             for name, ratio in ratios.items()
         ),

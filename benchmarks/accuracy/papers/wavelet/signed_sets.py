@@ -14,7 +14,7 @@ from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import listed, table
 from benchmarks.signed_decoder import SignedDecoder
 from benchmarks.verdicts import Claim, certain
-from lapwing.randomizers.numerical.signed_subset_selection import (
+from lapwing.papers.wavelet.signed_subset_selection import (
     SignedSubsetSelection,
     summed_variance,
 )

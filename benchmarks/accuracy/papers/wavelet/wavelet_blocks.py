@@ -30,7 +30,7 @@ from benchmarks.accuracy.papers.wavelet.wavelet_methods import (
     repeated,
 )
 from benchmarks.verdicts import Claim
-from lapwing.randomizers.numerical.wavelet import best_levels, paper_levels
+from lapwing.papers.wavelet.wavelet import best_levels, paper_levels
 
 TITLE = "Figure 5: densities of narrow blocks"
 HEADING = "Figure 5: W1 by width of the blocks"

@@ -42,7 +42,7 @@ from benchmarks.accuracy.papers.wavelet.wavelet_methods import (
     repeated,
 )
 from benchmarks.verdicts import Claim
-from lapwing.randomizers.numerical.wavelet import best_levels, paper_levels
+from lapwing.papers.wavelet.wavelet import best_levels, paper_levels
 
 TITLE = "Figures 2, 3, 6 and 7: distances and range queries"
 HEADINGS = {

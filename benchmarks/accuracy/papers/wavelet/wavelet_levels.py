@@ -23,7 +23,7 @@ from benchmarks.accuracy.papers.wavelet.wavelet_methods import (
 )
 from benchmarks.markdown import figure, listed, table
 from benchmarks.verdicts import Cell, Claim, certain, less, resampled
-from lapwing.randomizers.numerical.wavelet import error_bound, paper_levels
+from lapwing.papers.wavelet.wavelet import error_bound, paper_levels
 
 TITLE = "Figures 1 and 4: the example, and the level J"
 HEADINGS = {1: "Figure 1: two estimates", 4: "Figure 4: W1 and its bound by the level J"}
@@ -94,7 +94,7 @@ def _swept(
     one: Population, orders: list[int], epsilon: float, levels: int, repeats: int, seed: int
 ) -> dict[str, Any]:
     methods = [
-        Method(str(order), partial(lw.randomizers.Wavelet, levels=order + 1), PURE_CLIP)
+        Method(str(order), partial(lw.papers.wavelet.Wavelet, levels=order + 1), PURE_CLIP)
         for order in orders
     ]
     samples = repeated(

@@ -27,8 +27,8 @@ from benchmarks.accuracy.papers.figure_runs import Judge, Samples
 from benchmarks.accuracy.papers.wavelet.wave_buckets import InBuckets
 from benchmarks.signed_decoder import SignedDecoder
 from lapwing.errors import LapwingWarning
-from lapwing.randomizers.numerical.hierarchical import binned, least_variance_randomizer
-from lapwing.randomizers.numerical.wavelet import best_levels, paper_levels
+from lapwing.papers.square_wave.hierarchical import binned, least_variance_randomizer
+from lapwing.papers.wavelet.wavelet import best_levels, paper_levels
 
 PEOPLE = {"taxi": 8_760_687, "acs_income": 2_308_374, "sf_benefits": 682_410}
 """As many as the paper has in the columns for which these are stand-ins; it does not say how many
@@ -70,7 +70,7 @@ JUDGES: dict[str, Judge] = {
 }
 """Section 6.1: the mean and the largest difference over 256 points; section 6.5: ranges."""
 
-PURE_CLIP = lw.decoders.WaveletClip(mass_sums=False, band=False)
+PURE_CLIP = lw.papers.wavelet.WaveletClip(mass_sums=False, band=False)
 
 
 def population(name: str) -> Population:
@@ -91,9 +91,11 @@ def paper_methods(people: int, bins: int) -> list[Method]:
     ruled = partial(_levels, paper_levels(people))
     return [
         Method(WAVELET, ruled, PURE_CLIP),
-        Method(LITERAL, ruled, lw.decoders.WaveletClip(literal=True, mass_sums=False, band=False)),
+        Method(
+            LITERAL, ruled, lw.papers.wavelet.WaveletClip(literal=True, mass_sums=False, band=False)
+        ),
         Method(PURE, partial(_bound, people), PURE_CLIP),
-        Method(OWN, partial(_bound, people), lw.decoders.WaveletClip(band=False)),
+        Method(OWN, partial(_bound, people), lw.papers.wavelet.WaveletClip(band=False)),
         Method(EM, partial(_at, bins, lw.SquareWave), em),
         *(Method(name, lw.SquareWave, InBuckets(number, em)) for number, name in EMS.items()),
         *_categorical(bins),
@@ -109,11 +111,14 @@ def by_order(levels: int) -> list[Method]:
 
 def league(people: int, bins: int) -> list[Method]:
     """Return what the default of this library is compared with; EMS and HH-ADMM among them."""
-    wave, tree = partial(_at, bins, lw.SquareWave), partial(_at, bins, lw.randomizers.Hierarchical)
-    admm = lw.decoders.TreeConsistency(method="admm", weighted=False, band=False)
+    wave, tree = (
+        partial(_at, bins, lw.SquareWave),
+        partial(_at, bins, lw.papers.square_wave.Hierarchical),
+    )
+    admm = lw.papers.square_wave.TreeConsistency(method="admm", weighted=False, band=False)
     return [
         Method(WAVELET, partial(_levels, paper_levels(people)), PURE_CLIP),
-        Method(PURE, partial(_bound, people), lw.decoders.WaveletClip(band=False)),
+        Method(PURE, partial(_bound, people), lw.papers.wavelet.WaveletClip(band=False)),
         Method("SW-EM", wave, lw.ExpectationMaximization(band=False)),
         Method("SW-EMS", wave, SMOOTHED),
         Method("HH-ADMM", tree, admm),
@@ -124,11 +129,11 @@ def league(people: int, bins: int) -> list[Method]:
 def _categorical(bins: int) -> list[Method]:
     """Return the competitors but SW-EM: HH, DW and IIW at 256 bins at most, few bins."""
     few = partial(_at, min(bins, PAPER_GRID), least_variance_randomizer)
-    tree = SignedDecoder(lw.decoders.TreeConsistency(weighted=False, band=False))
+    tree = SignedDecoder(lw.papers.square_wave.TreeConsistency(weighted=False, band=False))
     return [
-        Method(HH, partial(_at, bins, lw.randomizers.Hierarchical), tree),
-        Method(DW, few, lw.decoders.Wiener(method="direct", band=False)),
-        Method(IIW, few, lw.decoders.Wiener(band=False)),
+        Method(HH, partial(_at, bins, lw.papers.square_wave.Hierarchical), tree),
+        Method(DW, few, lw.papers.convolution.Wiener(method="direct", band=False)),
+        Method(IIW, few, lw.papers.convolution.Wiener(band=False)),
         *(
             Method(name, partial(_binned, number), lw.LeastSquares())
             for number, name in BINNED.items()
@@ -144,11 +149,13 @@ def _binned(bins: int, domain: lw.Interval, epsilon: Any) -> Any:
     return binned(domain, epsilon, bins=min(bins, domain.bins))
 
 
-def _levels(levels: int, domain: lw.Interval, epsilon: Any) -> lw.randomizers.Wavelet:
-    return lw.randomizers.Wavelet(domain, epsilon, levels=min(levels, domain.bins.bit_length() - 1))
+def _levels(levels: int, domain: lw.Interval, epsilon: Any) -> lw.papers.wavelet.Wavelet:
+    return lw.papers.wavelet.Wavelet(
+        domain, epsilon, levels=min(levels, domain.bins.bit_length() - 1)
+    )
 
 
-def _bound(people: int, domain: lw.Interval, epsilon: Any) -> lw.randomizers.Wavelet:
+def _bound(people: int, domain: lw.Interval, epsilon: Any) -> lw.papers.wavelet.Wavelet:
     # As a number: where it is the rule's J the two are one randomizer, simulated once.
     most = domain.bins.bit_length() - 1
     return _levels(best_levels(people, epsilon, most=most), domain, epsilon)

@@ -19,7 +19,7 @@ from benchmarks.markdown import listed, seconds, table
 from benchmarks.summaries import mean_and_error
 from benchmarks.timing import alternate
 from benchmarks.verdicts import Claim, less
-from lapwing.randomizers.numerical.signed_subset_selection import optimal_members
+from lapwing.papers.wavelet.signed_subset_selection import optimal_members
 
 TITLE = "The wavelet paper: run times"
 HEADING = "Samplers, and EM beside the wavelet"
@@ -130,7 +130,7 @@ def _decoders(size: int, people: int, seed: int) -> dict[str, Callable[[], objec
     rng = stream(seed, "decoders", size)
     domain, counts = interval(size), beta52(people).draw(size, rng)
     wave = lw.SquareWave(domain, 1)
-    tree = lw.randomizers.Wavelet(domain, 1)
+    tree = lw.papers.wavelet.Wavelet(domain, 1)
     reports = lw.simulate(wave, counts, rng=rng)
     coefficients = lw.simulate(tree, counts, rng=rng)
     matrix = wave.channel.blocks[0].operator.matmat(np.eye(size))

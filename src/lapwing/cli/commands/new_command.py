@@ -28,13 +28,13 @@ from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.arrays import Vector
 from lapwing.planning.chosen_bins import BINS_FOR_ATOMS, advice_on, recommended_bins
 from lapwing.planning.recommendation import recommend
-from lapwing.planning.registry import RANDOMIZERS
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_text import OPEN_BINS, domain_text
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.group_tallies import MINIMUM
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
+from lapwing.registry import RANDOMIZERS
 from lapwing.results.weak_parameters import warn_of_epsilon
 from lapwing.survey.survey import NOTICE, Survey
 

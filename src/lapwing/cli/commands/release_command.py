@@ -30,7 +30,6 @@ from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
 from lapwing.planning.chosen_bins import advice_on
 from lapwing.planning.error_prediction import expected_error
 from lapwing.planning.expected_error import ExpectedError
-from lapwing.planning.registry import MECHANISMS
 from lapwing.planning.release_defaults import release_bins
 from lapwing.planning.simulation import KINDS
 from lapwing.privacy.exact_numbers import exact_delta
@@ -40,6 +39,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release
+from lapwing.registry import MECHANISMS
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import band_text
 from lapwing.results.counted import VAGUE, counted_word, vague, whom

@@ -15,8 +15,8 @@ from lapwing.cli.option_groups import option
 from lapwing.documents import nearest
 from lapwing.engines.arrow.ordered_work import threads_or_all
 from lapwing.errors import ArgumentError, LapwingError
-from lapwing.planning.registry import hint
 from lapwing.privacy.guarantee import Neighbors
+from lapwing.registry import hint
 
 if TYPE_CHECKING:
     from lapwing.results.band import Target

@@ -25,12 +25,11 @@ import numpy as np
 from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.empirical_bayes.learned_mixture import LearnedMixture, exponential
 from lapwing.decoders.unbiased.linear_estimate import available_band
-from lapwing.decoders.unbiased.normalization import spread
 from lapwing.decoders.unbiased.unbiased_shares import Tails, UnbiasedShares, unbiased_shares
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
-from lapwing.linear.projections import simplex
+from lapwing.linear.projections import simplex, spread
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import CountTally

@@ -619,7 +619,7 @@ class PrefixExtension:
 
     See Also
     --------
-    lapwing.randomizers.PrefixHashing : The randomizer of the reports.
+    lapwing.papers.baselines.PrefixHashing : The randomizer of the reports.
 
     Notes
     -----
@@ -645,7 +645,8 @@ class PrefixExtension:
     Examples
     --------
     >>> import lapwing as lw
-    >>> hashing = lw.randomizers.PrefixHashing(lw.Categories(2**20), epsilon=2, prefixes=[12, 20])
+    >>> from lapwing.papers.baselines import PrefixHashing
+    >>> hashing = PrefixHashing(lw.Categories(2**20), epsilon=2, prefixes=[12, 20])
     >>> reports = hashing.randomize([7] * 14_000 + [8] * 6000, rng=lw.seeded(1))
     >>> search = lw.decoders.PrefixExtension()
     >>> search.decode(hashing.log_channel, hashing.tally(reports)).values

@@ -18,13 +18,12 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from lapwing.decoders.decoder import decoder_document, distribution_of, required
 from lapwing.decoders.unbiased.linear_estimate import available_band, variance_of_noise
-from lapwing.decoders.unbiased.normalization import clipped
 from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError, kind_of
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.operator import Whitened
 from lapwing.linear.operators.random_signs import SignColumns, unpacked
-from lapwing.linear.projections import simplex
+from lapwing.linear.projections import clipped, simplex
 from lapwing.linear.pursuit import Pursuit, basis_pursuit, matching_pursuit
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind

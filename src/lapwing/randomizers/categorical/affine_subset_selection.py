@@ -344,6 +344,7 @@ class AffineSubsetSelection(Randomizer[CountTally]):
         ) -> None: ...
 
     name: ClassVar[str] = "affine-subset-selection"
+    _in_javascript: ClassVar[bool] = True
     decoder: ClassVar[str] = "mixture-prior"
 
     def __post_init__(self) -> None:

@@ -189,6 +189,7 @@ class HadamardResponse(TwoLevel):
         ) -> None: ...
 
     name: ClassVar[str] = "hadamard-response"
+    _in_javascript: ClassVar[bool] = True
 
     if not TYPE_CHECKING:  # to a type checker it is a class variable, as everywhere else
 

@@ -149,6 +149,7 @@ class LinearHashing(Randomizer[TallyLog]):
         ) -> None: ...
 
     name: ClassVar[str] = "linear-hashing"
+    _in_javascript: ClassVar[bool] = True
     decoder: ClassVar[str] = "mixture-prior"
     collects: ClassVar[Literal["counts", "log"]] = "log"
     _simulation: ClassVar[Literal["exact", "users"]] = "users"

@@ -74,6 +74,7 @@ class RandomizedResponse(TwoLevel):
         def __init__(self, domain: Domain, epsilon: ExactNumber) -> None: ...
 
     name: ClassVar[str] = "randomized-response"
+    _in_javascript: ClassVar[bool] = True
     decoder: ClassVar[str] = "mixture-prior"
 
     @cached_property

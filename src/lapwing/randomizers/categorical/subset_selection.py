@@ -138,6 +138,7 @@ class SubsetSelection(Randomizer[CountTally]):
         ) -> None: ...
 
     name: ClassVar[str] = "subset-selection"
+    _in_javascript: ClassVar[bool] = True
     decoder: ClassVar[str] = "mixture-prior"
 
     def __post_init__(self) -> None:

@@ -89,6 +89,7 @@ class UnaryEncoding(Randomizer[CountTally]):
         def __init__(self, domain: Domain, epsilon: ExactNumber) -> None: ...
 
     name: ClassVar[str] = "unary-encoding"
+    _in_javascript: ClassVar[bool] = True
     decoder: ClassVar[str] = "mixture-prior"
 
     def __post_init__(self) -> None:
@@ -237,6 +238,7 @@ class OptimizedUnaryEncoding(UnaryEncoding):
         def __init__(self, domain: Domain, epsilon: ExactNumber) -> None: ...
 
     name: ClassVar[str] = "optimized-unary-encoding"
+    _in_javascript: ClassVar[bool] = True
 
     @cached_property
     def _own_and_other(self) -> tuple[int, int]:

@@ -202,6 +202,7 @@ class MultiscaleWave(Mixture[CountTally]):
         ) -> None: ...
 
     name: ClassVar[str] = "multiscale-wave"
+    _in_javascript: ClassVar[bool] = True
     decoder: ClassVar[str] = "spectral-prior"
 
     def __post_init__(self) -> None:

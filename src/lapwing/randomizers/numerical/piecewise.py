@@ -2,7 +2,7 @@
 
 A square wave or a mixture estimates the mean about as well, together with the whole distribution.
 Use this one to compare with it. For the variance see
-:mod:`lapwing.randomizers.numerical.two_rounds`.
+:mod:`lapwing.papers.baselines.two_rounds`.
 """
 
 from __future__ import annotations

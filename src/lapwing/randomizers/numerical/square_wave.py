@@ -187,6 +187,7 @@ class SquareWave(TwoLevel):
         ) -> None: ...
 
     name: ClassVar[str] = "square-wave"
+    _in_javascript: ClassVar[bool] = True
     decoder: ClassVar[str] = "spectral-prior"
 
     def __post_init__(self) -> None:

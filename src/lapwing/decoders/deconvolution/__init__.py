@@ -1,1 +1,0 @@
-"""Filters: a channel undone frequency by frequency."""

@@ -1,0 +1,330 @@
+"""Significance thresholds: shares that noise cannot explain, kept or listed as heavy hitters."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from statistics import NormalDist
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from lapwing.decoders.decoder import decoder_document, guarantee_of
+from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
+from lapwing.errors import ArgumentError
+from lapwing.linear.arrays import Vector
+from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.projections import projected, spread
+from lapwing.papers.baselines.normalization import shares_summing_to_one
+from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.messages.observation import Kind
+from lapwing.protocol.messages.tally import CountTally
+from lapwing.results.distribution import Distribution
+from lapwing.results.heavy_hitters import HeavyHitters
+
+Control = Literal["family-wise", "false-discovery"]
+
+CONTROLS = ("family-wise", "false-discovery")
+
+
+def check_test(alpha: float, control: str) -> None:
+    """Raise ArgumentError unless these are a level and a name of a control."""
+    number = isinstance(alpha, int | float) and not isinstance(alpha, bool)
+    if not number or not 0 < alpha < 1:
+        raise ArgumentError(f"alpha must be a number between 0 and 1, got {alpha!r}")
+    if control not in CONTROLS:
+        raise ArgumentError(f"control must be one of {', '.join(CONTROLS)}, got {control!r}")
+
+
+def critical_score(scores: Vector, *, alpha: float, control: Control) -> float:
+    """Return the score from which a value counts as significant.
+
+    Parameters
+    ----------
+    scores : numpy.ndarray
+        Estimates divided by their standard deviations, float64 [tests]. They are standard normal
+        where the share is zero.
+    alpha : float
+        Level of the test, in (0, 1).
+    control : {"family-wise", "false-discovery"}
+        Error rate that is controlled. "family-wise": any false one with probability at most alpha
+        (Bonferroni, the normal quantile at ``1 - alpha / tests``). "false-discovery": an expected
+        part of at most alpha of those found is false [1]_. It is the smallest score for which at
+        most ``alpha i / tests`` of the noise would be as large as the i-th largest score.
+
+    Returns
+    -------
+    float
+        Smallest significant score.
+
+    Notes
+    -----
+    The second control holds for independent scores, and where they depend positively. Those of
+    generalized randomized response are slightly negatively correlated, and the tests measure it.
+
+    References
+    ----------
+    .. [1] Y. Benjamini, Y. Hochberg, "Controlling the false discovery rate: a practical and
+       powerful approach to multiple testing", Journal of the Royal Statistical Society B 57(1),
+       1995. doi:10.1111/j.2517-6161.1995.tb02031.x
+    """
+    tests = scores.size
+    # The lower tail keeps its digits: for 2^40 tests the upper one would be rounded to one.
+    strict = -NormalDist().inv_cdf(alpha / tests)
+    if control == "family-wise":
+        return strict
+    from scipy.special import ndtr, ndtri
+
+    # No score below this can pass, so most of many need not be sorted.
+    ordered = np.sort(scores[scores > -ndtri(alpha)])[::-1]
+    ranks = np.arange(1, ordered.size + 1)
+    passed = np.flatnonzero(ndtr(-ordered) <= alpha * ranks / tests)
+    if passed.size == 0:
+        return strict
+    return float(-ndtri(alpha * ranks[passed[-1]] / tests))
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Significance threshold for unbiased shares, Base-Cut (Wang et al., 2017).
+
+    Unbiased shares above a significance threshold are kept unchanged.
+
+    Parameters
+    ----------
+    alpha : float
+        Level of the test, in (0, 1). Default: 0.05.
+    control : {"family-wise", "false-discovery"}
+        Error rate that is controlled. With "family-wise", as in the papers, any empty category is
+        kept with probability at most alpha. The threshold is ``Phi^-1(1 - alpha / size)`` standard
+        deviations of an empty category's share. With "false-discovery" more are kept, of which an
+        expected part alpha are empty. Default: "family-wise".
+    rest : {"spread", "project"}
+        Treatment of the mass that the kept ones leave. "spread" divides it evenly over all others.
+        "project" projects the kept ones on the simplex, so that they hold everything. Use it only
+        where they are known to do so: on heavy tails the error grows hundredfold. Default:
+        "spread".
+    signed : bool
+        Whether to keep the kept shares alone, whose sum need not be one, as
+        :attr:`Distribution.signed`. Default: False.
+    band : bool
+        Whether to compute the confidence band of the unbiased shares. Default: True.
+
+    See Also
+    --------
+    lapwing.MixturePrior : Better in nearly all cells of the benchmarks.
+
+    Notes
+    -----
+    **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
+
+    **Accuracy.** See `benchmarks/accuracy`.
+
+    **Cost.** O(size).
+
+    The method is that of [1]_ and equation 6 of [2]_. Figure 9 of [2]_ prints thresholds (763 and
+    1676) that omit the division by the size. Equation 6 gives 1806 and 3965. False-discovery
+    control is from [3]_.
+
+    References
+    ----------
+    .. [1] T. Wang, J. Blocki, N. Li, S. Jha, "Locally differentially private protocols for
+       frequency estimation", USENIX Security, 2017.
+    .. [2] H. Fang, L. Chen, Y. Liu, Y. Gao, "Locally differentially private frequency estimation
+       based on convolution framework", IEEE Symposium on Security and Privacy, 2023.
+    .. [3] Y. Benjamini, Y. Hochberg, "Controlling the false discovery rate: a practical and
+       powerful approach to multiple testing", Journal of the Royal Statistical Society B 57(1),
+       1995. doi:10.1111/j.2517-6161.1995.tb02031.x
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> bits = lw.randomizers.OptimizedUnaryEncoding(lw.Categories(1000), epsilon=1)
+    >>> people = [0] * 1000
+    >>> people[3], people[4] = 30_000, 20_000
+    >>> tally = lw.simulate(bits, people, rng=1)
+    >>> result = lw.papers.baselines.Threshold(signed=True).decode(bits.channel, tally)
+    >>> result.signed.mass.nonzero()[0].tolist()
+    [3, 4]
+    """
+
+    _: KW_ONLY
+    alpha: float = 0.05
+    control: Control = "family-wise"
+    rest: Literal["spread", "project"] = "spread"
+    signed: bool = False
+    band: bool = True
+
+    name: ClassVar[str] = "threshold"
+    reads: ClassVar[Kind] = "counts"
+
+    def __post_init__(self) -> None:
+        """Check the knobs."""
+        check_test(self.alpha, self.control)
+        if self.rest not in ("spread", "project"):
+            raise ArgumentError(f"rest must be 'spread' or 'project', got {self.rest!r}")
+
+    @one_thread
+    def decode(self, channel: Channel, tally: CountTally) -> Distribution:
+        """Return the shares above the threshold, and the rest by `rest`.
+
+        Parameters
+        ----------
+        channel : Channel
+            Distribution of a report for each value, of the randomizer that made the reports.
+        tally : CountTally
+            Counts of at least one report.
+
+        Returns
+        -------
+        Distribution
+            Estimate, with the confidence band of the unbiased shares if `band`.
+
+        Raises
+        ------
+        UnsupportedChannelError
+            When the channel does not estimate the share of every category separately.
+        MismatchError
+            When the tally was made for another channel.
+        TallyError
+            When the tally holds no reports.
+        """
+        found = unbiased_shares(channel, tally)
+        scores = found.shares / found.deviation
+        kept = scores >= critical_score(scores, alpha=self.alpha, control=self.control)
+        rest = spread if self.rest == "spread" else projected
+        mass, signed = rest(found.shares, kept=kept), np.where(kept, found.shares, 0.0)
+        return shares_summing_to_one(self, channel, tally, mass, signed=signed)
+
+
+@dataclass(frozen=True)
+class HeavyHitterSelection:
+    """Heavy hitters among listed categories, by significance (Fang et al., 2023).
+
+    It lists the categories whose share is significantly above a level, or simply the largest ones.
+
+    Parameters
+    ----------
+    alpha : float
+        Level of the test, in (0, 1). Default: 0.05.
+    control : {"family-wise", "false-discovery", "none"}
+        Error rate that is controlled. With "family-wise" every listed share is above the level,
+        with probability at least ``1 - alpha``. With "false-discovery" an expected part of at most
+        alpha of those listed is not. With "none" the `top` largest estimates are listed, whatever
+        they are. Default: "family-wise".
+    above : float
+        Level as a share of the respondents, in [0, 1). 0 lists what somebody holds, and 0.01 what
+        more than 1 % hold. Default: 0.
+    top : int, optional
+        Most categories that are listed, the largest ones. Default: no limit.
+
+    See Also
+    --------
+    ExhaustiveScan : Searches domains too large to count.
+
+    Notes
+    -----
+    **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
+
+    **Accuracy.** Shares are unbiased estimates before the selection. Near the threshold, the listed
+    ones are too large on average. :meth:`HeavyHitters.confidence_band` allows for it.
+
+    **Cost.** O(size), and a sort of the estimates near the threshold or above.
+
+    Family-wise control is that of sections II-B and V-E of [1]_. False-discovery control is from
+    [2]_.
+
+    References
+    ----------
+    .. [1] H. Fang, L. Chen, Y. Liu, Y. Gao, "Locally differentially private frequency estimation
+       based on convolution framework", IEEE Symposium on Security and Privacy, 2023.
+    .. [2] Y. Benjamini, Y. Hochberg, "Controlling the false discovery rate: a practical and
+       powerful approach to multiple testing", Journal of the Royal Statistical Society B 57(1),
+       1995. doi:10.1111/j.2517-6161.1995.tb02031.x
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> bits = lw.randomizers.OptimizedUnaryEncoding(lw.Categories(1000), epsilon=1)
+    >>> people = [0] * 1000
+    >>> people[3], people[4] = 20_000, 30_000
+    >>> tally = lw.simulate(bits, people, rng=1)
+    >>> lw.papers.baselines.HeavyHitterSelection().decode(bits.channel, tally).values
+    [4, 3]
+    """
+
+    _: KW_ONLY
+    alpha: float = 0.05
+    control: Literal["family-wise", "false-discovery", "none"] = "family-wise"
+    above: float = 0.0
+    top: int | None = None
+
+    name: ClassVar[str] = "heavy-hitter-selection"
+    reads: ClassVar[Kind] = "counts"
+
+    def __post_init__(self) -> None:
+        """Check the knobs."""
+        check_test(self.alpha, "family-wise" if self.control == "none" else self.control)
+        number = isinstance(self.above, int | float) and not isinstance(self.above, bool)
+        if not number or not 0 <= self.above < 1:
+            raise ArgumentError(
+                f"above must be a share of at least 0 and less than 1, got {self.above!r}"
+            )
+        if self.top is not None and (type(self.top) is not int or self.top < 1):
+            raise ArgumentError(f"top must be a whole number of at least 1, got {self.top!r}")
+        if self.control == "none" and (self.top is None or self.above != 0):
+            raise ArgumentError("without a control give top, how many values to list, and no level")
+
+    @one_thread
+    def decode(self, channel: Channel, tally: CountTally) -> HeavyHitters:
+        """Return the listed categories, the largest share first.
+
+        Parameters
+        ----------
+        channel : Channel
+            Distribution of a report for each value, of the randomizer that made the reports.
+        tally : CountTally
+            Counts of at least one report.
+
+        Returns
+        -------
+        HeavyHitters
+            Listed categories with their unbiased shares.
+
+        Raises
+        ------
+        UnsupportedChannelError
+            When the channel does not estimate the share of every category separately.
+        MismatchError
+            When the tally was made for another channel.
+        TallyError
+            When the tally holds no reports.
+        """
+        found = unbiased_shares(channel, tally)
+        size = found.shares.size
+        limits = np.full(size, -np.inf)
+        if self.control != "none":
+            # What the estimate of a value whose share is just the level would vary by.
+            deviation = np.sqrt(found.variance(np.full(size, float(self.above))))
+            scores = (found.shares - self.above) / deviation
+            score = critical_score(scores, alpha=self.alpha, control=self.control)
+            limits = self.above + score * deviation
+        listed = np.flatnonzero(found.shares >= limits)
+        order = np.lexsort((listed, -found.shares[listed]))[: self.top]
+        symbols = listed[order]
+        shares = found.shares[symbols]
+        threshold = float(limits.min())
+        if self.control == "none" or (shares.size and shares.size == self.top):
+            threshold = max(threshold, float(shares[-1]))
+        variance = found.variance(np.clip(found.shares, 0, 1))
+        return HeavyHitters(
+            channel.domain,
+            symbols,
+            shares,
+            np.sqrt(variance[symbols]),
+            threshold=threshold,
+            searched=size,
+            reports=tally.total,
+            expected_false=None if self.control == "none" else float(self.alpha),
+            guarantee=guarantee_of(channel.guarantee, tally),
+            provenance=decoder_document(self),
+        )
