@@ -12,6 +12,7 @@ import resource
 import sys
 from collections import Counter
 from collections.abc import Generator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,9 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter,
 ) -> Generator[None, None, None]:
-    """Say just before the closing line how much memory was used, and loudly what did not run."""
+    """Say before the closing line what time and memory was used, and loudly what did not run."""
     yield
+    terminalreporter.write_line(f"Seconds of each room: {_rooms(terminalreporter)}")
     largest = max(_memory.values(), default=0) or _resident()
     terminalreporter.write_line(f"Largest resident memory of a process of tests: {largest:,.0f} MB")
     skipped = [
@@ -74,6 +76,16 @@ def pytest_terminal_summary(
 def pytest_configure(config: pytest.Config) -> None:
     """Warnings are errors, but not this one: tests draw few reports, and chance decides on it."""
     config.addinivalue_line("filterwarnings", "ignore::lapwing.errors.WeakAnswerWarning")
+
+
+def _rooms(terminalreporter: pytest.TerminalReporter) -> str:
+    """Return the seconds that the tests of each folder took, the longest first."""
+    seconds: Counter[str] = Counter()
+    for report in chain.from_iterable(terminalreporter.stats.values()):
+        if isinstance(report, pytest.TestReport):
+            place = report.nodeid.partition("::")[0].split("/")
+            seconds["/".join(place[:2]) if len(place) > 2 else place[0]] += report.duration
+    return ", ".join(f"{room} {total:.0f}" for room, total in seconds.most_common() if total >= 1)
 
 
 MOST_MEMORY = 1000.0

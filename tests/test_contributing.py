@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tests.test_layout import FLOORS
+
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 
@@ -28,3 +30,12 @@ def test_every_target_of_make_that_it_names_exists() -> None:
 
 def test_it_is_read_in_a_few_minutes() -> None:
     assert len(TEXT.split()) <= 1500
+
+
+def test_its_picture_has_every_floor() -> None:
+    picture = TEXT.partition("```text\n")[2].partition("```")[0]
+    assert len(picture.splitlines()) <= 20
+    drawn = {word.strip("/") for line in picture.splitlines() for word in line[:26].split()}
+    rooms = {room for floor in FLOORS for room in floor.split()}
+    left_out = {"__main__", "__init__", "shuffle", "tallies", "datasets", "distances"}
+    assert drawn == rooms - left_out

@@ -18,7 +18,8 @@ from lapwing.engines.arrow.report_tables import write_reports
 from lapwing.engines.arrow.saved_progress import SavedProgress, identity
 from lapwing.errors import ArgumentError, FormatError, MismatchError, ReportError, TornFileError
 from lapwing.protocol import ExactCounts
-from lapwing.stored_files import CLASSES, JobProgress, ReportFile
+from lapwing.registry import FORMATS
+from lapwing.stored_files import JobProgress, ReportFile
 from lapwing.survey import Publication
 
 DOMAIN = lw.Interval(0, 8, bins=8)
@@ -80,7 +81,7 @@ def test_what_is_saved_is_loaded(kind: str, tmp_path: Path) -> None:
 
 def test_every_kind_of_document_is_tried() -> None:
     tried = {json.loads(make().to_json())["format"] for make in DOCUMENTS.values()}
-    assert tried | {"lapwing-ledger"} == set(CLASSES)
+    assert tried | {"lapwing-ledger"} == set(FORMATS)
     assert all(isinstance(make(), Stored) for make in DOCUMENTS.values())
 
 

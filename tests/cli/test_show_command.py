@@ -10,8 +10,8 @@ import pytest
 
 import lapwing as lw
 from lapwing.cli.commands.show_command import _SHOWN
+from lapwing.registry import FORMATS
 from lapwing.results.signed_estimate import SignedEstimate
-from lapwing.stored_files import CLASSES
 from tests.cli.running import Program
 
 DOMAIN = lw.Interval(0, 100, bins=16)
@@ -156,6 +156,6 @@ def test_other_files_are_refused(text: str, lapwing: Program, folder: Path) -> N
 
 
 def test_show_knows_every_class_that_load_returns() -> None:
-    classes = {place.partition(":")[2] for place in CLASSES.values()} - {"Tally"}
+    classes = {place.partition(":")[2] for place in FORMATS.values()} - {"Tally"}
     classes |= {"CountTally", "TallyLog", "ExactCounts", "ReportFile", "JobProgress"}
     assert classes | {"CollectorExport"} <= set(_SHOWN)

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from lapwing.client import Device
-from lapwing.survey.browser import WITHOUT_JAVASCRIPT
+from lapwing.registry import RANDOMIZERS
 from tests.clients_js.programs import CLIENT, ROOT, node
 from tests.clients_js.surveys import ELSEWHERE
 
@@ -128,7 +128,9 @@ def test_the_page_names_what_there_is_and_what_there_is_not() -> None:
     for name in has | ELSEWHERE:
         assert f"`{name}`" in PAGE, name
     elsewhere = registry.partition("const ELSEWHERE = [")[2].partition("]")[0]
-    assert set(re.findall(r'"([a-z-]+)"', elsewhere)) == ELSEWHERE == set(WITHOUT_JAVASCRIPT)
+    assert set(re.findall(r'"([a-z-]+)"', elsewhere)) == ELSEWHERE
+    assert has == {name for name, made in RANDOMIZERS.items() if made._in_javascript}
+    assert has | ELSEWHERE == set(RANDOMIZERS)
 
 
 def test_the_readme_lists_every_module() -> None:

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.decoders.structured import hybrid_grids
 from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWarning
-from lapwing.papers.baselines import HybridGrids
+from lapwing.papers.baselines import HybridGrids, hybrid_grids
 from lapwing.papers.baselines.hybrid_grids import Grid, consistent, updated
 from lapwing.randomizers import BoxWave, MultiscaleBoxes
 from lapwing.randomizers.joint.hybrid_grid_sizes import guideline

@@ -8,9 +8,9 @@ import pytest
 from lapwing import Categories, Distribution, LeastSquares, simulate
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import ArgumentError
-from lapwing.linear.projections import simplex
+from lapwing.linear.projections import clipped, projected, simplex, spread
 from lapwing.papers.baselines import Normalization
-from lapwing.papers.baselines.normalization import clipped, cut, projected, spread
+from lapwing.papers.baselines.normalization import cut
 from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.results import SignedEstimate
 from tests.mistaken import mistaken

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from lapwing.errors import ArgumentError, BudgetError, MismatchError, PrivacyError
-from lapwing.mechanisms import interactive_sites
+from lapwing.papers.functional_approximation import interactive_sites
 from lapwing.papers.functional_approximation.adaptive_quantiles import (
     AdaptiveQuantiles,
     noisy_answers,

@@ -18,8 +18,8 @@ from lapwing.linear.function_families import (
     orthonormal,
     splines,
 )
-from lapwing.mechanisms import matching_pursuit
 from lapwing.mechanisms.prefix_sums import PrefixSums
+from lapwing.papers.functional_approximation import matching_pursuit
 from lapwing.papers.functional_approximation.exponential_mechanism import exponential_mechanism
 from lapwing.papers.functional_approximation.matching_pursuit import (
     SELECTION_SHARE,

@@ -10,7 +10,7 @@ from scipy import stats
 import lapwing.papers.functional_approximation.matching_pursuit as module
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.function_families import Dictionary, splines
-from lapwing.mechanisms import matching_pursuit
+from lapwing.papers.functional_approximation import matching_pursuit
 from lapwing.papers.functional_approximation.matching_pursuit import MatchingPursuit
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
