@@ -50,7 +50,8 @@ def pytest_terminal_summary(
 ) -> Generator[None, None, None]:
     """Say before the closing line what time and memory was used, and loudly what did not run."""
     yield
-    terminalreporter.write_line(f"Seconds of each room: {_rooms(terminalreporter)}")
+    if rooms := _rooms(terminalreporter):
+        terminalreporter.write_line(f"Seconds of each room: {rooms}")
     largest = max(_memory.values(), default=0) or _resident()
     terminalreporter.write_line(f"Largest resident memory of a process of tests: {largest:,.0f} MB")
     skipped = [
