@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,66 @@ def test_intervals_hold_beside_a_change_about_both_targets(labels: int) -> None:
     # Of weeks decoded alone 92% are held with these seeds for two labels, and 95% with many.
     for kind, each in held.items():
         assert np.mean(each) >= 0.91, kind
+
+
+@pytest.mark.parametrize("lasting", [True, False])
+def test_differences_hold_across_a_change_about_both_targets(lasting: bool) -> None:
+    """Without room for a change, and for the draw of the people, 25% to 70% held at once."""
+    randomizer = lw.randomizers.OptimizedUnaryEncoding(lw.Categories(6), epsilon=1)
+    changed = SHARES.copy()
+    changed[[0, -1]] += -0.08, 0.08
+    held: dict[Any, list[float]] = {}
+    together, alone = 0.0, 0.0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        shares = [
+            SHARES if week < 5 or (week > 5 and not lasting) else changed for week in range(9)
+        ]
+        people = [rng.multinomial(3000 + week, share) for week, share in enumerate(shares)]
+        weeks = surveyed(randomizer, people, seed)
+        series = lw.decode_series(weeks)
+        ends = [survey.decode(tally) for survey, tally in weeks[3:7]]
+        for week in (3, 4, 5):
+            own = people[week + 1] / people[week + 1].sum() - people[week] / people[week].sum()
+            both = {"empirical": own, "population": shares[week + 1] - shares[week]}
+            for target, truth in both.items():
+                one: Any = {"target": target}
+                found = series.between(week, week + 1, **one)
+                apart = lw.Difference(ends[week - 2], ends[week - 3], **one)
+                for kind in ("pointwise", "simultaneous"):
+                    band = found.confidence_band(kind=kind)
+                    wide = apart.confidence_band(kind=kind)
+                    right = (band.low - 1e-12 <= truth) & (truth <= band.high + 1e-12)
+                    held.setdefault((kind, target, week), []).append(
+                        right.mean() if kind == "pointwise" else float(right.all())
+                    )
+                    together += float(np.sum(band.high - band.low))
+                    alone += float(np.sum(wide.high - wide.low))
+    for case, each in held.items():
+        assert np.mean(each) >= (0.92 if case[0] == "pointwise" else 0.9), case
+    assert together < 0.95 * alone
+
+
+def test_errors_of_weeks_come_back_from_a_file_and_those_of_before_have_one_target() -> None:
+    randomizer = lw.RandomizedResponse(lw.Categories(6), epsilon=2)
+    rng = np.random.default_rng(2)
+    people = [rng.multinomial(3000, SHARES) for _ in range(4)]
+    series = lw.decode_series(surveyed(randomizer, people, 1))
+    document = json.loads(series.to_json())
+    again = lw.Series.from_document(document)
+    for target in ("empirical", "population"):
+        one, two = (each.between(1, 3, target=target) for each in (series, again))
+        assert np.array_equal(one.confidence_band().low, two.confidence_band().low)
+    own = document["errors"].pop("own")
+    document.pop("checksum")
+    before = lw.Series.from_document(document).between(1, 3, target="empirical").confidence_band()
+    now = again.between(1, 3, target="empirical").confidence_band()
+    assert before is not None and now is not None
+    assert not np.array_equal(before.low, now.low)
+    damaged = {**own, "kept": document["errors"]["carried"], "alone": own["center"][:-8]}
+    for wrong in ({}, damaged, {**own, "center": None}):
+        with pytest.raises(FormatError):
+            lw.Series.from_document({**document, "errors": {**document["errors"], "own": wrong}})
 
 
 def test_the_estimate_of_a_week_is_about_its_own_people() -> None:

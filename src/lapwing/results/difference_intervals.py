@@ -382,7 +382,7 @@ class DifferenceIntervals:
     def _error_law(self, kind: Kind) -> Uncertainty | None:
         """Return the error distribution of the difference: independent errors add."""
         if self.joint is not None:
-            return self._joint_law(self.joint[kind])
+            return self._joint_law(kind)
         both = self._error_laws(kind)
         if both is None:
             return None
@@ -399,10 +399,15 @@ class DifferenceIntervals:
             laplace=_laplace_of(one, two),
         )
 
-    def _joint_law(self, law: Uncertainty) -> Uncertainty:
+    def _joint_law(self, kind: Kind) -> Uncertainty:
         """Return the error distribution of two weeks: each week's people are a sample."""
+        assert self.joint is not None
+        law = self.joint[kind]
         if self.target == "empirical":
             return law
+        of_population = law.variants.answering(kind, self.target)
+        if of_population is not None:
+            return of_population
         for each in (self.first, self.second):
             of_week = each._present_uncertainty
             if of_week is not None:

@@ -379,6 +379,51 @@ def root_of(information: Matrix, most: Vector) -> Matrix:
 _METHOD = "difference of two weeks: random walk of each label"
 
 
+def _apart_law(center: Vector, variance: Vector, mass: Vector, people: int) -> Uncertainty:
+    """Return the error distribution of a difference with independent errors of the labels."""
+    noise = Covariance(variance, np.zeros((center.size, 0)), np.zeros(0))
+    return Uncertainty(center, noise, np.zeros(center.size), mass, people, _METHOD, laplace=0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class OwnPeople:
+    """How errors about the population become those about the people of each week.
+
+    Parameters
+    ----------
+    center : numpy.ndarray
+        float64 [weeks, labels]: shares of these people.
+    kept : numpy.ndarray
+        float64 [weeks, labels]: part of an error about the population that is one about them.
+    alone : numpy.ndarray
+        float64 [weeks, labels]: variance that is added, which no other week shares.
+    """
+
+    center: Matrix
+    kept: Matrix
+    alone: Matrix
+
+    __repr__ = short_repr
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form. Arrays as base64 of little-endian floats."""
+        return {
+            "center": encoded(self.center),
+            "kept": encoded(self.kept),
+            "alone": encoded(self.alone),
+        }
+
+    @classmethod
+    def from_document(cls, document: Any, *, size: int, weeks: int) -> OwnPeople:
+        """Return what :meth:`to_document` wrote. FormatError when it is none."""
+        keys = ("center", "kept", "alone")
+        require(document, set(keys), name="the errors about the people of each week")
+        found = cls(*(decoded(document[key], rows=weeks, columns=size) for key in keys))
+        if (found.alone < 0).any() or (found.kept < 0).any() or (found.kept > 1).any():
+            raise FormatError("the variances of this series are damaged. Do not use it")
+        return found
+
+
 @dataclass(frozen=True, eq=False)
 class LabelErrors:
     """The shares of all labels in all weeks, given all weeks, each label on its own.
@@ -390,11 +435,14 @@ class LabelErrors:
     carried : numpy.ndarray
         float64 [weeks, labels]: by what part of its error a week hands on to the next, given all
         weeks: the covariance of two weeks is the later one's variance times all parts between.
+    own : OwnPeople, optional
+        None in files of earlier versions, whose differences are about both targets alike.
     """
 
     mean: Matrix
     variance: Matrix
     carried: Matrix
+    own: OwnPeople | None = None
 
     __repr__ = short_repr
 
@@ -412,17 +460,32 @@ class LabelErrors:
         people : int
             In the smaller of the two.
         """
-        center, variance = self.apart(earlier, later)
-        noise = Covariance(variance, np.zeros((center.size, 0)), np.zeros(0))
-        nothing = np.zeros(center.size)
-        law = Uncertainty(center, noise, nothing, mass, people, _METHOD, laplace=0.0)
+        everybody = _apart_law(*self.apart(earlier, later), mass, people)
+        law = everybody
+        if self.own is not None:
+            variants = Variants(population_pointwise=law, population_simultaneous=law)
+            law = _apart_law(*self._own_apart(self.own, earlier, later), mass, people)
+            law = replace(law, variants=variants)
         return {"pointwise": law, "simultaneous": law}
 
     def apart(self, earlier: int, later: int) -> tuple[Vector, Vector]:
         """Return the later week minus the earlier, and its variance: float64 [labels] each."""
-        shared = self.variance[later] * np.prod(self.carried[earlier:later], axis=0)
-        variance = self.variance[earlier] + self.variance[later] - 2 * shared
+        variance = self.variance[earlier] + self.variance[later]
+        variance = variance - 2 * self._shared(earlier, later)
         return self.mean[later] - self.mean[earlier], np.maximum(variance, 0.0)
+
+    def _own_apart(self, own: OwnPeople, earlier: int, later: int) -> tuple[Vector, Vector]:
+        """Return :meth:`apart` about the people of the two weeks."""
+        one, two = own.kept[earlier], own.kept[later]
+        variance = one**2 * self.variance[earlier] + two**2 * self.variance[later]
+        variance = variance - 2 * one * two * self._shared(earlier, later)
+        variance = np.maximum(variance, 0.0) + own.alone[earlier] + own.alone[later]
+        return own.center[later] - own.center[earlier], variance
+
+    def _shared(self, earlier: int, later: int) -> Vector:
+        """Return the covariance of two weeks: float64 [labels]."""
+        shared: Vector = self.variance[later] * np.prod(self.carried[earlier:later], axis=0)
+        return shared
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form. Arrays as base64 of little-endian floats."""
@@ -430,14 +493,18 @@ class LabelErrors:
             "mean": encoded(self.mean),
             "variance": encoded(self.variance),
             "carried": encoded(self.carried),
+            **({} if self.own is None else {"own": self.own.to_document()}),
         }
 
     @classmethod
     def from_document(cls, document: Any, *, size: int, weeks: int) -> LabelErrors:
         """Return the errors that :meth:`to_document` wrote. FormatError when they are none."""
         keys = ("mean", "variance", "carried")
-        require(document, set(keys), name="the errors of a series")
-        arrays = [decoded(document[key], rows=weeks, columns=size) for key in keys]
-        if (arrays[1] < 0).any():
+        require(document, set(keys), name="the errors of a series", optional={"own"})
+        mean, variance, carried = (decoded(document[key], rows=weeks, columns=size) for key in keys)
+        if (variance < 0).any():
             raise FormatError("the variances of this series are damaged. Do not use it")
-        return cls(*arrays)
+        own = document.get("own")
+        if "own" in document:
+            own = OwnPeople.from_document(own, size=size, weeks=weeks)
+        return cls(mean, variance, carried, own)

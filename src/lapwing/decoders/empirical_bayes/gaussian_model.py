@@ -141,10 +141,10 @@ _BELOW = 1e-6
 """How far below zero a mass may stay, as a part of 1 / size, before it is set to zero: it changes
 the CDF by at most that."""
 
-_TAIL = 0.5
-"""By which part a tail may differ from that of the signed mean. With 0.25 the Kolmogorov-Smirnov
-distance of columns on a range ten times too wide grows by 3% in place of 2%, with 1 the
-Wasserstein-1 distance is 3% larger."""
+_TAIL = 0.1
+"""By which part a tail may differ from that of the signed mean. With 0.5 the Wasserstein-1 distance
+of columns on a range ten times too wide is 8% larger (logarithmic bins: 5%). With 0.05 it is 1%
+smaller, and where the range fits 0.3% larger. The Kolmogorov-Smirnov distances hardly differ."""
 
 _EMPTY, _RAMP = 0.4, 0.2
 """Part of a range that people fill below which the rest counts as empty, and how much further down

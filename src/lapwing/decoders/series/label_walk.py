@@ -23,7 +23,7 @@ from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.projections import simplex
 from lapwing.results.uncertainty import Uncertainty, Variants
-from lapwing.results.walk_errors import LabelErrors
+from lapwing.results.walk_errors import LabelErrors, OwnPeople
 
 LEVELS = (0.0, *np.geomspace(1e-4, 0.2, 12).tolist())
 """Standard deviations of a week's step of a label that everybody has. The grid of the evidence."""
@@ -58,6 +58,11 @@ _UNSEEN, _CONTRASTS = 0.12**2 / 3, 3.0
 """Variance of a jump that may be next to any week unseen, for bands: a third of the square of the
 largest that they allow for. Then an interval holds if one side is off by that jump. It is at most
 three times the variance of the gap between the two sides, because larger ones are found."""
+
+_BETWEEN = 20.0
+"""As `_CONTRASTS`, for the difference of two weeks, where a jump moves both sides toward each other
+and so counts twice. A jump of a single week that is three times the noise is then covered in 94%,
+and the interval is 0.87 times as wide as that of the weeks alone."""
 
 _ANYWHERE = 1e3
 """Prior variance of a share before the first week and after the last, for bands."""
@@ -151,7 +156,9 @@ def _walked(weeks: Sequence[UnbiasedShares | None], chosen: Sequence[int]) -> La
     ]
     found = _walk(seen, noise, step + jump)
     wider = _BAND_INFLATION * (step + jump) + _LEAST**2 * usual
-    wide, beside = _walk(seen, noise, wider), _beside(seen, noise, wider)
+    gap, *beside = _beside(seen, noise, wider)
+    wide = _walk(seen, noise, wider + _BETWEEN * gap)
+    center, kept, drawn = np.zeros((3, len(weeks), labels))
     masses: list[Vector | None] = [None] * len(weeks)
     laws: list[Uncertainty | None] = [None] * len(weeks)
     for number in chosen:
@@ -161,7 +168,11 @@ def _walked(weeks: Sequence[UnbiasedShares | None], chosen: Sequence[int]) -> La
             own = _own(week, plug_in, found.mean[number], found.variance[number])
             masses[number] = _mass(*own, week)
             laws[number] = _law(week, plug_in, *(part[number] for part in beside))
+            drawn[number] = _drawn(week, plug_in)
+            kept[number] = 1 - _told(week, plug_in)
+            center[number] = _own(week, plug_in, wide.mean[number], wide.variance[number])[0]
     gained = _gained(seen, noise, step, jump)
+    wide = replace(wide, own=OwnPeople(center, kept, drawn * kept))
     return LabelAnswer(masses, laws, wide, jump, gained)
 
 
@@ -217,16 +228,20 @@ def _mass(mean: Vector, variance: Vector, week: UnbiasedShares) -> Vector:
     return shrunk(known.with_total()).mass
 
 
+def _told(week: UnbiasedShares, plug_in: Vector) -> Vector:
+    """Return the part of the draw of a week's people that its reports tell, given the population.
+
+    It is the part that the draw has in the variance of the estimate.
+    """
+    told: Vector = _drawn(week, plug_in) / _about_all(week, plug_in)
+    return told
+
+
 def _own(
     week: UnbiasedShares, plug_in: Vector, mean: Vector, variance: Vector
 ) -> tuple[Vector, Vector]:
-    """Return mean and variance of the shares of a week's own people from the population's.
-
-    Given the population, the reports tell the draw of these people by the part ``told`` that the
-    draw has in the variance of the estimate.
-    """
-    drawn = _drawn(week, plug_in)
-    told = drawn / (drawn + week.variance(plug_in))
+    """Return mean and variance of the shares of a week's own people from the population's."""
+    drawn, told = _drawn(week, plug_in), _told(week, plug_in)
     center = mean + told * (week.shares - mean)
     return center, (1 - told) ** 2 * variance + drawn * (1 - told)
 
@@ -235,8 +250,7 @@ def _law(week: UnbiasedShares, plug_in: Vector, mean: Vector, variance: Vector) 
     """Return the error distributions about the week's own people and about the population."""
     noise, drawn = week.variance(plug_in), _drawn(week, plug_in)
     # By what part of its error the week's own estimate is in the answer.
-    taken = variance / (noise + drawn)
-    told = drawn / (noise + drawn)
+    taken, told = variance / (noise + drawn), _told(week, plug_in)
     center, spread = _own(week, plug_in, mean, variance)
     own = _about(week, plug_in, center, spread, noise * (told + (1 - told) * taken) ** 2)
     everybody = _about(week, plug_in, mean, variance, noise * taken**2)
@@ -266,33 +280,29 @@ def _about(
 
 def _beside(
     seen: Sequence[Vector | None], noise: Sequence[Vector | None], steps: Matrix
-) -> tuple[Matrix, Matrix]:
-    """Return means and variances of every week with room for unseen jumps into it and out of it.
+) -> tuple[Matrix, Matrix, Matrix]:
+    """Return variances of the gap into each week, and means and variances with room for jumps.
 
     Each week combines its own reports, the filter of those before it, and the filter of those after
-    it in reverse. Both filters are doubted by the variance of a jump.
+    it in reverse. Both filters are doubted by the variance of a jump between them and the week.
     """
     before, ahead, *_ = _filtered(seen, noise, steps, flat=_ANYWHERE)
     back = np.vstack([steps[:1], steps[:0:-1]])
     after, behind, *_ = _filtered(seen[::-1], noise[::-1], back, flat=_ANYWHERE)
     after, behind = after[::-1], behind[::-1]
+    precise = np.array([np.zeros(steps.shape[1]) if own is None else 1 / own for own in noise])
+    gap = ahead + 1 / (precise + 1 / behind)
+    unseen = np.minimum(_UNSEEN, _CONTRASTS * gap)
     mean, variance = before.copy(), ahead.copy()
-    for week, (value, own) in enumerate(zip(seen, noise, strict=True)):
-        if value is None or own is None:
+    for week, value in enumerate(seen):
+        if value is None:
             continue
-        earlier, later = ahead[week], behind[week]
-        left = _doubted(earlier, own, later)
-        right = _doubted(later, own, earlier)
-        precision = 1 / left + 1 / right + 1 / own
-        mean[week] = (before[week] / left + after[week] / right + value / own) / precision
-        variance[week] = 1 / precision
-    return mean, variance
-
-
-def _doubted(side: Vector, own: Vector, other: Vector) -> Vector:
-    """Return the variances of one side, with a jump between it and the week with its other side."""
-    gap = side + 1 / (1 / own + 1 / other)
-    return side + np.minimum(_UNSEEN, _CONTRASTS * gap)
+        left = 1 / (ahead[week] + unseen[week])
+        right = 1 / (behind[week] + (unseen[week + 1] if week + 1 < len(seen) else 0.0))
+        variance[week] = 1 / (left + right + precise[week])
+        known = before[week] * left + after[week] * right + value * precise[week]
+        mean[week] = known * variance[week]
+    return gap, mean, variance
 
 
 def _filtered(
