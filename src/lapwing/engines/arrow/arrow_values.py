@@ -38,6 +38,7 @@ from lapwing.protocol.domains.text_values import (
     Decimal,
     NoClockError,
     Texts,
+    Thousands,
     Unit,
     check_texts,
     number_in_text,
@@ -188,6 +189,7 @@ def values_of(
     typed: bool,
     texts: Texts = "iso",
     decimal: Decimal = ".",
+    thousands: Thousands | None = None,
     rows: RowCounts | None = None,
 ) -> Values:
     """Return an Arrow array as values of a domain: float64 [n], or labels by their numbers.
@@ -206,6 +208,8 @@ def values_of(
         How strings of dates and times are read.
     decimal : {".", ","}
         What stands before the fraction of a number in a string.
+    thousands : {",", ".", "'", " "}, optional
+        Mark between its groups of digits.
     rows : RowCounts, optional
         Gets the rows that cannot be read.
 
@@ -237,8 +241,9 @@ def values_of(
     unit: Unit = domain.unit
     check_texts(texts, unit)
     if domain.ordered:
+        marks = decimal, thousands
         return _ordered(
-            array, unit, column=column, texts=texts, decimal=decimal, refuse=refuse, rows=rows
+            array, unit, column=column, texts=texts, marks=marks, refuse=refuse, rows=rows
         )
     if _kind(array.type) == "texts":
         array = _valid_texts(array, refuse=refuse, rows=rows)
@@ -293,7 +298,7 @@ def _ordered(
     *,
     column: str,
     texts: Texts,
-    decimal: Decimal,
+    marks: tuple[Decimal, Thousands | None],
     refuse: bool,
     rows: RowCounts | None,
 ) -> Values:
@@ -316,7 +321,10 @@ def _ordered(
     if kind == "numbers":
         return _said(_floats(array), unit, column=column)
     if kind == "texts":
-        numbers, unreadable = numbers_in_texts(array, unit=unit, texts=texts, decimal=decimal)
+        decimal, thousands = marks
+        numbers, unreadable = numbers_in_texts(
+            array, unit=unit, texts=texts, decimal=decimal, thousands=thousands
+        )
         if refuse and unreadable.any():
             position = int(np.argmax(unreadable))
             written = EXAMPLES[unit] if texts == "iso" else f"a number of {texts}"
@@ -330,6 +338,8 @@ def _ordered(
             other = ", or say how texts are read (--texts)"
             if unit == "number":
                 other = ", or, if it has decimal commas, say --decimal ," if decimal == "." else ""
+                if thousands is None:
+                    other += ". Separators of thousands and signs of currencies need --thousands"
             raise DomainError(
                 f"every value must be a {unit}, the string at position {position} is not. It must "
                 f"be written as {written}. Correct it, leave it empty if it is missing{other}",

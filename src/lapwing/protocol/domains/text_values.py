@@ -20,7 +20,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from typing import Literal
+from typing import Literal, get_args
 
 from lapwing.errors import ArgumentError
 
@@ -29,6 +29,8 @@ Texts = Literal["iso", "days", "seconds"]
 TEXTS = ("iso", "days", "seconds")
 Decimal = Literal[".", ","]
 """What stands before the fraction of a number in a string."""
+Thousands = Literal[",", ".", "'", " "]
+"""Mark between groups of digits of a number in a string."""
 
 DAY = 86_400
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
@@ -73,6 +75,22 @@ def check_texts(texts: str, unit: str) -> None:
         raise ArgumentError(
             f"texts={texts!r} is for domains of dates and times. Declare the domain's unit, or "
             "leave it out: strings of plain numbers and of labels are read as what they are"
+        )
+
+
+def check_marks(decimal: str | None, thousands: str | None) -> None:
+    """Raise ArgumentError unless a number may have both marks."""
+    if decimal not in (None, *get_args(Decimal)):
+        raise ArgumentError(f"--decimal must be , or . (one mark), got {decimal!r}")
+    if thousands not in (None, *get_args(Thousands)):
+        raise ArgumentError(
+            f"--thousands must be , or . or ' or a space (one mark), got {thousands!r}"
+        )
+    if thousands is not None and thousands == decimal:
+        other = "," if thousands == "." else "."
+        raise ArgumentError(
+            f"--thousands and --decimal must be two marks, both are {thousands}. If the fraction "
+            f"begins at the other one, say --decimal {other}"
         )
 
 
