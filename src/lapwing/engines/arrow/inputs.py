@@ -135,12 +135,18 @@ class StreamAndLastRow(io.RawIOBase):
         Whose ``read`` returns the bytes of the CSV.
     row : bytes
         Without a line end.
+
+    Attributes
+    ----------
+    line_ends : int
+        Of the CSV, as far as it was read.
     """
 
     def __init__(self, stream: Any, row: bytes) -> None:
         super().__init__()
         self._stream, self._row = stream, row
         self._in_line = False
+        self.line_ends = 0
 
     def readable(self) -> bool:
         """Return True: it is only read."""
@@ -151,8 +157,10 @@ class StreamAndLastRow(io.RawIOBase):
         part = bytes(self._stream.read(size))
         if part:
             self._in_line = not part.endswith((b"\n", b"\r"))
+            self.line_ends += part.count(b"\n")
             return part
         last, self._row = self._row, b""
+        self.line_ends += bool(last and self._in_line)
         return b"\n" + last if last and self._in_line else last
 
 

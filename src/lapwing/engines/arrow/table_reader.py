@@ -19,6 +19,7 @@ import csv
 import io
 import secrets
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -48,7 +49,8 @@ from lapwing.engines.arrow.typed_files import (
     all_rows,
     texts_of_metadata,
 )
-from lapwing.errors import ArgumentError, FormatError, kind_of
+from lapwing.errors import ArgumentError, FormatError, RowsWarning, kind_of
+from lapwing.protocol.domains.row_counts import LEAST_ROWS
 from lapwing.protocol.domains.text_values import Decimal, Thousands
 from lapwing.protocol.messages.exact_counts import MAGIC
 
@@ -296,20 +298,43 @@ class Table:
         yield from all_rows(read, number) if columns else read
 
     def _csv(self, columns: Sequence[str]) -> Iterator[Any]:
+        if self.rows == 0:  # Arrow wants a line after the header
+            return
+        stored = [name for name in self.names if name not in self.constant]
+        mark = secrets.token_hex(8).encode()
+        once = self.start is not None  # standard input, which cannot be looked at again
+        stream, batches = self._opened_csv(stored if once else columns, stored, mark)
+        rows = within = 0
+        for batch in self._without_last(batches, mark):
+            rows += batch.num_rows
+            within += _rows_in_cells(batch, stored, self.delimiter) if once else 0
+            yield batch
+        if not once and stream.line_ends > rows + self.header + self.skip + self.blank:
+            _, batches = self._opened_csv(stored, stored, mark)
+            within = sum(_rows_in_cells(batch, stored, self.delimiter) for batch in batches)
+        if within and rows + within >= LEAST_ROWS:
+            warnings.warn(
+                f"{within:,} rows of {self.label} seem to be within quotation marks, and are not "
+                "read. A quotation mark that ends too late takes the rows after it into its cell. "
+                "Correct the file, unless its strings hold such lines",
+                RowsWarning,
+                stacklevel=2,
+            )
+
+    def _opened_csv(
+        self, columns: Sequence[str], stored: list[str], mark: bytes
+    ) -> tuple[StreamAndLastRow, Iterator[Any]]:
+        """Return the bytes of a CSV with one more row of marks, and its batches."""
         arrow = pyarrow_or_error()
         from pyarrow import csv as arrow_csv
 
-        if self.rows == 0:  # Arrow wants a line after the header
-            return
         # An empty line of a table of one column is a person whose value is missing; of another,
         # it is nothing.
         alone = len(self.names) == 1
         # One thread, because only then do errors carry a row number. All columns are read as
         # bytes: a guessed type changes with what the first block happens to hold, and a text
         # that is not UTF-8 is a matter of its row.
-        stored = [name for name in self.names if name not in self.constant]
         columns = columns or stored[:1]  # of no column, Arrow would read all and guess types
-        mark = secrets.token_hex(8).encode()
         row = self.delimiter.encode().join([mark] * len(stored))
         source: Any = (
             arrow.input_stream(str(self.path))  # unpacks by the ending
@@ -319,8 +344,9 @@ class Table:
         codec = codec_of(self.encoding)
         if codec is not None:
             source = StreamInUtf8(source, codec, self.label)
+        stream = StreamAndLastRow(source, row)
         batches = arrow_csv.open_csv(
-            StreamAndLastRow(source, row),
+            stream,
             read_options=arrow_csv.ReadOptions(
                 use_threads=False,
                 block_size=CSV_BLOCK,
@@ -338,7 +364,7 @@ class Table:
                 strings_can_be_null=False,
             ),
         )
-        yield from self._without_last(batches, mark)
+        return stream, iter(batches)
 
     def _without_last(self, batches: Iterator[Any], mark: bytes) -> Iterator[Any]:
         """Yield the batches of a CSV without its last row, which must hold nothing but a mark.
@@ -449,6 +475,24 @@ class Table:
                 f"the first line of {self.label} must name the columns, it looks like values. "
                 f"Add a header line, or name the column with --column. {_NO_HEADER}"
             )
+
+
+def _rows_in_cells(batch: Any, names: Sequence[str], delimiter: str) -> int:
+    """Return how many rows the cells of a batch seem to hold, from one quotation mark to another.
+
+    Such a cell begins with the rest of its row and ends with the start of another. All lines
+    between are whole rows. A single line end is in many texts.
+    """
+    import pyarrow.compute as pc
+
+    found, mark, last = 0, delimiter.encode(), len(names) - 1
+    for place, name in enumerate(names):
+        column = batch.column(name)
+        for cell in column.filter(pc.match_substring(column, b"\n")).to_pylist():
+            marks = [line.count(mark) for line in cell.split(b"\n")]
+            ends = [last - place, *[last] * (len(marks) - 2), place]
+            found += len(marks) - 1 if last and len(marks) > 2 and marks == ends else 0
+    return found
 
 
 def open_table(
