@@ -83,12 +83,14 @@ or three, so 45,23 cannot be parsed. Currency and percent signs are left out, so
 With `--thousands .` the decimal mark is a comma.
 
 A survey with `--unit date`, `datetime` or `time-of-day` takes columns of dates, timestamps and
-times of day. It also takes strings such as `2026-11-21`, `2026-11-21T09:30` and `09:30`. A
-timestamp gives its date or its time of day, in its own time zone if it has one. A Parquet column
-of plain numbers counts as days since 1970-01-01, seconds since 1970-01-01T00:00 UTC, or seconds
-since midnight, with a warning. In a CSV every cell is a string, so such numbers need `--texts
-days` or `--texts seconds`. Without it they are missing values, or refused where the survey does
-not count missing values.
+times of day. It also takes strings such as `2026-11-21`, `2026-11-21T09:30` and `09:30`. With
+`--unit duration` it takes columns of durations, and strings such as `1:30:00`, `2 days 1:30:00` and
+`PT1H30M`. The string `1:30` could be hours or minutes, so it cannot be parsed. A timestamp gives
+its date or its time of day, in its own time zone if it has one. A Parquet column of plain numbers
+counts as days since 1970-01-01, seconds since 1970-01-01T00:00 UTC, or seconds since midnight, with
+a warning. Durations are seconds. In a CSV every cell is a string, so such numbers need
+`--texts days` or `--texts seconds`. Without it they are missing values, or refused where the survey
+does not count missing values.
 
 Labels are strings, whole numbers, or true and false. A column of another kind is refused.
 

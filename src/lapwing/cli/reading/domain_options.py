@@ -172,8 +172,8 @@ class DomainOptions(DomainFile):
         "Number of bins of an interval. Default: bins of a round width that suits epsilon.", "N"
     )
     unit: str | None = option(
-        "number (default), whole, date, datetime or time-of-day. Of whole numbers, as minutes are, "
-        "the mean takes those in each bin, and not its middle.",
+        "number (default), whole, date, datetime, time-of-day or duration (1:30:00). Of whole "
+        "numbers, as minutes are, the mean takes those in each bin, and not its middle.",
         "UNIT",
     )
     scale: str | None = option(

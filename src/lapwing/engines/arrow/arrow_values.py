@@ -49,18 +49,19 @@ from lapwing.protocol.domains.zoned_columns import as_local_time
 Values = NDArray[Any]
 
 _FITS = {
-    "numbers": ("number", "date", "datetime", "time-of-day"),
+    "numbers": ("number", "date", "datetime", "time-of-day", "duration"),
     "dates": ("date", "datetime"),
     "timestamps": ("date", "datetime", "time-of-day"),
     "times of day": ("time-of-day",),
-    "durations": ("time-of-day",),
-    "texts": ("number", "date", "datetime", "time-of-day"),
+    "durations": ("time-of-day", "duration"),
+    "texts": ("number", "date", "datetime", "time-of-day", "duration"),
 }
 
 _COUNTED_IN = {
     "date": "days since 1970-01-01",
     "datetime": "seconds since 1970-01-01T00:00 UTC",
     "time-of-day": "seconds since midnight",
+    "duration": "seconds",
 }
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -311,12 +312,13 @@ def _ordered(
             "date": "dates or timestamps",
             "datetime": "timestamps or dates",
             "time-of-day": "times of day or timestamps",
+            "duration": "durations",
         }[unit]
         advice = "Choose another column, or a survey whose domain has the right --unit"
         if (kind, unit) == ("dates", "time-of-day"):
             advice = str(NoClockError())
         elif (kind, unit) == ("durations", "number"):
-            advice = "Write it as a column of numbers first: of seconds, minutes or days"
+            advice = "Declare the unit of its domain, unit='duration' (--unit duration)"
         _refuse_kind(column, kind, needed, advice)
     if kind == "numbers":
         return _said(_floats(array), unit, column=column)

@@ -35,6 +35,8 @@ _FORMS = {
     "date": "Write dates as 2026-11-21. Other orders of day, month and year are not read",
     "datetime": "Write timestamps as 2026-11-21T09:30. Other orders of day, month and year are not "
     "read",
+    "duration": "Write durations as 1:30:00 (hours, minutes, seconds), or as numbers and say of "
+    "what (texts=, --texts)",
     "time-of-day": "Write times as 09:30, or as numbers and say of what (texts=, --texts)",
 }
 """What to do about rows that cannot be read, for each unit."""
