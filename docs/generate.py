@@ -70,21 +70,27 @@ are as secret as the column: keep them out of stored logs.
 
 **Values.** A CSV has a line of column names. With `--no-header` the columns are named 1, 2, 3.
 That line may hold values by mistake, so commands show it only once `--column` or `--by` names one
-of its columns. Labels in a CSV always need `--column`. A CSV is UTF-8 and separated by commas,
-semicolons or tabs. Empty fields and `NA`, `NaN`, `null`, `None` are missing values, unless a
-category has that name.
+of its columns. Labels in a CSV always need `--column`. A CSV is separated by commas, semicolons or
+tabs. It is UTF-8, or UTF-16 with a byte-order mark. `--encoding cp1252` names another encoding, and
+bytes that are not text in it are refused (exit 4). Empty fields and `NA`, `NaN`, `null`, `None` are
+missing values, unless a category has that name.
 
 Numbers with decimal commas need `--decimal ,`. A CSV with semicolons between its fields needs
 `--decimal ,` or `--decimal .`, because it may use either mark. No number may then contain the
-other mark.
+other mark. With `--thousands ,` the strings 1,234.5 and $1,234 are numbers. The mark may be a
+comma, a point, an apostrophe or a space. The last group has three digits, and those before it two
+or three, so 45,23 cannot be parsed. Currency and percent signs are left out, so 12% is 12.
+With `--thousands .` the decimal mark is a comma.
 
 A survey with `--unit date`, `datetime` or `time-of-day` takes columns of dates, timestamps and
-times of day. It also takes strings such as `2026-11-21`, `2026-11-21T09:30` and `09:30`. A
-timestamp gives its date or its time of day, in its own time zone if it has one. A Parquet column
-of plain numbers counts as days since 1970-01-01, seconds since 1970-01-01T00:00 UTC, or seconds
-since midnight, with a warning. In a CSV every cell is a string, so such numbers need `--texts
-days` or `--texts seconds`. Without it they are missing values, or refused where the survey does
-not count missing values.
+times of day. It also takes strings such as `2026-11-21`, `2026-11-21T09:30` and `09:30`. With
+`--unit duration` it takes columns of durations, and strings such as `1:30:00`, `2 days 1:30:00` and
+`PT1H30M`. The string `1:30` could be hours or minutes, so it cannot be parsed. A timestamp gives
+its date or its time of day, in its own time zone if it has one. A Parquet column of plain numbers
+counts as days since 1970-01-01, seconds since 1970-01-01T00:00 UTC, or seconds since midnight, with
+a warning. Durations are seconds. In a CSV every cell is a string, so such numbers need
+`--texts days` or `--texts seconds`. Without it they are missing values, or refused where the survey
+does not count missing values.
 
 Labels are strings, whole numbers, or true and false. A column of another kind is refused.
 

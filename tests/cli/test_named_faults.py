@@ -83,10 +83,10 @@ def test_labels_with_commas(lapwing: Program) -> None:
 def test_durations() -> None:
     numbers = lw.Interval(0, 100, bins=4)
     for duration in (dt.timedelta(days=5), np.timedelta64(5, "D")):
-        with pytest.raises(lw.errors.DomainError, match=r"Pass its seconds: value.total_seconds()"):
+        with pytest.raises(lw.errors.DomainError, match="unit='duration'"):
             numbers.index([duration])
     table = pa.table({"d": pa.array([dt.timedelta(days=5)])})
-    with pytest.raises(lw.errors.DomainError, match="of seconds, minutes or days"):
+    with pytest.raises(lw.errors.DomainError, match="--unit duration"):
         arrow.summarize(table, numbers)
 
 

@@ -12,6 +12,7 @@ import pytest
 from lapwing.engines.arrow.dataset_tables import tables_of
 from lapwing.engines.arrow.table_reader import CSV_BLOCK, open_table
 from lapwing.errors import FormatError
+from lapwing.protocol import ExactCounts
 from tests.cli.running import Program
 
 ROWS = [f"{number},{number % 100}" for number in range(300)]
@@ -103,6 +104,56 @@ def test_two_quotes_far_apart_are_told_of(done: Program, tmp_path: Path) -> None
     assert said.startswith(
         "(the first in row 11 of a.csv), 1 with more than 3 line ends in a cell. "
     )
+
+
+NOTES = [f"{number},note {number},{number % 100}" for number in range(300)]
+
+
+def with_notes(*changes: tuple[int, str]) -> str:
+    """Return a table whose second column holds other texts in some rows, as they are written."""
+    rows = list(NOTES)
+    for row, note in changes:
+        rows[row] = f"{row},{note},{row % 100}"
+    return "id,note,x\n" + "\n".join(rows) + "\n"
+
+
+@pytest.mark.usefixtures("domain")
+@pytest.mark.parametrize(
+    ("changes", "lost"),
+    [
+        (((10, '"note'), (18, 'note"')), 8),
+        (((10, '"note'), (18, 'a "note')), 8),
+        (((10, '"note'), (18, '"note')), 8),
+        (((10, '"note'), (18, 'note"'), (100, '"a'), (102, 'b"')), 10),
+        (((10, '"a note\nof two, or of\nthree lines"'),), 0),
+        (((10, '"note"'), (18, 'no"te')), 0),
+        ((), 0),
+    ],
+)
+@pytest.mark.parametrize("way", ["file", "packed", "CRLF", "standard input"])
+def test_rows_within_the_quotes_of_another_column_are_told_of(
+    changes: tuple[tuple[int, str], ...],
+    lost: int,
+    way: str,
+    done: Program,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    content = with_notes(*changes).encode()
+    content = content.replace(b"\n", b"\r\n") if way == "CRLF" else content
+
+    class Input:
+        buffer = io.BytesIO(content)
+
+    name = {"packed": "a.csv.gz", "standard input": "-"}.get(way, "a.csv")
+    monkeypatch.setattr(sys, "stdin", Input())
+    if name != "-":
+        (tmp_path / name).write_bytes(gzip.compress(content) if way == "packed" else content)
+    made = done("count", name, "-c", "x", "--domain", "d.json", "-o", "c.lws")
+    label = "standard input" if name == "-" else name
+    said = f"{lost} rows of {label} seem to be within quotation marks, and are not read"
+    assert (said in made.err) == bool(lost) and ("quotation" in made.err) == bool(lost)
+    assert ExactCounts.load(tmp_path / "c.lws").people == 300 - lost
 
 
 def test_a_column_that_only_folders_name_has_the_rows_of_the_file(tmp_path: Path) -> None:

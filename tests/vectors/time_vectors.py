@@ -26,6 +26,11 @@ MOMENTS = (
     "2026-11-21 09:30 utc", "2026-11-21 09:30UTC", "2026-11-21 09:30 UTC UTC", " UTC",
     "2026-11-21 09:30", "2026-11-21t09:30", "2026-11-21  09:30", "2026-11-21 09:30:15,250",
     "2026-11-21T09:30+0530", "2026-11-21T09:30-05", "2026-11-21T09:30+5",
+    *("0:00:00", "1:30:00", "01:30:00", "-0:30:00", "123:45:06.25", "999999:59:59"),
+    *("1000000:00:00", "1:60:00", "1:30", "1:3:00", "0:00:00.0000019", "1 day, 2:03:04"),
+    *("2 days 02:03:04.500000", "-1 day, 23:00:00", "-1 days +23:00:00", "-1 days -01:00:00"),
+    *("5 days", "1 day", "5 days,", "5 days 3", "5  days", "5days 0:00:00", "PT1H30M", "P1DT2H"),
+    *("-PT90.5S", "P2W", "PT1.5H", "P", "PT", "P1M", "P1DT", "pt1h", "+PT5S", "1h30", "90"),
     "\u0660\u0669:\u0663\u0660", "\u0662\u0660\u0662\u0666-11-21",
 )  # fmt: skip
 
@@ -38,6 +43,8 @@ DOMAINS = (
     ("moments", Interval(-FAR, FAR, bins=2**20, unit="datetime", outside="refuse")),
     ("seconds of a day", Interval("2026-11-20", "2026-11-23", bins=259_200, unit="datetime")),
     ("times of day", Interval("00:00", "24:00", bins=86_400, unit="time-of-day", circular=True)),
+    ("durations", Interval(-(2.0**20), 2.0**20, bins=2**20, unit="duration", outside="refuse")),
+    ("short durations", Interval(0, 16, bins=2**18, unit="duration", outside="refuse")),
     ("to midnight", Interval("00:00", "24:00", bins=1440, unit="time-of-day", closed="right")),
 )
 

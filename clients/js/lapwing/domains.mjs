@@ -28,6 +28,18 @@ const MOMENT = new RegExp(
     String.raw`(?: UTC|Z|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)?)?$`,
 );
 
+/** Hours, minutes and seconds, maybe after days, as Python and databases write durations. */
+const DURATION = new RegExp(
+  String.raw`^(?:(?<days>[+-]?\d{1,5}) days?(?:,? |$))?` +
+    String.raw`(?:(?<sign>[+-]?)(?<hours>\d{1,6}):(?<minutes>[0-5]\d):(?<seconds>[0-5]\d)` +
+    String.raw`(?:\.(?<parts>\d+))?)?$`,
+);
+const ISO_DURATION = new RegExp(
+  String.raw`^(?<all>[+-]?)P(?=.)(?:(?<weeks>\d{1,4})W)?(?:(?<days>\d{1,5})D)?` +
+    String.raw`(?:T(?=.)(?:(?<hours>\d{1,6})H)?(?:(?<minutes>\d{1,8})M)?` +
+    String.raw`(?:(?<seconds>\d{1,9})(?:[.,](?<parts>\d+))?S)?)?$`,
+);
+
 /** Return the domain that a document describes; FormatError when it describes none. */
 export function buildDomain(document) {
   const made = typeof document?.class === "string" ? DOMAINS[document.class] : undefined;
@@ -231,8 +243,8 @@ class Interval extends Domain {
       "a circle has no outside: leave overflow out",
     );
     demand(
-      ["number", "date", "datetime", "time-of-day"].includes(document.unit),
-      "unit must be number, date, datetime or time-of-day",
+      ["number", "date", "datetime", "time-of-day", "duration"].includes(document.unit),
+      "unit must be number, date, datetime, time-of-day or duration",
     );
     demand(
       !Object.hasOwn(document, "closed") || document.closed === "right",
@@ -419,8 +431,24 @@ function asNumber(value, unit) {
   return value instanceof Date ? ofDate(value, unit) : ofText(value, unit);
 }
 
+/** Return the seconds of a duration, cut to microseconds. */
+function ofDuration(text) {
+  const found = ISO_DURATION.exec(text) ?? DURATION.exec(text);
+  if (!found || text === "") return NaN;
+  const { all, sign, parts = "", ...held } = found.groups;
+  const [weeks, days, hours, minutes, seconds] = ["weeks", "days", "hours", "minutes", "seconds"].map(
+    (name) => Number(held[name] ?? 0),
+  );
+  const clock = BigInt(3600 * hours + 60 * minutes + seconds) * 1_000_000n;
+  const within = clock + BigInt(parts.slice(0, 6).padEnd(6, "0"));
+  const whole = BigInt(DAY * (7 * weeks + days)) * 1_000_000n;
+  const ticks = whole + (sign === "-" ? -within : within);
+  return Number(all === "-" ? -ticks : ticks) / 1e6;
+}
+
 /** A moment of the device: its date and time of day are those that the device's clock shows. */
 function ofDate(moment, unit) {
+  if (unit === "duration") return NaN;
   if (unit === "datetime") return moment.getTime() / 1000;
   if (unit === "date") {
     return Date.UTC(moment.getFullYear(), moment.getMonth(), moment.getDate()) / (1000 * DAY);
@@ -431,6 +459,7 @@ function ofDate(moment, unit) {
 
 function ofText(text, unit) {
   if (typeof text !== "string") return NaN;
+  if (unit === "duration") return ofDuration(text);
   const clock = unit === "time-of-day" ? CLOCK.exec(text) : null;
   if (clock) {
     const [hours, minutes, seconds] = [clock[1], clock[2], clock[3] ?? "0"].map(Number);

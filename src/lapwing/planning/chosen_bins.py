@@ -39,6 +39,9 @@ _USUAL = (
 )
 """Widths of times that people use, in seconds. Beside them whole days."""
 
+_SECONDS = (1, 2, 5, 10, 15, 20, 30)
+"""Widths of durations below a minute."""
+
 
 def recommended_bins(epsilon: ExactNumber) -> int:
     """Return about how many bins to give an interval: 256, or 1024 from epsilon 2 on.
@@ -111,7 +114,7 @@ def with_bins(domain: Domain, wanted: int) -> tuple[Domain, str]:
             return replace(domain, bins=bins), f"The interval is cut into {bins:,} bins of {width}."
         whole = {"date": "width of whole days", "number": "round width"}
         what = f"No {whole.get(domain.unit, 'width of whole minutes')} cuts the range into"
-        free = domain.unit == "number" and not domain.whole
+        free = domain.unit in ("number", "duration") and not domain.whole
         units = wanted if free else max(1, math.floor(_range(domain)))
         if units < wanted:
             name = {"date": "day", "number": "number"}.get(domain.unit, "second")
@@ -151,7 +154,7 @@ def _range(domain: Interval) -> Fraction:
 def _of_round_width(domain: Interval, wanted: int) -> int | None:
     """Return the bins of the round width that is nearest to what is wanted. None without one."""
     span = _range(domain)
-    if domain.unit == "number":
+    if domain.unit == "number" or (domain.unit == "duration" and span < wanted):
         widths = _decimal_widths(span / wanted)
         if domain.whole:
             widths = (width for width in widths if width.denominator == 1)
@@ -159,7 +162,8 @@ def _of_round_width(domain: Interval, wanted: int) -> int | None:
     if domain.unit == "date":
         return _nearest(_divisors(span, wanted), wanted)
     days = [n * DAY for n in range(1, math.ceil(2 * span / (DAY * wanted)) + 1)]
-    found = _nearest((span / width for width in [*_USUAL, *days]), wanted)
+    short = _SECONDS if domain.unit == "duration" else ()
+    found = _nearest((span / width for width in [*short, *_USUAL, *days]), wanted)
     return found or _nearest(_divisors(span / _MINUTE, wanted), wanted)
 
 
@@ -200,10 +204,7 @@ def _width_text(width: Fraction, unit: str) -> str:
     """Return a width as people write it: 500, 0.25, 5 minutes, 1 day."""
     if unit not in UNITS[1:]:
         return f"width {float(width):,.12g}"
-    seconds = int(width * (DAY if unit == "date" else 1))
-    size, name = next(
-        (size, name)
-        for size, name in ((DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute"))
-        if seconds % size == 0
-    )
-    return f"{seconds // size:,} {name}{'s' if seconds != size else ''}"
+    seconds = width * (DAY if unit == "date" else 1)
+    sizes = ((DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute"))
+    size, name = next((pair for pair in sizes if seconds % pair[0] == 0), (1, "second"))
+    return f"{float(seconds / size):,.12g} {name}{'s' if seconds != size else ''}"

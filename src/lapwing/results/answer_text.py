@@ -39,6 +39,7 @@ from lapwing.results.counted import ALL_NOISE, counted_in_two, counted_word
 from lapwing.results.exact_values import EXACT, NO_ERROR
 from lapwing.results.readable import about_column, rows_of
 from lapwing.results.rounding import (
+    AMOUNTS,
     NONE,
     OPEN_ENDS,
     NumberWriter,
@@ -148,7 +149,7 @@ def question_text(row: QuestionRow, unit: Unit, *, whole: bool = False) -> str:
     Parameters
     ----------
     row : dict
-    unit : {"number", "date", "datetime", "time-of-day"}
+    unit : {"number", "date", "datetime", "time-of-day", "duration"}
     whole : bool
         Whether the values are whole numbers: the first and the last one of a range are named.
     """
@@ -167,7 +168,7 @@ def question_text(row: QuestionRow, unit: Unit, *, whole: bool = False) -> str:
 
 def _range_text(row: QuestionRow, unit: Unit) -> str:
     after, least, before = "above", "at least", "below"
-    if unit != "number":
+    if unit not in AMOUNTS:
         after, least, before = "after", "from", "before"
     ends = ((after, "above"), (least, "at_least"), ("at most", "at_most"), (before, "below"))
     said = [f"{word} {row[key]}" for word, key in ends if row[key] is not None]  # type: ignore[literal-required]
@@ -324,7 +325,7 @@ def outside_of(answer: NumbersAnswer, write: NumberWriter) -> dict[str, ShareRow
     # A number at the upper end holds just that value, as an atom and a bin that is closed there do.
     domain, unit, whole = answer["domain"], answer["unit"], has_whole_numbers(answer)
     holds_high = whole or domain.get("closed") == "right" or domain["high"] in domain["atoms"]
-    before, after = ("below", "above") if unit == "number" else ("before", "after")
+    before, after = ("below", "above") if unit in AMOUNTS else ("before", "after")
     above = f"{after} {high}" if holds_high else beyond_text(high, unit, "at_least")
     return {f"{before} {low}": answer["outside"]["below"], above: answer["outside"]["above"]}
 

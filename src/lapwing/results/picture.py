@@ -42,6 +42,7 @@ _LABELS: dict[Unit, str] = {
     "date": "date",
     "datetime": "date and time",
     "time-of-day": "time of day",
+    "duration": "duration",
 }
 
 
@@ -208,7 +209,7 @@ class Axis:
     ----------
     low, high : float
         Its ends, in the numbers of the unit.
-    unit : {"number", "date", "datetime", "time-of-day"}
+    unit : {"number", "date", "datetime", "time-of-day", "duration"}
     log : bool
         Whether equal ratios are equally far apart.
     atom_at_end : bool
@@ -225,6 +226,8 @@ class Axis:
         "datetime": ("day", 86_400),
         "time-of-day": ("hour", 3600),
     }
+    _STEPS: ClassVar = (("hour", 3600), ("minute", 60), ("second", 1))
+    """Of durations, whose axis may be long or short."""
 
     low: float
     high: float
@@ -255,7 +258,7 @@ class Axis:
     @property
     def per(self) -> str:
         """What a density is per: a step along the axis that looks equally long everywhere."""
-        return "factor of 10" if self.log else self.measured_in or self._PER[self.unit][0]
+        return "factor of 10" if self.log else self.measured_in or self._step[0]
 
     def lengths(self, left: Vector, right: Vector) -> Vector:
         """Return how long pieces of the axis are, in what a density is per."""
@@ -264,7 +267,16 @@ class Axis:
             wide = right > left
             ratio = np.divide(right, left, out=np.ones_like(right), where=wide & (left > 0))
             return np.log10(ratio)
-        return (right - left) / self._PER[self.unit][1]
+        return (right - left) / self._step[1]
+
+    @property
+    def _step(self) -> tuple[str, int]:
+        """A step along the axis, and its length."""
+        if self.unit != "duration":
+            return self._PER[self.unit]
+        return next(
+            step for step in self._STEPS if self.high - self.low >= 2 * step[1] or step[1] == 1
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -229,6 +229,12 @@ def set_ticks(xaxis: Any, axis: Axis) -> None:
         xaxis.set_major_locator(MultipleLocator(next(s for s in _HOURS if high - low <= 9 * s)))
         xaxis.set_major_formatter(FuncFormatter(lambda n, _: to_text(n, unit=unit)[:5]))
         return
+    if unit == "duration":
+        step = next((s for s in _DURATIONS if high - low <= 9 * s), None)
+        if step is not None and step <= 3 * (high - low) and not axis.log:
+            xaxis.set_major_locator(MultipleLocator(step))
+        xaxis.set_major_formatter(FuncFormatter(lambda n, _: to_text(n, unit=unit)))
+        return
     days = unit == "date"
     day = 1 if days else 86_400
     places = _calendar_places(low / day, high / day, most=9 if days else 5)
@@ -250,7 +256,7 @@ def dress_values(
     Parameters
     ----------
     line : matplotlib.axis.Axis
-    unit : {"number", "date", "datetime", "time-of-day"}
+    unit : {"number", "date", "datetime", "time-of-day", "duration"}
     ends : (float, float)
         Between which it reaches.
     log : bool
@@ -274,6 +280,7 @@ def _signs(seconds: Vector) -> int | None:
 
 
 _HOURS = (60, 300, 900, 1800, 3600, 2 * 3600, 3 * 3600)
+_DURATIONS = (1, 5, 15, *_HOURS, 12 * 3600, 86_400, 5 * 86_400, 20 * 86_400, 100 * 86_400)
 
 
 def _calendar_places(low: float, high: float, *, most: int) -> Vector | None:

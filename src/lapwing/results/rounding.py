@@ -9,9 +9,10 @@ printed interval.
 significant digits, and from a million on no decimals. A predicted error has three significant
 digits, a parameter that somebody chose all of its own.
 
-A time has whole seconds, or whole minutes where its interval is wide. A date is a whole day. A
-length of time is in days, hours, minutes or seconds. From 10,000 on a number has a comma between
-its thousands. A count of people has it from 1,000 on.
+A time has whole seconds, or whole minutes where its interval is wide. So has a duration, and a
+short one has parts of a second. A date is a whole day. A length of time is in days, hours, minutes
+or seconds. From 10,000 on a number has a comma between its thousands. A count of people has it from
+1,000 on.
 """
 
 from __future__ import annotations
@@ -49,6 +50,11 @@ _BEYOND: dict[OpenEnd, tuple[str, str]] = {
 
 OPEN_ENDS = tuple(_BEYOND)
 
+AMOUNTS: tuple[Unit, ...] = ("number", "duration")
+"""Units whose values are more or less, and not later or earlier."""
+
+_WAYS: dict[Unit, tuple[str, str]] = {"duration": (" longer", " shorter")}
+
 
 @dataclass(frozen=True)
 class NumberWriter:
@@ -59,7 +65,7 @@ class NumberWriter:
     kind : str
         "share". "difference" or "gap" of shares, with its sign or without. "value". "length" or
         "shift" of values, without or with its direction.
-    unit : {"number", "date", "datetime", "time-of-day"}
+    unit : {"number", "date", "datetime", "time-of-day", "duration"}
         Of the values.
     digits : int
         Significant digits of a length of time without an interval.
@@ -111,7 +117,7 @@ class NumberWriter:
                 )
             word = other if first == "0" else word
             if word.split()[1:] == other.split()[1:]:  # "3 to 15 minutes later"
-                if word.endswith("earlier"):
+                if word.endswith(("earlier", "shorter")):
                     return f"{last} to {first}{word}"
                 return f"{first} to {last}{other}"
         return f"{self(low, ends, 'down')} to {self(high, ends, 'up')}"
@@ -144,6 +150,10 @@ class NumberWriter:
             return to_text(float(_on_grid(exact, Decimal(1), "down")), unit="date")
         width = _width(ends)
         coarse = width is not None and width >= 600
+        if self.unit == "duration":
+            fine = _step(*ends) or _significant(exact, 3)
+            step = Decimal(60) if coarse else min(Decimal(1), fine)
+            return to_text(float(_on_grid(exact, step, rounding)), unit="duration")
         step = Decimal(60 if coarse else 1)
         shown = _on_grid(exact, step, rounding)
         text = to_text(float(shown), unit=self.unit)
@@ -172,7 +182,8 @@ class NumberWriter:
         if name == "second" or all(each % 1 == 0 for each in whole):
             step = Decimal(1)
         shown = _on_grid(exact, step, rounding)
-        way = "" if self.kind == "length" or not shown else " later" if shown > 0 else " earlier"
+        later, earlier = _WAYS.get(self.unit, (" later", " earlier"))
+        way = "" if self.kind == "length" or not shown else later if shown > 0 else earlier
         digits = _digits(abs(shown), step)
         return digits, f" {name}{'' if digits == '1' else 's'}{way}"
 
@@ -299,7 +310,7 @@ def beyond_text(edge: str, unit: Unit, word: OpenEnd) -> str:
     >>> beyond_text("5", "number", "above"), beyond_text("2026-01-01", "date", "at_most")
     ('more than 5', '2026-01-01 or earlier')
     """
-    return _BEYOND[word][unit != "number"].format(edge)
+    return _BEYOND[word][unit not in AMOUNTS].format(edge)
 
 
 def exact_text(number: float | Fraction | str) -> str:

@@ -14,7 +14,7 @@ from pyarrow import parquet
 from lapwing import Categories, RandomizedResponse, Survey, seeded
 from lapwing.engines.arrow import report_tally, tally
 from lapwing.engines.arrow.report_tables import report_batch
-from lapwing.engines.arrow.table_reader import SmallFiles
+from lapwing.engines.arrow.typed_files import SmallFiles
 from lapwing.errors import MismatchError, ReportError
 from lapwing.protocol.messages.reports import Reports
 

@@ -10,10 +10,18 @@ import typer
 
 from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.domain_options import decimal_of
-from lapwing.cli.reading.options import ColumnName, DecimalName, NoHeader, relation_of
+from lapwing.cli.reading.domain_options import marks_of
+from lapwing.cli.reading.options import (
+    ColumnName,
+    DecimalName,
+    EncodingName,
+    NoHeader,
+    ThousandsName,
+    relation_of,
+)
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.table_reader import open_table
+from lapwing.engines.arrow.value_jobs import Reading
 from lapwing.mechanisms.private_bounds import (
     PrivateBounds,
     check_confidence,
@@ -25,7 +33,6 @@ from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.row_counts import RowCounts
-from lapwing.protocol.domains.text_values import Decimal
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.results.rounding import argument_text
 
@@ -81,6 +88,8 @@ def bounds(
     column: ColumnName = None,
     no_header: NoHeader = False,
     decimal: DecimalName = None,
+    thousands: ThousandsName = None,
+    encoding: EncodingName = None,
     payment: BoundsPaymentOptions,
     out: Output,
 ) -> None:
@@ -92,12 +101,13 @@ def bounds(
     # Everything that can be refused is refused before the data are read or anything is paid.
     promise = cost.promise()
     assert promise.epsilon is not None  # asked for
-    mark = decimal_of(decimal, _NUMBERS)
+    mark, groups = marks_of(decimal, thousands, _NUMBERS)
+    reading = Reading(header=not no_header, decimal=mark, thousands=groups, encoding=encoding)
     file = None if payment.ledger is None else Ledger.open(payment.ledger)
     if file is not None:
         file.read()
     found = private_bounds(
-        _steps(data, column, out, header=not no_header, decimal=mark),
+        _steps(data, column, out, reading),
         neighbors=promise.neighbors,
         epsilon=promise.epsilon,
         delta=promise.delta,
@@ -108,11 +118,9 @@ def bounds(
     _show(out, found, payment.ledger)
 
 
-def _steps(
-    path: Path, column: str | None, out: Output, *, header: bool, decimal: Decimal | None
-) -> ExactCounts:
+def _steps(path: Path, column: str | None, out: Output, reading: Reading) -> ExactCounts:
     """Return how many rows lie between each power of two and the next."""
-    table = open_table(path, header=header, decimal=decimal)
+    table = open_table(path, **reading.of_tables())
     values = ColumnValues.in_table(table, column, _NUMBERS, curator=True)
     rows = RowCounts()
     with out.progress("count", values.table.rows) as advance:

@@ -176,7 +176,7 @@ GRID = 256
 
 RANGES = (0.1, 0.4)
 
-_UNITS = {"number": "", "date": "days", "datetime": "seconds", "time-of-day": "seconds"}
+_UNITS = {"number": "", "date": "days"}
 
 
 class Measure(NamedTuple):
@@ -233,7 +233,7 @@ def _between_curves(result: Distribution, truth: Truth) -> list[Measure]:
     if truth.curve is None:
         return []
     one, two, domain = result.cumulative, truth.curve, result.domain
-    unit = _UNITS[domain.unit]
+    unit = _UNITS.get(domain.unit, "seconds")
     length = float(domain.right[-1] - domain.left[0])
     exact = wasserstein(one, two)
     measures = [Measure("wasserstein", exact, unit)]

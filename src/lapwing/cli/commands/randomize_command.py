@@ -65,10 +65,11 @@ def randomize(
     .parquet for each table, and appears when all are done. A job that was killed continues where it
     stopped.
 
-    Numbers, dates, timestamps and times of day must fit the survey's unit. Plain numbers count as
-    days since 1970-01-01 (date), seconds since then (datetime) or seconds since midnight
-    (time-of-day). A timestamp with a time zone gives the date and time of day of that zone. Strings
-    of dates and times, such as the cells of a CSV, are read as --texts says. A value that cannot be
+    Numbers, dates, timestamps, times of day and durations must fit the survey's unit. Plain numbers
+    count as days since 1970-01-01 (date), seconds since then (datetime), seconds since midnight
+    (time-of-day) or seconds (duration). A timestamp with a time zone gives the date and time of day
+    of that zone. Strings of dates and times, such as the cells of a CSV, are read as --texts says.
+    A value that cannot be
     parsed counts as missing if the survey counts missing values. Otherwise it is refused.
     """
     if values.is_dir() and not output.suffix:

@@ -11,8 +11,8 @@ import typer
 
 from lapwing.cli.console import Output, check_output, facts, grid, write_text
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.column_options import is_summary, summary_of
-from lapwing.cli.reading.domain_options import CuratorDomainOptions, decimal_of, texts_of
+from lapwing.cli.reading.column_options import is_summary, reading_of, summary_of
+from lapwing.cli.reading.domain_options import CuratorDomainOptions
 from lapwing.cli.reading.options import (
     ColumnName,
     Force,
@@ -205,7 +205,7 @@ def release(
     promise = replace(promised.promise(), unit=asked.whose() if stored is None else stored.unit)
     bins = release_bins(promise, by_segment=asked.by is not None)
     domain, note = _domain_and_note(asked, stored, bins=bins)
-    texts_of(asked.texts, domain), decimal_of(asked.decimal, domain)  # refused before it is paid
+    reading_of(asked, domain)  # refused before it is paid
     planned = planned_release(domain, promise, chosen.build_mechanism())
     file, name = payment.checked(output, planned)
     if kind.dry_run is not None:
@@ -266,7 +266,7 @@ def _stored(data: Path, column: str | None, asked: CuratorDomainOptions) -> Exac
     if asked != CuratorDomainOptions() or column is not None:
         raise ArgumentError(
             "exact counts know their domain and unit. Leave --domain, --column, --by, --unit, "
-            "--most, --count-column, --texts and --decimal out"
+            "--most, --count-column and what describes a table's strings out"
         )
     return ExactCounts.load(data)
 

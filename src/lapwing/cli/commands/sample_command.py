@@ -107,5 +107,7 @@ def _cells(values: Any, domain: Any) -> list[Any]:
         return [None if np.isnan(x) else int(x) for x in values]
     if domain.unit == "number":
         return [None if np.isnan(x) else float(x) for x in values]
+    if domain.unit == "duration":
+        return [None if np.isnan(x) else to_text(x, unit="duration") for x in values]
     whole = np.floor(values)  # a moment late in a day or second belongs to it, not to the next
     return [None if np.isnan(x) else to_text(x, unit=domain.unit) for x in whole]

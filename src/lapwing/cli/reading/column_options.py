@@ -12,10 +12,16 @@ from numpy.typing import NDArray
 
 from lapwing.cli.console import Output
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.domain_options import CuratorDomainOptions, TextsName, decimal_of, texts_of
-from lapwing.cli.reading.options import ColumnName, DecimalName, NoHeader
+from lapwing.cli.reading.domain_options import CuratorDomainOptions, TextsName, marks_of, texts_of
+from lapwing.cli.reading.options import (
+    ColumnName,
+    DecimalName,
+    EncodingName,
+    NoHeader,
+    ThousandsName,
+)
 from lapwing.engines.arrow.arrow_values import values_of
-from lapwing.engines.arrow.column_values import ColumnValues, at_rows, decimal_mark
+from lapwing.engines.arrow.column_values import ColumnValues, at_rows, number_marks
 from lapwing.engines.arrow.counted_tables import value_and_count, whole_counts
 from lapwing.engines.arrow.dataset_tables import tables_of
 from lapwing.engines.arrow.inputs import STDIN
@@ -36,6 +42,8 @@ class ColumnOptions:
     column: ColumnName = None
     no_header: NoHeader = False
     decimal: DecimalName = None
+    thousands: ThousandsName = None
+    encoding: EncodingName = None
     texts: TextsName = None
 
     def reading(self, domain: Domain) -> Reading:
@@ -82,13 +90,13 @@ class ColumnOptions:
         read = self.reading(domain)
         return [
             ColumnValues.in_table(table, self.column, domain, by=by, texts=read.texts)
-            for table in tables_of(path, header=read.header, decimal=read.decimal)
+            for table in tables_of(path, **read.of_tables())
         ]
 
     def values_in(self, path: Path, domain: Domain) -> ColumnValues:
         """Return the column of one table, of which nothing but the names was read."""
         read = self.reading(domain)
-        table = open_table(path, header=read.header, decimal=read.decimal)
+        table = open_table(path, **read.of_tables())
         return ColumnValues.in_table(table, self.column, domain, texts=read.texts)
 
 
@@ -110,15 +118,22 @@ class PopulationOptions(ColumnOptions):
             out.examine(seen, domain, ask=False)
             return people
         read = self.reading(domain)
-        table = open_table(path, header=read.header, decimal=read.decimal)
+        table = open_table(path, **read.of_tables())
         columns = self.column, self.count_column
         return population(table, domain, columns=columns, texts=read.texts)
 
 
 def reading_of(options: ColumnOptions | CuratorDomainOptions, domain: Domain) -> Reading:
     """Return how the cells of a table are read into a domain."""
-    texts, decimal = texts_of(options.texts, domain), decimal_of(options.decimal, domain)
-    return Reading(texts=texts, header=not options.no_header, decimal=decimal)
+    texts = texts_of(options.texts, domain)
+    decimal, thousands = marks_of(options.decimal, options.thousands, domain)
+    return Reading(
+        texts=texts,
+        header=not options.no_header,
+        decimal=decimal,
+        thousands=thousands,
+        encoding=options.encoding,
+    )
 
 
 def is_result(path: Path | None) -> bool:
@@ -199,7 +214,7 @@ def population(
         more people than a tally holds.
     """
     value_column, count_column = value_and_count(table, *columns)
-    mark = decimal_mark(table, domain, texts)
+    decimal, thousands = number_marks(table, domain, texts)
     total = np.zeros(domain.size, dtype=np.int64)
     first, everybody = 0, 0.0
     for batch in table.batches([value_column, count_column]):
@@ -210,7 +225,8 @@ def population(
                 column=value_column,
                 typed=table.typed,
                 texts=texts,
-                decimal=mark,
+                decimal=decimal,
+                thousands=thousands,
             )
             people = whole_counts(batch.column(1), column=count_column, typed=table.typed)
             everybody += float(people.sum(dtype=np.float64))  # whole numbers would overflow

@@ -13,7 +13,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.options import DecimalName, NoHeader
+from lapwing.cli.reading.options import DecimalName, EncodingName, NoHeader, ThousandsName
 from lapwing.documents import read, read_as, require, require_format
 from lapwing.engines.arrow.unit_columns import check_units
 from lapwing.errors import ArgumentError, DomainError, FormatError
@@ -27,7 +27,13 @@ from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.segmented import Segmented
-from lapwing.protocol.domains.text_values import Decimal, Texts, check_texts
+from lapwing.protocol.domains.text_values import (
+    Decimal,
+    Texts,
+    Thousands,
+    check_marks,
+    check_texts,
+)
 from lapwing.stored_files import DOMAIN
 
 TextsName = Annotated[
@@ -166,8 +172,8 @@ class DomainOptions(DomainFile):
         "Number of bins of an interval. Default: bins of a round width that suits epsilon.", "N"
     )
     unit: str | None = option(
-        "number (default), whole, date, datetime or time-of-day. Of whole numbers, as minutes are, "
-        "the mean takes those in each bin, and not its middle.",
+        "number (default), whole, date, datetime, time-of-day or duration (1:30:00). Of whole "
+        "numbers, as minutes are, the mean takes those in each bin, and not its middle.",
         "UNIT",
     )
     scale: str | None = option(
@@ -276,6 +282,8 @@ class CuratorDomainOptions(DomainFile):
     texts: TextsName = None
     no_header: NoHeader = False
     decimal: DecimalName = None
+    thousands: ThousandsName = None
+    encoding: EncodingName = None
     by: str | None = option(
         "The column with the segment of each row, as protected as the value. Each --segment of the "
         "domain gets an answer. Rows in none of them are counted separately.",
@@ -329,16 +337,18 @@ def texts_of(given: str | None, domain: Domain) -> Texts:
     return cast(Texts, given)
 
 
-def decimal_of(given: str | None, domain: Domain) -> Decimal | None:
-    """Return what stands before a fraction. ArgumentError when it is wrong, or there is none."""
-    if given is None:
-        return None
-    if given not in (".", ","):
-        raise ArgumentError(f"--decimal must be , or . (one mark), got {given!r}")
+def marks_of(
+    decimal: str | None, thousands: str | None, domain: Domain
+) -> tuple[Decimal | None, Thousands | None]:
+    """Return the marks in numbers. ArgumentError when one is wrong, or there are no numbers."""
+    check_marks(decimal, thousands)
     within = domain.domain if isinstance(domain, Segmented) else domain
-    if not within.ordered:
-        raise ArgumentError("--decimal is for numbers, and this domain holds labels. Leave it out")
-    return cast(Decimal, given)
+    for flag, given in (("--decimal", decimal), ("--thousands", thousands)):
+        if given is not None and not within.ordered:
+            raise ArgumentError(
+                f"{flag} is for numbers, and this domain holds labels. Leave it out"
+            )
+    return cast(Decimal | None, decimal), cast(Thousands | None, thousands)
 
 
 def _domain(

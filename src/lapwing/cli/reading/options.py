@@ -90,6 +90,26 @@ DecimalName = Annotated[
     ),
 ]
 
+ThousandsName = Annotated[
+    str | None,
+    typer.Option(
+        "--thousands",
+        metavar="MARK",
+        help="The mark between groups of digits in text, as in 1,234.5: , or . or ' or a space. "
+        "Currency and percent signs are then left out, so $1,234 is 1234 and 12% is 12.",
+    ),
+]
+
+EncodingName = Annotated[
+    str | None,
+    typer.Option(
+        "--encoding",
+        metavar="NAME",
+        help="The encoding of a CSV, such as cp1252. Default: UTF-8, or UTF-16 where the file "
+        "begins with its byte-order mark.",
+    ),
+]
+
 Level = Annotated[
     float,
     typer.Option("--level", metavar="LEVEL", help="Coverage of the intervals, between 0 and 1."),

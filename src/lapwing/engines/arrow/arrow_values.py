@@ -38,6 +38,7 @@ from lapwing.protocol.domains.text_values import (
     Decimal,
     NoClockError,
     Texts,
+    Thousands,
     Unit,
     check_texts,
     number_in_text,
@@ -48,18 +49,19 @@ from lapwing.protocol.domains.zoned_columns import as_local_time
 Values = NDArray[Any]
 
 _FITS = {
-    "numbers": ("number", "date", "datetime", "time-of-day"),
+    "numbers": ("number", "date", "datetime", "time-of-day", "duration"),
     "dates": ("date", "datetime"),
     "timestamps": ("date", "datetime", "time-of-day"),
     "times of day": ("time-of-day",),
-    "durations": ("time-of-day",),
-    "texts": ("number", "date", "datetime", "time-of-day"),
+    "durations": ("time-of-day", "duration"),
+    "texts": ("number", "date", "datetime", "time-of-day", "duration"),
 }
 
 _COUNTED_IN = {
     "date": "days since 1970-01-01",
     "datetime": "seconds since 1970-01-01T00:00 UTC",
     "time-of-day": "seconds since midnight",
+    "duration": "seconds",
 }
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -188,6 +190,7 @@ def values_of(
     typed: bool,
     texts: Texts = "iso",
     decimal: Decimal = ".",
+    thousands: Thousands | None = None,
     rows: RowCounts | None = None,
 ) -> Values:
     """Return an Arrow array as values of a domain: float64 [n], or labels by their numbers.
@@ -206,6 +209,8 @@ def values_of(
         How strings of dates and times are read.
     decimal : {".", ","}
         What stands before the fraction of a number in a string.
+    thousands : {",", ".", "'", " "}, optional
+        Mark between its groups of digits.
     rows : RowCounts, optional
         Gets the rows that cannot be read.
 
@@ -237,8 +242,9 @@ def values_of(
     unit: Unit = domain.unit
     check_texts(texts, unit)
     if domain.ordered:
+        marks = decimal, thousands
         return _ordered(
-            array, unit, column=column, texts=texts, decimal=decimal, refuse=refuse, rows=rows
+            array, unit, column=column, texts=texts, marks=marks, refuse=refuse, rows=rows
         )
     if _kind(array.type) == "texts":
         array = _valid_texts(array, refuse=refuse, rows=rows)
@@ -293,7 +299,7 @@ def _ordered(
     *,
     column: str,
     texts: Texts,
-    decimal: Decimal,
+    marks: tuple[Decimal, Thousands | None],
     refuse: bool,
     rows: RowCounts | None,
 ) -> Values:
@@ -306,17 +312,21 @@ def _ordered(
             "date": "dates or timestamps",
             "datetime": "timestamps or dates",
             "time-of-day": "times of day or timestamps",
+            "duration": "durations",
         }[unit]
         advice = "Choose another column, or a survey whose domain has the right --unit"
         if (kind, unit) == ("dates", "time-of-day"):
             advice = str(NoClockError())
         elif (kind, unit) == ("durations", "number"):
-            advice = "Write it as a column of numbers first: of seconds, minutes or days"
+            advice = "Declare the unit of its domain, unit='duration' (--unit duration)"
         _refuse_kind(column, kind, needed, advice)
     if kind == "numbers":
         return _said(_floats(array), unit, column=column)
     if kind == "texts":
-        numbers, unreadable = numbers_in_texts(array, unit=unit, texts=texts, decimal=decimal)
+        decimal, thousands = marks
+        numbers, unreadable = numbers_in_texts(
+            array, unit=unit, texts=texts, decimal=decimal, thousands=thousands
+        )
         if refuse and unreadable.any():
             position = int(np.argmax(unreadable))
             written = EXAMPLES[unit] if texts == "iso" else f"a number of {texts}"
@@ -330,6 +340,8 @@ def _ordered(
             other = ", or say how texts are read (--texts)"
             if unit == "number":
                 other = ", or, if it has decimal commas, say --decimal ," if decimal == "." else ""
+                if thousands is None:
+                    other += ". Separators of thousands and signs of currencies need --thousands"
             raise DomainError(
                 f"every value must be a {unit}, the string at position {position} is not. It must "
                 f"be written as {written}. Correct it, leave it empty if it is missing{other}",

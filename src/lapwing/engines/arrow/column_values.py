@@ -18,7 +18,7 @@ from lapwing.errors import ArgumentError, DomainError, ReportError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.row_counts import RowCounts, counted_values
-from lapwing.protocol.domains.text_values import Decimal, Texts
+from lapwing.protocol.domains.text_values import Decimal, Texts, Thousands
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class ColumnValues:
         on is told.
     decimal : {".", ","}
         What stands before the fraction of a number in a string.
+    thousands : {",", ".", "'", " "}, optional
+        Mark between its groups of digits.
     """
 
     table: Table
@@ -50,6 +52,7 @@ class ColumnValues:
     texts: Texts = "iso"
     curator: bool = False
     decimal: Decimal = "."
+    thousands: Thousands | None = None
 
     @classmethod
     def in_table(
@@ -72,8 +75,8 @@ class ColumnValues:
             raise ArgumentError(
                 f"--by must name another column than {name!r}: a label is public, the value is not"
             )
-        mark = decimal_mark(table, domain, texts)
-        return cls(table, name, domain, by, texts, curator, mark)
+        marks = number_marks(table, domain, texts)
+        return cls(table, name, domain, by, texts, curator, *marks)
 
     @property
     def _names(self) -> list[str]:
@@ -124,6 +127,7 @@ class ColumnValues:
                 typed=self.table.typed,
                 texts=self.texts,
                 decimal=self.decimal,
+                thousands=self.thousands,
                 rows=rows,
             )
 
@@ -270,11 +274,16 @@ class _Pair:
         return len(self.columns[0])
 
 
-def decimal_mark(table: Table, domain: Domain, texts: Texts) -> Decimal:
-    """Return what stands before the fraction of a number. FormatError where that is open."""
-    # Whole numbers, labels and texts of dates have no fractions.
-    fractions = domain.ordered and domain.name == "interval"
-    return table.decimal_mark() if fractions and _numeric(domain, texts) else "."
+def number_marks(table: Table, domain: Domain, texts: Texts) -> tuple[Decimal, Thousands | None]:
+    """Return what stands before the fraction of a number and between its groups of digits.
+
+    FormatError where the former is open.
+    """
+    if not (domain.ordered and _numeric(domain, texts)):
+        return ".", None
+    # Whole numbers have no fractions.
+    asked = domain.name == "interval" or table.thousands == "."
+    return table.decimal_mark() if asked else ".", table.thousands
 
 
 def _numeric(domain: Domain, texts: Texts) -> bool:

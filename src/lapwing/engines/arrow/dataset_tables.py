@@ -28,13 +28,12 @@ from lapwing.engines.arrow.table_reader import (
     BATCH_ROWS,
     TABLES,
     Table,
-    all_rows,
-    check_footer,
     held_table,
     open_table,
 )
+from lapwing.engines.arrow.typed_files import all_rows, check_footer
 from lapwing.errors import ArgumentError, FormatError, LapwingError, kind_of
-from lapwing.protocol.domains.text_values import Decimal
+from lapwing.protocol.domains.text_values import Decimal, Thousands
 
 COMPACT = ".lwr"
 """How the names of compact report files end."""
@@ -164,7 +163,14 @@ def _files_in(folder: Path, root: Path, endings: tuple[str, ...]) -> Iterator[tu
 
 
 @without_causes
-def tables_of(dataset: Any, *, header: bool = True, decimal: Decimal | None = None) -> list[Table]:
+def tables_of(
+    dataset: Any,
+    *,
+    header: bool = True,
+    decimal: Decimal | None = None,
+    thousands: Thousands | None = None,
+    encoding: str | None = None,
+) -> list[Table]:
     """Return the tables of a data set.
 
     Parameters
@@ -177,6 +183,11 @@ def tables_of(dataset: Any, *, header: bool = True, decimal: Decimal | None = No
         Whether the first line of a CSV names its columns. Default: True.
     decimal : {".", ","}, optional
         Decimal separator of numbers in strings. Default: None.
+    thousands : {",", ".", "'", " "}, optional
+        Separator of groups of digits of numbers in strings. Default: None.
+    encoding : str, optional
+        Encoding of a CSV, as Python names it. Default: UTF-8, or UTF-16 where the file begins with
+        its byte-order mark.
 
     Returns
     -------
@@ -186,7 +197,7 @@ def tables_of(dataset: Any, *, header: bool = True, decimal: Decimal | None = No
     Raises
     ------
     ArgumentError
-        When it is none of these.
+        When it is none of these, or no table has an encoding.
     FormatError, OSError
         When a file cannot be read.
 
@@ -199,16 +210,24 @@ def tables_of(dataset: Any, *, header: bool = True, decimal: Decimal | None = No
     ('age',)
     """
     if isinstance(dataset, str | os.PathLike | list | tuple):
+        marks: dict[str, Any] = {"decimal": decimal, "thousands": thousands}
         opened = [
             place
             if isinstance(place, Table)
-            else (open_table(place[0], header=header, decimal=decimal), place[1])
+            else (open_table(place[0], header=header, encoding=encoding, **marks), place[1])
             for place in places_of(dataset)
         ]
         return [
-            replace(one, decimal=decimal) if isinstance(one, Table) else with_constants(*one)
+            replace(one, **marks) if isinstance(one, Table) else with_constants(*one)
             for one in opened
         ]
+    if encoding is not None:
+        raise ArgumentError("an encoding is that of a CSV, and this table is in memory")
+    held = _tables_in_memory(dataset, decimal)
+    return held if thousands is None else [replace(one, thousands=thousands) for one in held]
+
+
+def _tables_in_memory(dataset: Any, decimal: Decimal | None) -> list[Table]:
     arrow = pyarrow_or_error()
     from pyarrow import dataset as arrow_dataset
 

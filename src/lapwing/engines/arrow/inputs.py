@@ -5,6 +5,7 @@ Arrow quotes what it read, which may be a person's value. So its messages are no
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 import sys
@@ -14,7 +15,7 @@ from functools import wraps
 from pathlib import Path
 from typing import IO, Any, ParamSpec, TypeVar
 
-from lapwing.errors import EngineError, FormatError, LapwingError, MissingExtraError
+from lapwing.errors import ArgumentError, EngineError, FormatError, LapwingError, MissingExtraError
 from lapwing.protocol.domains.text_values import Decimal
 
 CSV_BLOCK = 4 * 2**20
@@ -62,7 +63,7 @@ def _reason(message: str, path: Path, *, header: bool) -> str:
     if re.search(r"Expected \d+ columns, got \d+", message):
         return f"must have as many fields in every line as in its first, {where} has not"
     if "invalid UTF8" in message:
-        return f"must be UTF-8 text, {where} is not. Convert it"
+        return f"must be UTF-8 text, {where} is not. Name its encoding (--encoding)"
     if "straddling" in message:
         return (
             f"has a line of more than {CSV_BLOCK >> 20} MiB, or a quotation mark that never ends. "
@@ -134,12 +135,18 @@ class StreamAndLastRow(io.RawIOBase):
         Whose ``read`` returns the bytes of the CSV.
     row : bytes
         Without a line end.
+
+    Attributes
+    ----------
+    line_ends : int
+        Of the CSV, as far as it was read.
     """
 
     def __init__(self, stream: Any, row: bytes) -> None:
         super().__init__()
         self._stream, self._row = stream, row
         self._in_line = False
+        self.line_ends = 0
 
     def readable(self) -> bool:
         """Return True: it is only read."""
@@ -150,9 +157,89 @@ class StreamAndLastRow(io.RawIOBase):
         part = bytes(self._stream.read(size))
         if part:
             self._in_line = not part.endswith((b"\n", b"\r"))
+            self.line_ends += part.count(b"\n")
             return part
         last, self._row = self._row, b""
+        self.line_ends += bool(last and self._in_line)
         return b"\n" + last if last and self._in_line else last
+
+
+def codec_of(encoding: str | None) -> codecs.CodecInfo | None:
+    """Return the codec of texts of that name, None of UTF-8. ArgumentError where there is none."""
+    try:
+        found = None if encoding is None else codecs.lookup(encoding)
+        if found is not None and found.name in ("utf-8", "utf-8-sig"):
+            return None
+        if found is None or "a\n,".encode(found.name).decode(found.name) == "a\n,":
+            return found
+    except (LookupError, TypeError, UnicodeError, ValueError):
+        pass
+    raise ArgumentError(
+        f"--encoding must be an encoding of text that Python knows, such as cp1252 or utf-16, got "
+        f"{encoding!r}"
+    )
+
+
+class StreamInUtf8(io.RawIOBase):
+    """A CSV in UTF-8, whatever its encoding is.
+
+    Parameters
+    ----------
+    stream : file
+        Whose ``read`` returns the bytes of the CSV.
+    codec : codecs.CodecInfo
+        Of its encoding.
+    label : str
+        How messages name the file.
+    cut : bool
+        Whether only the start of the CSV is there, which may end within a character.
+    """
+
+    def __init__(
+        self, stream: Any, codec: codecs.CodecInfo, label: str, *, cut: bool = False
+    ) -> None:
+        super().__init__()
+        assert codec.incrementaldecoder is not None  # all encodings of text have one
+        self._stream, self._name, self._label = stream, codec.name, label
+        self._decoder = codec.incrementaldecoder()
+        self._held, self._lines, self._ended, self._cut = b"", 0, False, cut
+
+    def readable(self) -> bool:
+        """Return True: it is only read."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes, at most so many. None at its end.
+
+        Raises
+        ------
+        FormatError
+            When some bytes stand for no text.
+        """
+        while not self._ended and (size < 0 or len(self._held) < size):
+            part = bytes(self._stream.read(size))
+            self._ended = not part
+            before = self._decoder.getstate()
+            try:
+                text = self._decoder.decode(part, final=not part and not self._cut).encode()
+            except UnicodeError as error:
+                line = self._lines + 1 + self._line_ends_before(error, part, before)
+                raise FormatError(
+                    f"{self._label} must be text in the encoding {self._name}, line {line} is "
+                    "not. Name its encoding (--encoding)"
+                ) from None
+            self._lines += text.count(b"\n")
+            self._held += text
+        end = len(self._held) if size < 0 else size
+        part, self._held = self._held[:end], self._held[end:]
+        return part
+
+    def _line_ends_before(self, error: UnicodeError, part: bytes, state: tuple[bytes, int]) -> int:
+        """Return how many lines end in a part before the bytes that are no text."""
+        if not isinstance(error, UnicodeDecodeError):
+            return 0
+        self._decoder.setstate(state)
+        return self._decoder.decode(part[: max(0, error.start - len(state[0]))]).count("\n")
 
 
 class StreamFromItsStart(io.RawIOBase):

@@ -39,8 +39,9 @@ from lapwing.engines.arrow.report_tables import (
     read_reports,
 )
 from lapwing.engines.arrow.saved_progress import SavedProgress
-from lapwing.engines.arrow.table_reader import BATCH_ROWS, TABLES, SmallFiles, Table, open_table
+from lapwing.engines.arrow.table_reader import BATCH_ROWS, TABLES, Table, open_table
 from lapwing.engines.arrow.text_columns import unchecked_texts
+from lapwing.engines.arrow.typed_files import SmallFiles
 from lapwing.errors import (
     ArgumentError,
     LapwingError,

@@ -14,16 +14,17 @@ it is asked for before a row is read.
 
 from __future__ import annotations
 
+import codecs
 import csv
-import json
-import os
+import io
 import secrets
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
 from lapwing.documents import nearest
 from lapwing.engines.arrow.inputs import (
@@ -33,198 +34,25 @@ from lapwing.engines.arrow.inputs import (
     STDIN,
     StreamAndLastRow,
     StreamFromItsStart,
+    StreamInUtf8,
+    codec_of,
     input_name,
     pyarrow_or_error,
     reading,
     start_of_input,
 )
 from lapwing.engines.arrow.text_columns import NULL_TEXTS, without_views
-from lapwing.errors import ArgumentError, FormatError, kind_of
-from lapwing.protocol.domains.text_values import Decimal
+from lapwing.engines.arrow.typed_files import (
+    ArrowFile,
+    ParquetSource,
+    SmallFiles,
+    all_rows,
+    texts_of_metadata,
+)
+from lapwing.errors import ArgumentError, FormatError, RowsWarning, kind_of
+from lapwing.protocol.domains.row_counts import LEAST_ROWS
+from lapwing.protocol.domains.text_values import Decimal, Thousands
 from lapwing.protocol.messages.exact_counts import MAGIC
-
-
-@dataclass(frozen=True)
-class ArrowFile:
-    """The rows of an Arrow file, read batch by batch as they were written.
-
-    Parameters
-    ----------
-    path : Path
-    schema : pyarrow.Schema
-    stream : bool
-        Whether it is a stream, without an index at its end.
-    """
-
-    path: Path
-    schema: Any
-    stream: bool
-
-    @classmethod
-    def opened(cls, path: Path) -> ArrowFile:
-        """Return the file, of which only the schema was read. Errors are Arrow's."""
-        import pyarrow as pa
-
-        with pa.OSFile(str(path)) as source:
-            stream = source.read(6) != b"ARROW1"
-            source.seek(0)
-            opened = pa.ipc.open_stream(source) if stream else pa.ipc.open_file(source)
-            return cls(path, opened.schema, stream)
-
-    def batches(self, columns: list[str]) -> Iterator[Any]:
-        """Yield some columns as pyarrow.RecordBatch objects. Errors are Arrow's."""
-        import pyarrow as pa
-
-        places = sorted(self.schema.get_field_index(name) for name in columns)
-        options = pa.ipc.IpcReadOptions(included_fields=places, use_threads=False)
-        # Not mapped into memory: what was read is given back, so that memory is that of a batch.
-        with pa.OSFile(str(self.path)) as source:
-            if self.stream:
-                batches = iter(pa.ipc.open_stream(source, options=options))
-            else:
-                file = pa.ipc.open_file(source, options=options)
-                batches = map(file.get_batch, range(file.num_record_batches))
-            for batch in batches:
-                batch.validate(full=True)  # a damaged offset would read somebody else's memory
-                yield batch
-
-
-_OF_SPARK = "org.apache.spark.sql.parquet.row.metadata"
-
-
-def texts_of_metadata(schema: Any) -> dict[str, str]:
-    """Return what a schema says besides its columns, as strings."""
-    return words_in_footer(
-        {
-            key.decode(errors="replace"): value.decode(errors="replace")
-            for key, value in (schema.metadata or {}).items()
-        }
-    )
-
-
-def words_in_footer(said: dict[str, str]) -> dict[str, str]:
-    """Return what the footer of a Parquet file says, and what Spark says there of a column.
-
-    Spark stores what is known of a column as JSON under a key of its own.
-    """
-    try:
-        fields = json.loads(said.get(_OF_SPARK, "{}")).get("fields", [])
-        of_columns = [field["metadata"] for field in fields]
-        for words in of_columns:
-            texts = {key: word for key, word in words.items() if isinstance(word, str)}
-            said = {**texts, **said}
-    except (AttributeError, KeyError, TypeError, ValueError):
-        pass  # somebody else's words: nothing is known
-    return said
-
-
-def parquet_file(path: Path, content: bytes | None = None, *, metadata: Any = None) -> Any:
-    """Return an open pyarrow.parquet.ParquetFile, whose pages are checked. Errors are Arrow's.
-
-    Parameters
-    ----------
-    path : Path
-    content : bytes, optional
-        What the file holds, where it was read.
-    metadata : pyarrow.parquet.FileMetaData, optional
-        Of the file, where it was open before.
-    """
-    from pyarrow import parquet
-
-    # Without pre-buffering, a column of a row group is read in pieces and not as a whole.
-    file = parquet.ParquetFile(
-        str(path) if content is None else pyarrow_or_error().BufferReader(content),
-        metadata=metadata,
-        pre_buffer=False,
-        buffer_size=2**20,
-        page_checksum_verification=True,
-        coerce_int96_timestamp_unit="us",  # else far dates overflow
-    )
-    check_footer(file.metadata)
-    return file
-
-
-def check_footer(about: Any) -> None:
-    """Raise pyarrow.ArrowInvalid when a footer, which has no checksum, contradicts itself.
-
-    Parameters
-    ----------
-    about : pyarrow.parquet.FileMetaData
-    """
-    # Nothing is asked of a column: some damage of that ends the process in Arrow.
-    rows = [about.row_group(place).num_rows for place in range(about.num_row_groups)]
-    if about.num_rows != sum(rows) or min(rows, default=0) < 0:
-        raise pyarrow_or_error().ArrowInvalid("the numbers of rows in the footer disagree")
-
-
-class SmallFiles:
-    """Small files that are read whole when they are first opened, as long as there is room.
-
-    Parameters
-    ----------
-    room : int
-        Bytes that all of them may take.
-    """
-
-    def __init__(self, room: int = 2**26) -> None:
-        self.room = room
-
-    def content(self, stream: IO[bytes]) -> bytes | None:
-        """Return what an open file holds. None where it is not small, or there is no room."""
-        size = os.fstat(stream.fileno()).st_size
-        if size > _SMALL or size + _OF_A_FILE > self.room:
-            return None
-        self.room -= size + _OF_A_FILE
-        return stream.read()
-
-
-_SMALL = 2**18
-"""Bytes of the largest small file."""
-
-_OF_A_FILE = 2**13
-"""Bytes that an open file takes alongside its content."""
-
-
-@dataclass(frozen=True)
-class ParquetSource:
-    """A Parquet file that was opened: what its footer says, and of a small one all it holds.
-
-    Parameters
-    ----------
-    path : Path
-    metadata : pyarrow.parquet.FileMetaData
-    schema : pyarrow.Schema
-    content : pyarrow.parquet.ParquetFile, optional
-        Whose content is in memory. Without it the file is opened again when it is read.
-    """
-
-    path: Path
-    metadata: Any
-    schema: Any
-    content: Any = None
-
-    @classmethod
-    def of(cls, path: Path, content: bytes | None) -> ParquetSource:
-        """Return a file by its content, or by its name. Errors are Arrow's."""
-        file = parquet_file(path, content)
-        return cls(path, file.metadata, file.schema_arrow, None if content is None else file)
-
-    def file(self) -> Any:
-        """Return the open file."""
-        return self.content or parquet_file(self.path, metadata=self.metadata)
-
-
-def all_rows(batches: Iterator[Any], number: int) -> Iterator[Any]:
-    """Yield batches. pyarrow.ArrowInvalid when they have another number of rows than they should.
-
-    The header of a page has no checksum, and says how many values the page holds.
-    """
-    for batch in batches:
-        number -= batch.num_rows
-        yield batch
-    if number:
-        raise pyarrow_or_error().ArrowInvalid("the pages hold another number of rows")
-
 
 BATCH_ROWS = 65_536
 """Rows at a time: as many as the blocks of a report file hold."""
@@ -277,6 +105,8 @@ class Table:
         Whether the first line names the columns, else they are named 1, 2, 3.
     decimal : {".", ","} or None
         What stands before the fraction of a number in a string. None where nobody said.
+    thousands : {",", ".", "'", " "}, optional
+        Mark between its groups of digits.
     start : bytes or None
         What was read of standard input, which gives its rows once. None of a file.
     skip : int
@@ -293,6 +123,8 @@ class Table:
         Of a Parquet file.
     fault : str
         The probable fault of the first line of a CSV, for messages. Empty for none.
+    encoding : str, optional
+        Of a CSV that is not UTF-8.
     """
 
     path: Path
@@ -303,6 +135,7 @@ class Table:
     blank: int = 0
     header: bool = True
     decimal: Decimal | None = None
+    thousands: Thousands | None = None
     start: bytes | None = None
     skip: int = 0
     source: HeldRows | None = None
@@ -311,6 +144,7 @@ class Table:
     is_file: bool = True
     parquet: ParquetSource | None = None
     fault: str = ""
+    encoding: str | None = None
 
     @property
     def is_small(self) -> bool:
@@ -335,6 +169,8 @@ class Table:
         FormatError
             When nobody said, and the file may well mean a comma.
         """
+        if self.decimal is None and self.thousands in (",", "."):
+            return "." if self.thousands == "," else ","
         if self.decimal is None and not self.typed and self.delimiter == ";":
             raise FormatError(
                 f"{self.label} has semicolons between its fields, so its numbers may have decimal "
@@ -462,28 +298,55 @@ class Table:
         yield from all_rows(read, number) if columns else read
 
     def _csv(self, columns: Sequence[str]) -> Iterator[Any]:
+        if self.rows == 0:  # Arrow wants a line after the header
+            return
+        stored = [name for name in self.names if name not in self.constant]
+        mark = secrets.token_hex(8).encode()
+        once = self.start is not None  # standard input, which cannot be looked at again
+        stream, batches = self._opened_csv(stored if once else columns, stored, mark)
+        rows = within = 0
+        for batch in self._without_last(batches, mark):
+            rows += batch.num_rows
+            within += _rows_in_cells(batch, stored, self.delimiter) if once else 0
+            yield batch
+        if not once and stream.line_ends > rows + self.header + self.skip + self.blank:
+            _, batches = self._opened_csv(stored, stored, mark)
+            within = sum(_rows_in_cells(batch, stored, self.delimiter) for batch in batches)
+        if within and rows + within >= LEAST_ROWS:
+            warnings.warn(
+                f"{within:,} rows of {self.label} seem to be within quotation marks, and are not "
+                "read. A quotation mark that ends too late takes the rows after it into its cell. "
+                "Correct the file, unless its strings hold such lines",
+                RowsWarning,
+                stacklevel=2,
+            )
+
+    def _opened_csv(
+        self, columns: Sequence[str], stored: list[str], mark: bytes
+    ) -> tuple[StreamAndLastRow, Iterator[Any]]:
+        """Return the bytes of a CSV with one more row of marks, and its batches."""
         arrow = pyarrow_or_error()
         from pyarrow import csv as arrow_csv
 
-        if self.rows == 0:  # Arrow wants a line after the header
-            return
         # An empty line of a table of one column is a person whose value is missing; of another,
         # it is nothing.
         alone = len(self.names) == 1
         # One thread, because only then do errors carry a row number. All columns are read as
         # bytes: a guessed type changes with what the first block happens to hold, and a text
         # that is not UTF-8 is a matter of its row.
-        stored = [name for name in self.names if name not in self.constant]
         columns = columns or stored[:1]  # of no column, Arrow would read all and guess types
-        mark = secrets.token_hex(8).encode()
         row = self.delimiter.encode().join([mark] * len(stored))
         source: Any = (
             arrow.input_stream(str(self.path))  # unpacks by the ending
             if self.start is None
             else StreamFromItsStart(self.start, sys.stdin.buffer)
         )
+        codec = codec_of(self.encoding)
+        if codec is not None:
+            source = StreamInUtf8(source, codec, self.label)
+        stream = StreamAndLastRow(source, row)
         batches = arrow_csv.open_csv(
-            StreamAndLastRow(source, row),
+            stream,
             read_options=arrow_csv.ReadOptions(
                 use_threads=False,
                 block_size=CSV_BLOCK,
@@ -501,7 +364,7 @@ class Table:
                 strings_can_be_null=False,
             ),
         )
-        yield from self._without_last(batches, mark)
+        return stream, iter(batches)
 
     def _without_last(self, batches: Iterator[Any], mark: bytes) -> Iterator[Any]:
         """Yield the batches of a CSV without its last row, which must hold nothing but a mark.
@@ -614,11 +477,31 @@ class Table:
             )
 
 
+def _rows_in_cells(batch: Any, names: Sequence[str], delimiter: str) -> int:
+    """Return how many rows the cells of a batch seem to hold, from one quotation mark to another.
+
+    Such a cell begins with the rest of its row and ends with the start of another. All lines
+    between are whole rows. A single line end is in many texts.
+    """
+    import pyarrow.compute as pc
+
+    found, mark, last = 0, delimiter.encode(), len(names) - 1
+    for place, name in enumerate(names):
+        column = batch.column(name)
+        for cell in column.filter(pc.match_substring(column, b"\n")).to_pylist():
+            marks = [line.count(mark) for line in cell.split(b"\n")]
+            ends = [last - place, *[last] * (len(marks) - 2), place]
+            found += len(marks) - 1 if last and len(marks) > 2 and marks == ends else 0
+    return found
+
+
 def open_table(
     path: Path,
     *,
     header: bool = True,
     decimal: Decimal | None = None,
+    thousands: Thousands | None = None,
+    encoding: str | None = None,
     small: SmallFiles | None = None,
 ) -> Table:
     """Return the table in a file, by the ending of its name.
@@ -632,6 +515,10 @@ def open_table(
     decimal : {".", ","}, optional
         What stands before the fraction of a number in a string. A comma is no separator of fields
         then, unless the line of names has no other.
+    thousands : {",", ".", "'", " "}, optional
+        Mark between its groups of digits. The same holds for a comma.
+    encoding : str, optional
+        Of a CSV. Default: UTF-8, or UTF-16 where it begins with its byte-order mark.
     small : SmallFiles, optional
         A small Parquet file is read whole, and is opened once.
 
@@ -646,7 +533,7 @@ def open_table(
     """
     if path == STDIN:
         pyarrow_or_error()
-        return _open_stdin(header=header, decimal=decimal)
+        return _open_stdin(header=header, marks=(decimal, thousands), encoding=encoding)
     name = path.name.lower()
     if not name.endswith(TABLES):
         raise ArgumentError(
@@ -665,17 +552,21 @@ def open_table(
     pyarrow_or_error()
     if not header and name.endswith((*PARQUET, *ARROW)):
         raise ArgumentError(f"--no-header is for CSV. The columns of {path.name} have names")
+    if encoding is not None and name.endswith((*PARQUET, *ARROW)):
+        raise ArgumentError(f"--encoding is for CSV, and {path.name} is none. Leave it out")
     with reading(path, header=header):
         if name.endswith(PARQUET):
             held = ParquetSource.of(path, content)
             names, rows = tuple(held.schema.names), held.metadata.num_rows
             said = texts_of_metadata(held.schema)
-            return Table(path, names, rows, True, decimal=decimal, metadata=said, parquet=held)
+            made = Table(path, names, rows, True, decimal=decimal, metadata=said, parquet=held)
+            return made if thousands is None else replace(made, thousands=thousands)
         if name.endswith(ARROW):
-            return held_table(ArrowFile.opened(path), path, decimal=decimal)
+            made = held_table(ArrowFile.opened(path), path, decimal=decimal)
+            return replace(made, thousands=thousands)
         with pyarrow_or_error().input_stream(str(path)) as stream:  # unpacks by the ending
             start = bytes(stream.read(CSV_BLOCK))
-        return csv_table(path, start, header=header, decimal=decimal)
+        return csv_table(path, start, header=header, marks=(decimal, thousands), encoding=encoding)
 
 
 def held_table(
@@ -689,18 +580,27 @@ def held_table(
     )
 
 
-def _open_stdin(*, header: bool, decimal: Decimal | None) -> Table:
+def _open_stdin(
+    *, header: bool, marks: tuple[Decimal | None, Thousands | None], encoding: str | None
+) -> Table:
     start = start_of_input(CSV_BLOCK)
     for magic, kind in _NO_CSV.items():
         if start.startswith(magic):
             raise ArgumentError(
                 f"standard input must be a CSV, it is {kind}. Give the name of the file instead"
             )
-    made = csv_table(STDIN, start, header=header, decimal=decimal)
+    made = csv_table(STDIN, start, header=header, marks=marks, encoding=encoding)
     return replace(made, start=start)
 
 
-def csv_table(path: Path, start: bytes, *, header: bool, decimal: Decimal | None) -> Table:
+def csv_table(
+    path: Path,
+    start: bytes,
+    *,
+    header: bool,
+    marks: tuple[Decimal | None, Thousands | None],
+    encoding: str | None,
+) -> Table:
     """Return a CSV as a table, by its first bytes.
 
     Parameters
@@ -708,39 +608,62 @@ def csv_table(path: Path, start: bytes, *, header: bool, decimal: Decimal | None
     path : Path
     start : bytes
         Its first lines, unpacked.
-    header, decimal
+    header, encoding
         As of :func:`open_table`.
+    marks : tuple
+        The decimal and the thousands of it.
     """
+    if encoding is None and start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    codec, whole = codec_of(encoding), len(start) < CSV_BLOCK
+    if codec is not None:
+        text = StreamInUtf8(io.BytesIO(start), codec, input_name(path), cut=not whole)
+        start = text.read()
+    made = _csv_in_utf8(path, start, whole, header=header, marks=marks)
+    decimal, thousands = marks
+    return replace(made, decimal=decimal, thousands=thousands, encoding=encoding)
+
+
+def _csv_in_utf8(
+    path: Path,
+    start: bytes,
+    whole: bool,
+    *,
+    header: bool,
+    marks: tuple[Decimal | None, Thousands | None],
+) -> Table:
     # Only line feeds: the last character of the block may be cut in two.
     lines = start.split(b"\n")
     blank, line = next(((at, line) for at, line in enumerate(lines) if line.strip()), (0, None))
     if line is None and not header:  # nobody, or people whose only value is missing
         rows = None if start else 0
-        return Table(path, ("1",), rows, typed=False, header=False, decimal=decimal)
+        return Table(path, ("1",), rows, typed=False, header=False)
     if line is None:
         raise FormatError(f"{input_name(path)} is empty. A CSV starts with a line of column names")
     try:
         first = line.decode("utf-8-sig").rstrip("\r")
     except UnicodeDecodeError:
-        raise FormatError(f"{input_name(path)} must be UTF-8 text, it is not. Convert it") from None
+        raise FormatError(
+            f"{input_name(path)} must be UTF-8 text, it is not. Name its encoding (--encoding)"
+        ) from None
     if "\r" in first:
         raise FormatError(
             f"{input_name(path)} has old line ends (CR alone). Write it with LF or CR LF"
         )
     if not first.replace("\t", "").isprintable():
         raise FormatError(f"{input_name(path)} must be a table of strings, it is something else")
-    delimiter = _delimiter(first, header=header, decimal=decimal)
+    delimiter = _delimiter(first, header=header, commas="," in marks)
     names = next(csv.reader([first], delimiter=delimiter))
     alone = len(names) == 1
     if not header:
         numbers = tuple(str(place) for place in range(1, len(names) + 1))
-        return Table(path, numbers, None, False, delimiter=delimiter, header=False, decimal=decimal)
+        return Table(path, numbers, None, False, delimiter=delimiter, header=False)
     rest = b"\n".join(lines[blank + 1 :])
     # A line of a table of one column may be empty, and is a row; that of another is nothing.
     none = len(lines) <= blank + 2 and not rest if alone else not rest.strip(b"\r\n")
-    rows = 0 if none and len(start) < CSV_BLOCK else None
+    rows = 0 if none and whole else None
     fault = _fault(first, names, lines[blank + 1 : blank + 2], delimiter)
-    return Table(path, tuple(names), rows, False, delimiter, blank, decimal=decimal, fault=fault)
+    return Table(path, tuple(names), rows, False, delimiter, blank, fault=fault)
 
 
 def _fault(first: str, names: list[str], second: list[bytes], delimiter: str) -> str:
@@ -762,9 +685,12 @@ def _fault(first: str, names: list[str], second: list[bytes], delimiter: str) ->
     return ""
 
 
-def _delimiter(first: str, *, header: bool, decimal: Decimal | None) -> str:
-    """Return what stands between the fields of a CSV, by its first line."""
-    if decimal != ",":
+def _delimiter(first: str, *, header: bool, commas: bool) -> str:
+    """Return what stands between the fields of a CSV, by its first line.
+
+    With `commas`, numbers have some.
+    """
+    if not commas:
         return max(",;\t", key=first.count)
     found = max(";\t", key=first.count)
     # Names with commas between may stand above numbers in quotes; rows may not.

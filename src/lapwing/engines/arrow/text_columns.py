@@ -8,13 +8,21 @@ changes no other.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.protocol.domains.text_values import DAY, Decimal, Texts, Unit, number_in_text
+from lapwing.protocol.domains.text_values import (
+    DAY,
+    Decimal,
+    Texts,
+    Thousands,
+    Unit,
+    number_in_text,
+)
 
 NULL_TEXTS = ("", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "None")
 """Texts that mean a missing value, unless the domain has such a label."""
@@ -31,7 +39,12 @@ _WIDEST_CLOCK, _WIDEST_MOMENT = 15, 26
 
 
 def numbers_in_texts(
-    array: Any, *, unit: Unit, texts: Texts, decimal: Decimal = "."
+    array: Any,
+    *,
+    unit: Unit,
+    texts: Texts,
+    decimal: Decimal = ".",
+    thousands: Thousands | None = None,
 ) -> tuple[Floats, Flags]:
     """Return strings as numbers (NaN if missing or unreadable), and which are unreadable.
 
@@ -44,19 +57,23 @@ def numbers_in_texts(
     decimal : {".", ","}
         What stands before the fraction of a number. The other one is in no number: nothing tells
         the thousands of 1.234 from its fraction.
+    thousands : {",", ".", "'", " "}, optional
+        Mark between groups of digits. Then signs of currencies and percent are left out.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     array = unchecked_texts(array)
     if unit == "number" or texts != "iso":
+        if thousands is not None:
+            array = _without_marks(array, decimal, thousands)
         if decimal == ",":
             array = _with_points(array)
         numbers, rest = _decimals(pc.ascii_trim_whitespace(array))
         with np.errstate(all="ignore"):
             if unit == "date" and texts == "seconds":
                 numbers = np.floor_divide(numbers, DAY)
-            elif unit in ("datetime", "time-of-day") and texts == "days":
+            elif unit in ("datetime", "time-of-day", "duration") and texts == "days":
                 numbers = numbers * DAY
     else:
         numbers, rest = _written_as_iso(array, unit)
@@ -86,6 +103,32 @@ def line_ends(array: Any) -> NDArray[np.int64]:
     found = pc.count_substring(array.cast(pa.large_binary()), pattern=b"\n")
     ends: NDArray[np.int64] = found.to_numpy(zero_copy_only=False).astype(np.int64)
     return ends
+
+
+_BLANK = "(?: |\u00a0|\u2009|\u202f)"
+_CURRENCY = f"(?:{'|'.join(map(re.escape, '$¢£¤¥฿₡₦₩₪₫€₭₮₱₲₴₵₸₹₺₼₽₾₿'))})"
+_GROUPED = {",": ",", ".": r"\.", "'": "(?:'|\u2019)", " ": _BLANK}
+
+
+def _without_marks(array: Any, decimal: Decimal, thousands: Thousands) -> Any:
+    """Return numbers in groups of digits as plain ones, and other texts as they are.
+
+    The last group has three digits, and those before it two or three, as in 12,34,567.
+    """
+    import pyarrow.compute as pc
+
+    mark, blanks = _GROUPED[thousands], f"{_BLANK}*"
+    currency = f"(?:{_CURRENCY}{blanks})?"
+    digits = f"(?:[0-9]+|[0-9]{{1,3}}(?:{mark}[0-9]{{2,3}})*{mark}[0-9]{{3}})"
+    form = (
+        rf"^\s*{blanks}(?:[+-]{blanks}{currency}|{currency}[+-]?){digits}"
+        rf"(?:{_GROUPED[decimal]}[0-9]*)?(?:{blanks}(?:%|{_CURRENCY}))?{blanks}\s*$"
+    )
+    content = array.view("large_binary")  # of bytes, because some may be no characters
+    plain = pc.replace_substring_regex(
+        content, pattern=f"{mark}|{_BLANK}|{_CURRENCY}|%", replacement=""
+    )
+    return pc.if_else(pc.match_substring_regex(content, form), plain, content).view("large_string")
 
 
 def _with_points(array: Any) -> Any:
@@ -209,6 +252,11 @@ def _rows_of_iso(table: Bytes, unit: Unit) -> tuple[Floats, Flags]:
     def take(rows: Any, result: tuple[Floats, Flags]) -> None:
         found[rows], read[rows] = result
 
+    if unit == "duration":  # days before the clock take the other way
+        if length == 7:
+            table = np.concatenate([np.full((1, count), ord("0"), dtype=np.uint8), table])
+        take(slice(None), _durations(table))
+        return found, read
     clock = table[2] == ord(":")
     if unit == "time-of-day" and clock.any():
         take(clock, _clocks(table[:, clock]))
@@ -274,6 +322,12 @@ def _clocks(table: Bytes) -> tuple[Floats, Flags]:
     last = seconds % 60
     numbers = (seconds - last) + (last * one + parts) / one
     return numbers, legal & (numbers <= DAY)
+
+
+def _durations(table: Bytes) -> tuple[Floats, Flags]:
+    seconds, parts, one, legal = _clock_parts(table)
+    ticks = seconds.astype(np.int64) * 10**6 + parts * (10**6 // one)
+    return ticks / 1e6, legal & (len(table) >= 8)
 
 
 def _moments(table: Bytes, zone: Bytes | None, unit: Unit) -> tuple[Floats, Flags]:

@@ -15,7 +15,7 @@ from lapwing.documents import check_absent, fingerprint, replacing
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.counted_tables import value_and_count, weighted_counts
 from lapwing.engines.arrow.dataset_tables import tables_of
-from lapwing.engines.arrow.inputs import without_causes
+from lapwing.engines.arrow.inputs import codec_of, without_causes
 from lapwing.engines.arrow.ordered_work import Advance, threads_or_all, unwatched
 from lapwing.engines.arrow.report_folder import ReportFolder
 from lapwing.engines.arrow.report_tables import (
@@ -33,7 +33,7 @@ from lapwing.privacy.sampling.randomness import RandomSource, source_of, standin
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.row_counts import Examine, RowCounts, warn_of_rows
 from lapwing.protocol.domains.segmented import Segmented
-from lapwing.protocol.domains.text_values import Decimal, Texts
+from lapwing.protocol.domains.text_values import Decimal, Texts, Thousands, check_marks
 from lapwing.protocol.messages.exact_counts import (
     ExactCounts,
     counts_by_segment,
@@ -57,6 +57,17 @@ class Reading:
         Whether the first line of a CSV names its columns. Default: True.
     decimal : {".", ","}, optional
         Decimal separator of numbers in strings. Default: None.
+    thousands : {",", ".", "'", " "}, optional
+        Separator of groups of digits of numbers in strings. Currency and percent signs are then
+        left out, so "$1,234" is 1234 and "12%" is 12. Default: None.
+    encoding : str, optional
+        Encoding of a CSV, as Python names it. Default: UTF-8, or UTF-16 where the file begins with
+        its byte-order mark.
+
+    Raises
+    ------
+    ArgumentError
+        When a separator or encoding is not known, or both separators are one.
 
     Examples
     --------
@@ -68,6 +79,25 @@ class Reading:
     texts: Texts = "iso"
     header: bool = True
     decimal: Decimal | None = None
+    thousands: Thousands | None = None
+    encoding: str | None = None
+
+    def __post_init__(self) -> None:
+        check_marks(self.decimal, self.thousands)
+        codec_of(self.encoding)
+
+    def of_tables(self) -> dict[str, Any]:
+        """Return the arguments with which tables are opened."""
+        return {name: value for name, value in vars(self).items() if name != "texts"}
+
+    def to_job(self) -> dict[str, Any]:
+        """Return what a stored job says of it: what is newer than the first ones only where set."""
+        held = asdict(self)
+        return {key: held[key] for key in held if key not in _NEWER or held[key] is not None}
+
+
+_NEWER = ("thousands", "encoding")
+"""What jobs of earlier versions do not have."""
 
 
 @without_causes
@@ -159,7 +189,7 @@ def randomize(
     check_label_column(by)
     output = Path(output)
     reading = reading or Reading()
-    tables = tables_of(dataset, header=reading.header, decimal=reading.decimal)
+    tables = tables_of(dataset, **reading.of_tables())
     domain, texts = survey.randomizer.domain, reading.texts
     columns = [ColumnValues.in_table(one, column, domain, by=by, texts=texts) for one in tables]
     for one in columns:
@@ -192,7 +222,7 @@ def randomize(
             f"the output must be a folder, or a file that ends in {', '.join(ENDINGS)}. "
             f"{output.name} is neither"
         )
-    return _write_folder(output, columns, survey, by, work, examine)
+    return _write_folder(output, columns, survey, by, work, examine, reading)
 
 
 def write_columns(
@@ -238,10 +268,12 @@ def _write_folder(
     by: str | None,
     work: Callable[..., int],
     examine: Examine,
+    reading: Reading,
 ) -> int:
     job: dict[str, Any] = {"verb": "randomize", "survey": survey.fingerprint, "by": by}
     job |= {"columns": sorted({one.name for one in columns}), "texts": columns[0].texts}
     job |= {"decimals": sorted({one.decimal for one in columns})}
+    job |= {key: value for key, value in reading.to_job().items() if key in _NEWER}
     folder = ReportFolder(output.resolve())
     with folder.locked():
         saved = folder.progress(job, [one.table.file for one in columns])
@@ -343,7 +375,7 @@ def summarize(
         curator_columns(
             one, curated, column=column, by=by, texts=reading.texts, count_column=count_column
         )
-        for one in tables_of(dataset, header=reading.header, decimal=reading.decimal)
+        for one in tables_of(dataset, **reading.of_tables())
     ]
     check_units(unit, most, progress, count_column)
     if unit is not None and most is not None:
@@ -356,7 +388,7 @@ def summarize(
         "column": column,
         "by": by,
         **({} if count_column is None else {"count_column": count_column}),
-        **asdict(reading),
+        **reading.to_job(),
     }
     saved = SavedProgress(None if progress is None else Path(progress), job)
     stored = saved.load()

@@ -19,7 +19,8 @@ from urllib.parse import unquote, urlsplit
 
 from lapwing.engines.arrow.inputs import PARQUET, pyarrow_or_error
 from lapwing.engines.arrow.report_tables import KEYS, STANDING
-from lapwing.engines.arrow.table_reader import Table, check_footer, words_in_footer
+from lapwing.engines.arrow.table_reader import Table
+from lapwing.engines.arrow.typed_files import check_footer, words_in_footer
 from lapwing.errors import ArgumentError, EngineError, FormatError, kind_of
 
 

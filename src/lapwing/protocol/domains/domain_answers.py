@@ -8,6 +8,8 @@ date         a date, "2026-11-21", datetime64       numpy.datetime64[D], the day
 datetime     a datetime, its text, datetime64       numpy.datetime64[us], UTC without a zone
 time-of-day  a time, a datetime, "09:30"            the text "09:30:00", with microseconds
                                                     where there are any. "24:00:00" is the end
+duration     a timedelta, timedelta64, "1:30:00"    the text "1:30:00", with the digits of a
+                                                    fraction where there is one
 ===========  =====================================  ==========================================
 
 A value outside the range of a domain is ``inf`` or ``-inf`` in every unit. A time of day is a
@@ -50,7 +52,7 @@ def to_points(points: Values, *, unit: Unit, name: str = "a point") -> NDArray[n
     points : array_like
         One value, or an array or list of them: numbers, and where the unit is not "number" dates,
         times or their strings. NaN and None give NaN.
-    unit : {"number", "date", "datetime", "time-of-day"}
+    unit : {"number", "date", "datetime", "time-of-day", "duration"}
         Of the domain.
     name : str
         Name of a single value in messages.
@@ -130,8 +132,8 @@ def to_values(found: ArrayLike, domain: Domain) -> Any:
     if np.isinf(array).any():  # beyond the range, which no date or time says
         said = [each if math.isinf(each) else to_values(each, domain) for each in array.flat]
         return np.fromiter(said, dtype=object, count=array.size).reshape(array.shape)[()]
-    if unit == "time-of-day":
-        texts = [None if np.isnan(number) else _clock(number) for number in array.flat]
+    if unit in ("time-of-day", "duration"):
+        texts = [None if np.isnan(number) else _clock(number, unit) for number in array.flat]
         return np.fromiter(texts, dtype=object, count=array.size).reshape(array.shape)[()]
     if max(abs(float(domain.left[0])), abs(float(domain.right[-1]))) > _REACH[unit]:
         return array[()]
@@ -142,7 +144,9 @@ def to_values(found: ArrayLike, domain: Domain) -> Any:
     return np.where(missing, np.datetime64("NaT"), moments)[()]
 
 
-def _clock(seconds: float) -> str:
+def _clock(seconds: float, unit: Unit) -> str:
+    if unit == "duration":
+        return to_text(seconds, unit=unit)
     whole, part = divmod(round(seconds * _MICROSECONDS), _MICROSECONDS)
     text = to_text(whole, unit="time-of-day")
     return f"{text}.{part:06d}" if part else text

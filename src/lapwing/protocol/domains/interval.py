@@ -87,14 +87,15 @@ class Interval(Domain):
     missing : {"refuse", "bin"}
         Treatment of NaN and null, of values that cannot be parsed, and of infinite ones on a
         circle. "bin" counts them in a missing bin, the last one. Default: "refuse".
-    unit : {"number", "date", "datetime", "time-of-day"}
-        Meaning of the numbers: plain numbers, days since 1970-01-01, seconds since then (UTC), or
-        seconds since midnight. Answers are printed in the same unit. Default: "number".
+    unit : {"number", "date", "datetime", "time-of-day", "duration"}
+        Meaning of the numbers: plain numbers, days since 1970-01-01, seconds since then (UTC),
+        seconds since midnight, or seconds of a duration. Answers are printed in the same unit.
+        Default: "number".
     closed : {"right", "left"}, optional
         End of a bin that belongs to it: bins ``(a, b]`` or ``[a, b)``. Default: "right" for
-        numbers, so that "at most b" is exact at each edge. For dates, times and circles it is
-        "left", because a day begins at midnight. On a line the lowest value always lies in the
-        first bin, and the highest in the last one.
+        numbers and durations, so that "at most b" is exact at each edge. For dates, times and
+        circles it is "left", because a day begins at midnight. On a line the lowest value always
+        lies in the first bin, and the highest in the last one.
     edges : sequence, optional
         Edges of custom bins, at least two and increasing, in the unit of the domain. Examples are
         age bands, income brackets, and quantiles of an earlier release. They are public, like `low`
@@ -231,7 +232,7 @@ class Interval(Domain):
             atoms = atoms - {high} | {low}
         object.__setattr__(self, "atoms", tuple(sorted(atoms)))
         if self.closed is None:
-            plain = self.unit == "number" and not self.circular
+            plain = self.unit in ("number", "duration") and not self.circular
             object.__setattr__(self, "closed", "right" if plain else "left")
         check_choice(self.closed, name="closed", choices=("left", "right"))
         if self.edges is not None:

@@ -29,12 +29,14 @@ _UNREADABLE_SHARE = 0.01
 """More unreadable rows than this share give a warning: fewer move no share by a point."""
 
 _FORMS = {
-    "number": "Write numbers as 1234.5, without separators of thousands. On the command line, "
-    "--decimal , reads decimal commas, and would read a thousand that is written 1,000 as one. "
-    "Truth values and durations are no numbers",
+    "number": "Write numbers as 1234.5. Of a table, --thousands reads separators of thousands, "
+    "currency and percent signs, and --decimal , reads decimal commas. Truth values and durations "
+    "are no numbers",
     "date": "Write dates as 2026-11-21. Other orders of day, month and year are not read",
     "datetime": "Write timestamps as 2026-11-21T09:30. Other orders of day, month and year are not "
     "read",
+    "duration": "Write durations as 1:30:00 (hours, minutes, seconds), or as numbers and say of "
+    "what (texts=, --texts)",
     "time-of-day": "Write times as 09:30, or as numbers and say of what (texts=, --texts)",
 }
 """What to do about rows that cannot be read, for each unit."""
@@ -225,7 +227,7 @@ class RowCounts:
                 "Correct the file"
             )
         if self._only_threes:
-            return "If the comma separates thousands, take it out of the column, and --decimal away"
+            return "If the comma separates thousands, say --thousands , and leave --decimal out"
         if self.alike:
             return "List the labels as the column has them, or change the column"
         if self._mostly_elsewhere:

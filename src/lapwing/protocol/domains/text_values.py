@@ -6,7 +6,8 @@ texts      a string of a date, a moment or a time of day is
 iso        written as ISO 8601 has it: "2026-11-21", "2026-11-21T09:30+01:00",
            "-0043-03-15", or as BigQuery does: "2026-11-21 09:30:00 UTC". T24:00 is the
            midnight that ends the day. Of a time of day also "9:30" and "24:00", but no
-           date alone
+           date alone. Of a duration "1:30:00" (hours, minutes, seconds), "2 days
+           1:30:00" or "PT1H30M"
 days       a number of days, since 1970-01-01 or since midnight
 seconds    a number of seconds, since 1970-01-01T00:00 UTC or since midnight
 =========  ==================================================================
@@ -20,15 +21,17 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from typing import Literal
+from typing import Literal, get_args
 
 from lapwing.errors import ArgumentError
 
-Unit = Literal["number", "date", "datetime", "time-of-day"]
+Unit = Literal["number", "date", "datetime", "time-of-day", "duration"]
 Texts = Literal["iso", "days", "seconds"]
 TEXTS = ("iso", "days", "seconds")
 Decimal = Literal[".", ","]
 """What stands before the fraction of a number in a string."""
+Thousands = Literal[",", ".", "'", " "]
+"""Mark between groups of digits of a number in a string."""
 
 DAY = 86_400
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
@@ -38,9 +41,25 @@ EXAMPLES = {
     "date": "2026-11-21",
     "datetime": "2026-11-21T09:30",
     "time-of-day": "09:30",
+    "duration": "1:30:00",
 }
 
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?", re.ASCII)
+
+# As Python, pandas and databases write durations, and as ISO 8601 has them. 1:30 could be hours or
+# minutes, and no month has a length.
+_DURATION = re.compile(
+    r"(?:(?P<days>[+-]?\d{1,5}) days?(?:,? |$))?"
+    r"(?:(?P<sign>[+-]?)(?P<hours>\d{1,6}):(?P<minutes>[0-5]\d):(?P<seconds>[0-5]\d)"
+    r"(?:\.(?P<parts>\d+))?)?",
+    re.ASCII,
+)
+_ISO_DURATION = re.compile(
+    r"(?P<all>[+-]?)P(?=.)(?:(?P<weeks>\d{1,4})W)?(?:(?P<days>\d{1,5})D)?"
+    r"(?:T(?=.)(?:(?P<hours>\d{1,6})H)?(?:(?P<minutes>\d{1,8})M)?"
+    r"(?:(?P<seconds>\d{1,9})(?:[.,](?P<parts>\d+))?S)?)?",
+    re.ASCII,
+)
 
 # What all versions of Python read alike: they differ in hour 24 and in zones of 60 minutes or more.
 _MOMENT = re.compile(
@@ -76,6 +95,22 @@ def check_texts(texts: str, unit: str) -> None:
         )
 
 
+def check_marks(decimal: str | None, thousands: str | None) -> None:
+    """Raise ArgumentError unless a number may have both marks."""
+    if decimal not in (None, *get_args(Decimal)):
+        raise ArgumentError(f"--decimal must be , or . (one mark), got {decimal!r}")
+    if thousands not in (None, *get_args(Thousands)):
+        raise ArgumentError(
+            f"--thousands must be , or . or ' or a space (one mark), got {thousands!r}"
+        )
+    if thousands is not None and thousands == decimal:
+        other = "," if thousands == "." else "."
+        raise ArgumentError(
+            f"--thousands and --decimal must be two marks, both are {thousands}. If the fraction "
+            f"begins at the other one, say --decimal {other}"
+        )
+
+
 def number_in_text(text: str, *, unit: Unit, texts: Texts) -> float:
     """Return the number of a string in the domain's unit, or raise ValueError.
 
@@ -101,7 +136,7 @@ def _decimal(text: str) -> float:
 def _in_unit(number: float, *, unit: Unit, texts: Texts) -> float:
     if unit == "date" and texts == "seconds":
         return number // DAY if math.isfinite(number) else number
-    if unit in ("datetime", "time-of-day") and texts == "days":
+    if unit in ("datetime", "time-of-day", "duration") and texts == "days":
         return number * DAY
     return number
 
@@ -114,6 +149,8 @@ def _iso(text: str, *, unit: Unit) -> float:
         if number <= DAY and int(minutes) < 60 and float(seconds) < 60:
             return number
         raise ValueError
+    if unit == "duration":
+        return _seconds(text)
     cycles = 0
     if text.endswith(" UTC"):
         text = f"{text.removesuffix(' UTC')}Z"
@@ -135,6 +172,20 @@ def _iso(text: str, *, unit: Unit) -> float:
         text = f"{text[: found.start('hour')]}00{text[found.end('hour') :]}"
     number = calendar_number(datetime.datetime.fromisoformat(text), unit=unit)
     return number + {"date": days, "datetime": days * DAY}.get(unit, 0)
+
+
+def _seconds(text: str) -> float:
+    """Return the seconds of a duration, cut to microseconds."""
+    found = _ISO_DURATION.fullmatch(text) or _DURATION.fullmatch(text)
+    if not found or not text:
+        raise ValueError
+    part = found.groupdict(default="")
+    weeks, days, hours, minutes, seconds = (
+        int(part.get(name) or 0) for name in ("weeks", "days", "hours", "minutes", "seconds")
+    )
+    clock = (3600 * hours + 60 * minutes + seconds) * 10**6 + int(part["parts"][:6].ljust(6, "0"))
+    ticks = DAY * (7 * weeks + days) * 10**6 + (-clock if part.get("sign") == "-" else clock)
+    return (-ticks if part.get("all") == "-" else ticks) / 1e6
 
 
 def calendar_number(value: datetime.date | datetime.time, *, unit: Unit) -> float:

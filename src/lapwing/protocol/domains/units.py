@@ -1,4 +1,4 @@
-"""Dates, times of day and plain numbers, as the one kind of number that a domain works with.
+"""Dates, times, durations and plain numbers, as the one kind of number that a domain works with.
 
 =============  ==========================================  =======================
 unit           the number                                  accepted alongside numbers
@@ -7,6 +7,7 @@ number         itself                                      "12.5"
 date           days since 1970-01-01                       date, "2026-11-21"
 datetime       seconds since 1970-01-01T00:00 UTC          datetime, "2026-11-21T09:30"
 time-of-day    seconds since midnight, "24:00" is 86400    time, datetime, timedelta, "09:30"
+duration       seconds                                     timedelta, "1:30:00", "2 days 1:30:00"
 =============  ==========================================  =======================
 
 **Time zones.** A timestamp with a zone has the date and time of day of its own zone, whichever
@@ -46,7 +47,7 @@ from lapwing.protocol.domains.text_values import (
 )
 from lapwing.protocol.domains.zoned_columns import as_local_time
 
-UNITS = ("number", "date", "datetime", "time-of-day")
+UNITS = ("number", "date", "datetime", "time-of-day", "duration")
 
 Unreadable = Literal["refuse", "missing"]
 """What becomes of a value that is no number of the unit."""
@@ -115,8 +116,9 @@ def _number(value: Any, *, unit: Unit, texts: Texts) -> float:
             return float(numbers_of_timestamps(np.array([value]), unit=unit)[0])
         if isinstance(value, datetime.date | datetime.time) and unit != "number":
             return calendar_number(value, unit=unit)
-        if isinstance(value, datetime.timedelta | np.timedelta64) and unit == "time-of-day":
-            return _clock_of_duration(value)
+        durations = datetime.timedelta | np.timedelta64
+        if isinstance(value, durations) and unit in ("time-of-day", "duration"):
+            return _number_of_duration(value, unit=unit)
         if isinstance(value, Decimal) or (
             isinstance(value, numbers.Real) and _is_plain(type(value))
         ):
@@ -133,18 +135,20 @@ def _number(value: Any, *, unit: Unit, texts: Texts) -> float:
     if issubclass(type(value), datetime.date | datetime.time | np.datetime64):
         hint = "; declare the unit of the domain, for example unit='date'"
     elif unit == "number" and issubclass(type(value), datetime.timedelta | np.timedelta64):
-        hint = ", which has no unit as a number. Pass its seconds: value.total_seconds()"
+        hint = "; declare the unit of the domain, unit='duration'"
     raise _UnreadableError(f"must be a {unit}, got {kind_of(value)}{hint}")
 
 
-def _clock_of_duration(value: datetime.timedelta | np.timedelta64) -> float:
-    """Return the time of day that a duration since midnight is: databases give clocks so."""
+def _number_of_duration(value: datetime.timedelta | np.timedelta64, *, unit: Unit) -> float:
+    """Return the seconds of a duration. Of one since midnight too: databases give clocks so."""
     if isinstance(value, np.timedelta64):
-        seconds = float(_seconds_of_durations(np.array([value]))[0])
+        seconds = float(_seconds_of_durations(np.array([value]), unit=unit)[0])
     else:
         since = value.days * DAY + value.seconds
         seconds = (since * 10**6 + value.microseconds) / 1e6
-    if not 0 <= seconds <= DAY:
+    if unit == "duration" and not math.isfinite(seconds):
+        raise _UnreadableError("must be a duration, got months, years or ticks of no unit")
+    if unit != "duration" and not 0 <= seconds <= DAY:
         raise _UnreadableError(
             "must be a time-of-day, got a duration that is negative or longer than a day"
         )
@@ -296,7 +300,7 @@ def to_numbers(
     values : array_like [n]
         One-dimensional: numbers (also Decimal and Fraction), texts, and where the unit is not
         "number" dates and times. Of any types alongside each other.
-    unit : {"number", "date", "datetime", "time-of-day"}
+    unit : {"number", "date", "datetime", "time-of-day", "duration"}
         Of the domain.
     texts : {"iso", "days", "seconds"}
         How strings of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
@@ -342,9 +346,10 @@ def to_numbers(
     if kind in "iuf":
         with np.errstate(all="ignore"):
             return array.astype(np.float64, copy=False)
-    if kind == "m" and unit == "time-of-day":
-        seconds = _seconds_of_durations(array)
-        if np.all((seconds >= 0) & (seconds <= DAY) | np.isnat(array)):
+    if kind == "m" and unit in ("time-of-day", "duration"):
+        seconds = _seconds_of_durations(array, unit=unit)
+        day = (seconds >= 0) & (seconds <= DAY)
+        if np.all((np.isfinite(seconds) if unit == "duration" else day) | np.isnat(array)):
             return seconds
         return _each(array, unit=unit, texts=texts, unreadable=unreadable, faults=faults)
     calendar = kind == "M" and unit != "number"
@@ -430,7 +435,12 @@ def to_text(number: float, *, unit: Unit) -> str:
     if unit == "time-of-day":
         clock = round(number)
         return f"{clock // 3600:02d}:{clock // 60 % 60:02d}:{clock % 60:02d}"
-    if unit == "number":
+    if unit == "duration" and abs(number) < 1e15:
+        ticks = round(float(number) * 10**6)
+        whole, part = divmod(abs(ticks), 10**6)
+        text = f"{'-' * (ticks < 0)}{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+        return f"{text}.{part:06d}".rstrip("0") if part else text
+    if unit in ("number", "duration"):
         return f"{number:.6g}" if abs(number) < 1e6 else f"{number:,.0f}".replace(",", "")
     seconds = number * (DAY if unit == "date" else 1)
     if abs(seconds) > 1e18:  # no calendar reaches there
@@ -490,10 +500,11 @@ def numbers_of_timestamps(array: NDArray[Any], *, unit: Unit) -> NDArray[np.floa
     return numbers + far
 
 
-def _seconds_of_durations(array: NDArray[Any]) -> NDArray[np.float64]:
+def _seconds_of_durations(array: NDArray[Any], *, unit: Unit) -> NDArray[np.float64]:
     """Return timedelta64 [n] as seconds, cut to microseconds: float64 [n].
 
-    NaT is NaN. Months and what has no unit are infinite, and so is what is far beyond a day.
+    NaT is NaN. Months and what has no unit are infinite. So is what is far beyond a day, of a time
+    of day. A duration of more than about 146 years in nanoseconds is not cut.
     """
     kind, count = np.datetime_data(array.dtype)
     finer, kind = _FINER.get(kind, 1), "us" if kind in _FINER else kind
@@ -501,9 +512,12 @@ def _seconds_of_durations(array: NDArray[Any]) -> NDArray[np.float64]:
         return np.where(np.isnat(array), np.nan, np.inf)
     seconds, parts = _TICK[kind]
     ticks = array.astype(array.dtype.newbyteorder("="), copy=False).view(np.int64)
-    far = np.abs(ticks.astype(np.float64)) * count * seconds > 2.0 * DAY * parts * finer
+    floats = ticks.astype(np.float64) * count * seconds
+    duration = unit == "duration"
+    far = np.abs(floats) > (2.0**62 if duration else 2.0 * DAY * parts * finer)
+    beyond = floats / (parts * finer) if duration else np.inf
     near = np.where(far, 0, ticks) * count // finer * seconds / parts
-    return np.where(np.isnat(array), np.nan, np.where(far, np.inf, near))
+    return np.where(np.isnat(array), np.nan, np.where(far, beyond, near))
 
 
 def _ticks_in_unit(

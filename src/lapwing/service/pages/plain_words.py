@@ -32,6 +32,7 @@ _KINDS = {
     "date": "a date",
     "datetime": "a date and time",
     "time-of-day": "a time of day",
+    "duration": "a duration (hours:minutes:seconds)",
 }
 
 TEXTS = (

@@ -86,6 +86,7 @@ def input_of(domain: Domain) -> dict[str, Any]:
                 "high": to_text(float(domain.right[-1]), unit=domain.unit),
             }
             kinds = {"number": "number", "date": "date", "datetime": "datetime-local"}
+            kinds["duration"] = "text"
             kind = kinds.get(domain.unit, "time")
             if kind == "time" and ends["high"].startswith("24"):  # which no clock shows
                 ends["high"] = "23:59:59"

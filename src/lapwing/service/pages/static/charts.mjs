@@ -9,6 +9,7 @@ const UNITS = {
   date: { scale: DAY, per: 1, perName: "day", time: true },
   datetime: { scale: 1, per: DAY, perName: "day", time: true },
   "time-of-day": { scale: 1, per: 3600, perName: "hour", time: false },
+  duration: { scale: 1, time: false },
 };
 
 const drawn = new Map();
@@ -117,6 +118,10 @@ function xAxis({ unit }) {
     const incrs = [60, 300, 900, 1800, 3600, 7200, 10_800, 21_600];
     return { ...look, incrs, values: (_, ticks) => ticks.map((x) => clock(x)) };
   }
+  if (unit === "duration") {
+    const incrs = [0.01, 0.1, 1, 5, 15, 60, 300, 900, 3600, 10_800, 43_200, DAY, 5 * DAY, 25 * DAY];
+    return { ...look, incrs, values: (_, ticks) => ticks.map((x) => durationText(x)) };
+  }
   return look;
 }
 
@@ -142,9 +147,19 @@ const pad = (number) => String(number).padStart(2, "0");
 
 const clock = (seconds) => `${pad(Math.floor(seconds / 3600))}:${pad(Math.floor(seconds / 60) % 60)}`;
 
+/** Hours, minutes and seconds, with hundredths of a second where there are any. */
+function durationText(seconds) {
+  const ticks = Math.round(100 * Math.abs(seconds));
+  const whole = Math.floor(ticks / 100);
+  const text = `${Math.floor(whole / 3600)}:${pad(Math.floor(whole / 60) % 60)}:${pad(whole % 60)}`;
+  const sign = seconds < 0 && ticks > 0 ? "-" : "";
+  return sign + text + (ticks % 100 ? `.${pad(ticks % 100)}` : "");
+}
+
 /** A place on the axis, to a thousandth of its length. */
 function xText(x, { unit, log, columns: { left, right } }) {
   if (unit === "time-of-day") return clock(x);
+  if (unit === "duration") return durationText(x);
   if (!UNITS[unit].time) {
     const digits = Math.ceil(3 - Math.log10(right.at(-1) - (left ?? right)[0]));
     const rounded = log ? x.toPrecision(4) : x.toFixed(Math.min(Math.max(digits, 0), 100));
@@ -175,7 +190,12 @@ function perOf(data) {
   if (isWhole(data)) return { per: 1, perName: "value" };
   const { per, perName } = UNITS[unit];
   if (per) return { per, perName };
-  const chosen = 10 ** Math.floor(Math.log10((steps.right.at(-1) - steps.left[0]) / 10));
+  const span = steps.right.at(-1) - steps.left[0];
+  if (unit === "duration") {
+    if (span >= 7200) return { per: 3600, perName: "hour" };
+    return span >= 120 ? { per: 60, perName: "minute" } : { per: 1, perName: "second" };
+  }
+  const chosen = 10 ** Math.floor(Math.log10(span / 10));
   return { per: chosen, perName: chosen === 1 ? "unit" : round(chosen).toLocaleString("en") };
 }
 

@@ -1,0 +1,28 @@
+"""Commands take durations as hours, minutes and seconds, and answer in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.running import Program
+
+
+def test_commands_read_and_write_durations(done: Program, tmp_path: Path) -> None:
+    rows = [f"{hour}:{minute:02d}:00" for hour in range(8) for minute in range(0, 60, 2)]
+    (tmp_path / "t.csv").write_text("t\n" + "\n".join(rows) + "\n")
+    ends = ("--low", "0:00:00", "--high", "8:00:00", "--unit", "duration")
+    done("new", "--domain-only", *ends, "-o", "d.json")
+    words = ("--domain", "d.json", "--epsilon", "20", "--neighbors", "replace-one")
+    made = done("release", "t.csv", *words, "-o", "r.json")
+    assert "The interval is cut into 960 bins of 30 seconds." in made.out
+    assert "above 8:00:00" in made.out and "below 0:00:00" in made.out
+    assert "unreadable" not in made.err
+    told = done("answer", "r.json", "--above", "2:00:00", "--at-most", "4:00:00", "--json")
+    (share,) = told.document["questions"]
+    assert abs(share["share"] - 0.25) < 0.02
+    done("new", "--domain-only", *ends[:2], "--high", "0:00:10", *ends[4:], "-o", "s.json")
+    done("plot", "r.json", "-o", "p.svg")
+    assert "2:00:00" in (tmp_path / "p.svg").read_text()
+    (tmp_path / "u.csv").write_text("t\n" + "90 minutes\n" * 200)
+    told = done("count", "u.csv", "--domain", "d.json", "-c", "t", "-o", "c.lws")
+    assert "Write durations as 1:30:00" in told.err

@@ -1,0 +1,131 @@
+"""A CSV in another encoding is read as the same CSV in UTF-8, and what is no text in it is said."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import lapwing as lw
+from lapwing.engines.arrow import Reading
+from lapwing.engines.arrow.inputs import CSV_BLOCK
+from lapwing.errors import ArgumentError, FormatError
+from tests.cli.running import Program, environment
+
+CITIES = ["Zürich", "Genève", "Köln", "Zürich"]
+TEXT = "stadt;größe\r\n" + "".join(f"{city};{size},5\r\n" for size, city in enumerate(CITIES))
+SIZES = lw.Interval(0, 10, bins=20)
+NAMES = lw.Categories(["Zürich", "Genève", "Köln"])
+COUNTED = lw.protocol.ExactCounts.of_values([0.5, 1.5, 2.5, 3.5], SIZES)
+
+
+def summarized(path: Path, encoding: str | None) -> None:
+    """Assert that both columns are those of the text."""
+    reading = Reading(decimal=",", encoding=encoding)
+    held = lw.engines.arrow.summarize(path, SIZES, column="größe", reading=reading)
+    assert held == COUNTED
+    labels = lw.engines.arrow.summarize(path, NAMES, column="stadt", reading=reading)
+    assert labels.counts[:3].tolist() == [2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("written", "named"),
+    [
+        *[(name, name) for name in ("cp1252", "latin-1", "mac-roman", "utf-16-le", "utf-32")],
+        *[("utf-16", None), ("utf-16", "utf-16"), ("utf-8", "utf8"), ("utf-8-sig", "utf-8-sig")],
+        *[("utf-8-sig", None), ("gb18030", "GB18030")],
+    ],
+)
+def test_a_csv_is_read_in_its_encoding(written: str, named: str | None, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(TEXT.encode(written))
+    summarized(tmp_path / "t.csv", named)
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(TEXT.encode(written)))
+    summarized(tmp_path / "t.csv.gz", named)
+
+
+def test_the_other_byte_order_is_recognized(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"\xfe\xff" + TEXT.encode("utf-16-be"))
+    summarized(tmp_path / "t.csv", None)
+
+
+def test_characters_lie_across_the_blocks_of_a_file(tmp_path: Path) -> None:
+    rows = CSV_BLOCK // 4
+    text = "größe;stadt\n" + "5;Zürich😀\n" * rows
+    for encoding in ("utf-16", "utf-8"):  # 17 and 15 bytes in a line
+        (tmp_path / "t.csv").write_bytes(text.encode(encoding))
+        held = lw.engines.arrow.summarize(
+            tmp_path / "t.csv", SIZES, column="größe", reading=Reading(decimal=".")
+        )
+        assert held == lw.protocol.ExactCounts.of_values([5.0] * rows, SIZES)
+
+
+@pytest.mark.service
+def test_standard_input_has_an_encoding(tmp_path: Path) -> None:
+    words = ("count", "-", "-c", "größe", "--decimal", ",", "--domain", "d.json")
+    program = (sys.executable, "-m", "lapwing")
+    new = ("new", "--domain-only", "--low", "0", "--high", "10", "--bins", "20", "-o", "d.json")
+    run = {"cwd": tmp_path, "env": environment(), "check": True, "timeout": 60}
+    subprocess.run([*program, *new], **run)
+    for encoding, more in (("utf-16", ()), ("cp1252", ("--encoding", "cp1252"))):
+        given = [*program, *words, *more, "-o", f"{encoding}.lws"]
+        subprocess.run(given, input=TEXT.encode(encoding), **run)
+        assert lw.protocol.ExactCounts.load(tmp_path / f"{encoding}.lws") == COUNTED
+
+
+DOMAIN = ("--low", "0", "--high", "10", "--bins", "20")
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "code", "said"),
+    [
+        (b"x\n1\n", "klingon", 2, "--encoding must be an encoding of text that Python knows"),
+        (b"x\n1\n", "rot13", 2, "--encoding must be"),
+        (b"x\n1\n", "base64", 2, "--encoding must be"),
+        (b"x\n1\n", "a\0b", 2, "--encoding must be"),
+        (b"x\n1\n\xe4\n", "ascii", 4, "t.csv must be text in the encoding ascii, line 3 is"),
+        (b"x\n1\n\x81\n", "cp1252", 4, "cp1252, line 3 is not"),
+        ("x\n1\n".encode("utf-16") + b"\n\x00\x00\xdc", None, 4, "utf-16, line 4 is not"),
+        (b"x\n1\n2\n", "utf-16", 4, "must be text in the encoding utf-16"),
+        ("x\n1\n".encode("utf-16")[:-1], None, 4, "must be text in the encoding utf-16"),
+        ("größe\n1\n".encode("cp1252"), None, 4, "Name its encoding (--encoding)"),
+    ],
+)
+def test_what_is_no_text_is_refused(
+    content: bytes,
+    encoding: str | None,
+    code: int,
+    said: str,
+    lapwing: Program,
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "t.csv").write_bytes(content)
+    lapwing("new", "--domain-only", *DOMAIN, "-o", "d.json")
+    more = () if encoding is None else ("--encoding", encoding)
+    run = lapwing("count", "t.csv", "-c", "x", "--domain", "d.json", *more, "-o", "a.lws")
+    assert run.code == code and said in run.complaint
+    assert not (tmp_path / "a.lws").exists()
+
+
+def test_what_is_no_csv_has_none(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    table = pa.table({"x": [1.0]})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    reading = Reading(encoding="cp1252")
+    with pytest.raises(ArgumentError, match="--encoding is for CSV"):
+        lw.engines.arrow.summarize(tmp_path / "t.parquet", SIZES, reading=reading)
+    with pytest.raises(ArgumentError, match="in memory"):
+        lw.engines.arrow.summarize(table, SIZES, reading=reading)
+
+
+def test_an_error_far_down_is_said_as_one_in_the_first_line(tmp_path: Path) -> None:
+    content = b"x\n" + b"1\n" * CSV_BLOCK + b"\x81\n"
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(FormatError, match=f"line {CSV_BLOCK + 2} is not"):
+        lw.engines.arrow.summarize(
+            tmp_path / "t.csv", SIZES, column="x", reading=Reading(encoding="cp1252")
+        )
