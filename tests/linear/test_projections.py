@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from lapwing.linear.projections import simplex
+from lapwing.linear.projections import grouped_simplex, simplex
 
 
 def norm_sub(point: np.ndarray) -> np.ndarray:
@@ -44,6 +44,33 @@ def test_nearest_point_by_its_conditions(point: np.ndarray, total: float) -> Non
         level = pull[kept].mean()
         np.testing.assert_allclose(pull[kept], level, atol=1e-9)
         assert (pull[~kept] <= level + 1e-9).all()
+
+
+@given(finite, st.integers(1, 5), st.floats(-0.999, 20))
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_nearest_point_with_a_price_on_the_sums_of_groups(
+    point: np.ndarray, groups: int, shared: float
+) -> None:
+    """By its conditions: all that is positive has one slope, and the rest no smaller one."""
+    group = np.arange(point.size) * 7 % groups
+    if shared < 0:
+        shared /= np.bincount(group).max()
+    nearest = grouped_simplex(point, group, shared=shared)
+    assert nearest.min() >= 0 and nearest.sum() == pytest.approx(1, rel=1e-12)
+    slope = nearest - point + shared * np.bincount(group, nearest)[group]
+    kept = nearest > 1e-9
+    np.testing.assert_allclose(slope[kept], slope[kept].mean(), atol=1e-9)
+    assert (slope[~kept] >= slope[kept].mean() - 1e-9).all()
+    if shared == 0:
+        np.testing.assert_allclose(nearest, simplex(point), atol=1e-12)
+
+
+def test_groups_without_a_price_are_no_groups() -> None:
+    rng = np.random.default_rng(1)
+    for noise in (1e-3, 1.0, 1e6):
+        point = noise * rng.normal(size=1000)
+        found = grouped_simplex(point, rng.integers(0, 30, 1000), shared=0.0)
+        np.testing.assert_allclose(found, simplex(point), atol=1e-9)
 
 
 def test_estimates_of_a_thousand_symbols() -> None:

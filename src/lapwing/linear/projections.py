@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.linear.arrays import Vector, Whole
+
 
 def simplex(
     point: NDArray[np.float64], *, weights: NDArray[np.float64] | None = None, total: float = 1.0
@@ -60,6 +62,61 @@ def simplex(
         active = int(np.count_nonzero(keys[order] > levels))
         nearest = np.maximum(point - levels[max(active, 1) - 1] / weights, 0.0)
     nearest *= total / nearest.sum()
+    return nearest
+
+
+def grouped_simplex(point: Vector, group: Whole, *, shared: float) -> Vector:
+    """Return the distribution x that minimizes ``sum((x - point)^2) + shared * sum(S^2)``.
+
+    S are the sums of x over the groups.
+
+    Parameters
+    ----------
+    point : numpy.ndarray
+        float64 [size], finite.
+    group : numpy.ndarray
+        int64 [size], from 0.
+    shared : float
+        Greater than -1 / (entries of the largest group), so that the minimum is at one place.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 [size].
+
+    Notes
+    -----
+    The solution is ``max(point - level - shared S, 0)``. In a group the r largest entries are
+    positive below a certain level, the key of the entry of rank r. Between two keys S changes by
+    ``r / (1 + shared r)`` for each unit of the level. So the total of all groups is a sum of hinges
+    ``w max(key - level, 0)`` with ``w = 1 / ((1 + shared r) (1 + shared (r - 1)))``. The level
+    where it is one is found by sorting the keys, as in :func:`simplex`.
+
+    **Cost.** Time O(size log size).
+    """
+    order = np.lexsort((-point, group))
+    number = group[order]
+    first = np.flatnonzero(np.diff(number, prepend=-1))
+    count = np.diff(first, append=point.size)
+    before = np.repeat(first, count)
+    rank = np.arange(1, point.size + 1) - before
+    # Relative to the largest entry of the group. What lies further below than one gets nothing.
+    largest = np.repeat(point[order][first], count)
+    below = np.maximum(point[order] - largest, -1.0)
+    sums = np.cumsum(below)
+    sums -= (sums - below)[before]
+    key = largest + below - shared * (sums - rank * below)
+    weight = 1 / ((1 + shared * rank) * (1 + shared * (rank - 1)))
+    falling = np.argsort(-key)
+    top = key[falling[0]]
+    ordered, hinge = key[falling] - top, weight[falling]
+    levels = (np.cumsum(hinge * ordered) - 1) / np.cumsum(hinge)
+    level = top + levels[max(int(np.count_nonzero(ordered > levels)), 1) - 1]
+    held = np.bincount(
+        number, weight * np.maximum(key - level, 0.0), minlength=int(group.max()) + 1
+    )
+    nearest: Vector = np.maximum(point - level - shared * held[group], 0.0)
+    nearest /= nearest.sum()
     return nearest
 
 

@@ -8,9 +8,11 @@ import pytest
 from lapwing import Interval
 from lapwing.decoders.empirical_bayes import dense_model
 from lapwing.decoders.empirical_bayes.dense_model import (
+    Whitener,
     _log_prior_odds,
     _moved_spike_variance,
     _spike_and_slab_variance,
+    _steps,
     _with_spikes_and_steps,
     learned_answer,
 )
@@ -36,6 +38,30 @@ def _spikes(deviations: np.ndarray) -> np.ndarray:
     # Twice a cell beside its neighbors: what they share, waves and steps and the total, is gone.
     beside = np.diag(covariance)[1:-1] - covariance[np.arange(1, SIZE - 1), np.arange(SIZE - 2)]
     return np.append(0, beside) * INFORMATION[0, 0]
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        Interval(0, 1, bins=20),
+        Interval(0, 1, bins=20, atoms=[0.3], missing="bin"),
+        Interval(0, 1, edges=[0, 0.1, 0.4, 0.5, 1]),
+        Interval(0, 1, bins=20, circular=True),
+    ],
+    ids=["plain", "atoms", "edges", "circle"],
+)
+def test_the_residual_score_varies_as_by_the_whole_posterior(domain: Interval) -> None:
+    scaled = ScaledBasis(domain)
+    rng, size = np.random.default_rng(1), domain.size
+    half = rng.normal(size=(size, size))
+    information, smooth = 30 * half @ half.T, half[:, :3] @ half[:, :3].T / 9
+    jump = rng.uniform(0, 0.1, scaled.joined.size - 1) * (not scaled.circular)
+    single = rng.uniform(0, 0.1, size)
+    prior = smooth + _steps(jump, scaled) + np.diag(single)
+    posterior = prior @ np.linalg.inv(np.eye(size) + information @ prior)
+    found = Whitener.of(information, smooth, scaled).whitened(jump, single)
+    expected = information - information @ posterior @ information
+    assert np.allclose(found.T @ found, expected, rtol=1e-7, atol=1e-7)
 
 
 def test_three_deviations_in_one_cell_of_many_are_chance_and_seven_are_not() -> None:

@@ -1,5 +1,6 @@
 """Spectral pursuit: exact formulas of its likelihood and of the people, refusals, honest bands."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -123,6 +124,18 @@ def test_cells_hold_all_symbols_once(bins) -> None:
     assert alone.tolist() == [1, 1]
     if bins == 64:
         assert basis.size == domain.size
+
+
+def test_runs_of_many_bins_need_no_waves_of_the_bins() -> None:
+    """A cosine for each of 16,383 bins would be 2 GB."""
+    domain = Interval(0, 1, bins=16_383)
+    even = np.full(domain.size, 1 / domain.size)
+    tracemalloc.start()
+    try:
+        equal_runs(domain, even, most=256)
+        assert tracemalloc.get_traced_memory()[1] < 50e6
+    finally:
+        tracemalloc.stop()
 
 
 def test_halves_of_cells_are_told_apart_as_their_rows_are() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,10 +16,16 @@ from lapwing.errors import ConvergenceWarning, UnsupportedChannelError
 from lapwing.linear.operators.banded import circular_window
 from lapwing.linear.operators.operator import dense
 from lapwing.linear.projections import simplex
+from lapwing.linear.solvers import projected_gradient
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
-from lapwing.randomizers import HadamardResponse, OptimizedUnaryEncoding, UnaryEncoding
+from lapwing.randomizers import (
+    HadamardResponse,
+    OptimizedUnaryEncoding,
+    SubsetSelection,
+    UnaryEncoding,
+)
 from lapwing.randomizers.two_level import TwoLevel
 from lapwing.results import SignedEstimate
 from lapwing.tallies import CountTally
@@ -73,6 +80,48 @@ def test_many_labels_of_one_hadamard_block_need_one_transform() -> None:
     error, least = (np.linalg.norm(mass - people) for mass in (result.mass, expected))
     assert error < 1.01 * least, "the weights change next to nothing"
     assert "iterations" not in result.provenance
+
+
+@pytest.mark.parametrize(
+    "randomizer",
+    [
+        HadamardResponse(Categories(40), 4),
+        HadamardResponse(Categories(400), 4),
+        HadamardResponse(Categories(600), 2),
+        SubsetSelection(Categories(40), 1),
+        UnaryEncoding(Categories(40), 1),
+        RandomizedResponse(Categories(40), 1),
+    ],
+    ids=["few codes", "codes", "two blocks", "subsets", "bits", "response"],
+)
+def test_the_closed_form_is_where_the_iteration_ends(randomizer: Any) -> None:
+    channel = randomizer.channel
+    size = channel.domain.size
+    people = np.rint(30_000 * truth(size)).astype(int)
+    people[1::3] = 0
+    tally = simulate(randomizer, people, rng=3)
+    (block,) = channel.blocks
+    found = LeastSquares(weighted=False).decode(channel, tally)
+    ended = projected_gradient(
+        block.operator,
+        tally.blocks[0] / tally.reports[0],
+        weights=np.ones(block.operator.shape[0]),
+        project=simplex,
+        start=np.full(size, 1 / size),
+        tolerance=1e-13,
+    )
+    np.testing.assert_allclose(found.mass, ended.point, atol=1e-9)
+    assert "iterations" not in found.provenance and found.mass.min() == 0
+
+
+def test_weights_of_several_blocks_of_codes_change_next_to_nothing() -> None:
+    response = HadamardResponse(Categories(300), 4)
+    tally = simulate(response, np.rint(30_000 * truth(300)).astype(int), rng=5)
+    assert response.channel.blocks[0].operator.blocks > 1
+    mass = LeastSquares().decode(response.channel, tally).mass
+    expected = _by_nnls(response.channel, tally, weighted=True)
+    error, least = (np.linalg.norm(one - truth(300)) for one in (mass, expected))
+    assert error < 1.01 * least
 
 
 @pytest.mark.parametrize("epsilon", [1, 4])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lapwing.linear.operators.operator import dense
+from lapwing.linear.operators.banded import Circulant
+from lapwing.linear.operators.hadamard import HadamardBlocks
+from lapwing.linear.operators.operator import Operator, dense
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 
 
@@ -19,6 +21,29 @@ def test_entries_inverse_and_squares(size: int) -> None:
     np.testing.assert_allclose(dense(operator.squared_entries()), matrix**2, rtol=1e-14)
     np.testing.assert_allclose(dense(operator @ operator.inverse()), np.eye(size), atol=1e-14)
     assert operator.adjoint() is operator
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        CompoundSymmetric(7, diagonal=0.6, off_diagonal=0.07),
+        HadamardBlocks(7, blocks=1, length=8, inside=0.2, outside=0.05),
+        HadamardBlocks(10, blocks=3, length=8, inside=0.2, outside=0.05),
+    ],
+    ids=["compound", "codes", "blocks of codes"],
+)
+def test_inner_products_of_columns_have_three_values(operator: Operator) -> None:
+    gram, matrix = operator.grouped_gram, dense(operator)
+    assert gram is not None
+    same = gram.group[:, None] == gram.group
+    rest = matrix.T @ matrix - gram.own * np.eye(operator.shape[1]) - gram.shared * same
+    assert np.ptp(rest) < 1e-15
+    assert gram.own + gram.shared * np.bincount(gram.group).max() > 0
+
+
+def test_columns_that_are_not_told_apart_have_no_nearest_point() -> None:
+    assert CompoundSymmetric(7, diagonal=0.1, off_diagonal=0.1).grouped_gram is None
+    assert Circulant(np.array([0.5, 0.3, 0.2])).grouped_gram is None
 
 
 def test_inverse_of_a_nearly_uninformative_channel() -> None:

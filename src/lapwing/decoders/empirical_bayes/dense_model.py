@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky
-from scipy.linalg.blas import dtrsm
-from scipy.linalg.lapack import dsygst
+from scipy.linalg.blas import dsyrk, dtrsm
+from scipy.linalg.lapack import dlauum, dpotrf, dsygst
 
 from lapwing.decoders.empirical_bayes.gaussian_model import (
     Evidence,
@@ -35,7 +35,6 @@ from lapwing.decoders.empirical_bayes.gaussian_model import (
 )
 from lapwing.decoders.empirical_bayes.wave_basis import FREE, ScaledBasis
 from lapwing.linear.arrays import Matrix, Vector
-from lapwing.linear.operators.sums import running_sums
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.tally import CountTally
 
@@ -508,12 +507,13 @@ def _with_spikes_and_steps(
     single[free] = 0
     at_mean = score - information @ smooth.mean
     jump = np.full(scaled.joined.size - 1, 0.0 if scaled.circular else 0.02**2)
-    root = root_of(information)
     with_total = smooth.covariance + _TOTAL * np.outer(smooth.mean, smooth.mean)
+    reports = Whitener.of(information, with_total, scaled)
+    along = with_total @ at_mean
     for sweep in range(_SWEEPS):
-        covariance = _summed(with_total, _steps(jump, scaled), single)
-        whitened = whitener(root, covariance)
-        residual = at_mean - whitened.T @ (whitened @ (covariance @ at_mean))
+        whitened = reports.whitened(jump, single)
+        moved = along + single * at_mean + _stepped(jump * _at_steps(at_mean, scaled), scaled)
+        residual = at_mean - whitened.T @ (whitened @ moved)
         expected = np.maximum(np.einsum("ij,ij->j", whitened, whitened), 1e-300)
         determined = np.minimum(single * expected, 1 - 1e-9)
         strength = residual**2 / expected
@@ -592,7 +592,7 @@ def _moved_spike_variance(
     residual : numpy.ndarray
         float64 [size], the score at the posterior.
     whitened : numpy.ndarray
-        float64 [size, size], of :func:`whitener`.
+        float64 [size, size], of :meth:`Whitener.whitened`.
     """
     column = whitened.T @ whitened[:, spike]
     # The residual and its variances as they would be without the spike.
@@ -678,17 +678,30 @@ def _refitted_steps(
     A centered step is minus the indicator of the cells before it, up to a constant, and
     centered rows do not feel constants: sums before a step are as good as those after.
     """
-    score = _sums_before(residual[scaled.joined], scaled.width) / scaled.size
-    rows = _sums_before(whitened.T[scaled.joined], scaled.width)
-    expected = np.maximum(np.einsum("ij,ij->i", rows, rows) / scaled.size**2, 1e-300)
+    score, rows = _at_steps(residual, scaled), _at_steps(whitened, scaled)
+    expected = np.maximum(np.einsum("ij,ij->j", rows, rows), 1e-300)
     updated: Vector = np.clip(jump * score**2 / (_SPARSITY * expected), 1e-12, 9)
     return updated
 
 
-def _sums_before(rows: Matrix, width: Vector) -> Matrix:
-    """Return sums of the centered columns, by width, up to each step between cells: a row less."""
-    centered = rows - (width / width.sum()) @ rows
-    return running_sums(width.reshape(-1, *[1] * (rows.ndim - 1)) * centered)[:-1]
+def _at_steps(rows: Matrix, scaled: ScaledBasis) -> Matrix:
+    """Return products of rows with a unit of each step, down: float64 [..., steps].
+
+    Sums of the centered cells, by width, before each step.
+    """
+    part = scaled.width / scaled.width.sum()
+    cells = rows[..., scaled.joined]
+    centered = (cells - (cells @ part)[..., None]) * (scaled.width / scaled.size)
+    return np.cumsum(centered, axis=-1)[..., :-1]
+
+
+def _stepped(heights: Vector, scaled: ScaledBasis) -> Vector:
+    """Return the masses of steps down of these heights: float64 [size]."""
+    masses = np.zeros(scaled.size)
+    after = np.append(np.cumsum(heights[::-1])[::-1], 0.0)
+    centered = after - (scaled.width / scaled.width.sum()) @ after
+    masses[scaled.joined] = centered * (scaled.width / scaled.size)
+    return masses
 
 
 def root_of(information: Matrix) -> Matrix:
@@ -702,21 +715,53 @@ def root_of(information: Matrix) -> Matrix:
     return root
 
 
-def whitener(root: Matrix, prior: Matrix) -> Matrix:
-    """Return W such that ``W'W = H - H C H``, the covariance of the posterior's residual score.
-
-    With ``H = F F'`` and ``G G' = I + F' S F`` it is ``W = G^-1 F'``: one reduction, one
-    Cholesky factor and one triangular solution, a quarter of the work of C itself.
+@dataclass(frozen=True, eq=False)
+class Whitener:
+    """Common part of the residual scores of posteriors that differ in steps and spikes alone.
 
     Parameters
     ----------
     root : numpy.ndarray
         float64 [size, size], the lower triangular F of :func:`root_of`.
-    prior : numpy.ndarray
-        float64 [size, size], the covariance S.
+    smooth : numpy.ndarray
+        ``F' S F`` of the rest of the prior: the lower triangle, float64 [size, size].
+    steps : numpy.ndarray
+        ``F'`` times a unit of each step: float64 [size, steps].
     """
-    system, _ = dsygst(prior.T, root, itype=2, lower=1)
-    system[np.diag_indices_from(system)] += 1
-    factor = cholesky(system, lower=True, overwrite_a=True, check_finite=False)
-    whitened: Matrix = dtrsm(1.0, factor, root, side=1, lower=1, trans_a=1).T
-    return whitened
+
+    root: Matrix
+    smooth: Matrix
+    steps: Matrix
+
+    @classmethod
+    def of(cls, information: Matrix, smooth: Matrix, scaled: ScaledBasis) -> Whitener:
+        """Return that of a likelihood, and of the covariance of all but steps and spikes."""
+        root = root_of(information)
+        reduced, _ = dsygst(smooth.T, root, itype=2, lower=1)
+        return cls(root, reduced, _at_steps(root.T, scaled))
+
+    def whitened(self, jump: Vector, single: Vector) -> Matrix:
+        """Return W such that ``W'W = H - H C H``, the covariance of the posterior's residual score.
+
+        With ``H = F F'`` and ``G G' = I + F' S F`` it is ``W = G^-1 F'``, float64 [size, size]. The
+        products are triangular or symmetric, a quarter of the work of C itself.
+
+        Parameters
+        ----------
+        jump : numpy.ndarray
+            float64 [steps], variances of the steps.
+        single : numpy.ndarray
+            float64 [size], variances of the spikes.
+        """
+        spikes = np.asfortranarray(np.sqrt(single)[:, None] * self.root)
+        system, _ = dlauum(spikes, lower=1, overwrite_c=1)
+        system += self.smooth
+        system[np.diag_indices_from(system)] += 1
+        if jump.any():
+            heights = (self.steps * np.sqrt(jump)).T
+            system = dsyrk(1.0, heights, beta=1.0, c=system, trans=1, lower=1, overwrite_c=1)
+        factor, failed = dpotrf(system, lower=1, clean=0, overwrite_a=1)
+        if failed:
+            raise np.linalg.LinAlgError("the information of the cells is not a number")
+        whitened: Matrix = dtrsm(1.0, factor, self.root, side=1, lower=1, trans_a=1).T
+        return whitened

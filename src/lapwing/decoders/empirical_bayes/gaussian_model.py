@@ -24,7 +24,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve, solve_triangular
-from scipy.linalg.lapack import dpotrf, dtrtrs
+from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
 
 from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.linear.operators.operator import Operator, dense
@@ -411,16 +411,23 @@ def evidence_of(information: Matrix, score: Vector, variance: Vector) -> float:
     if variance.size == 0:
         return 0.0  # LAPACK prints a complaint about a matrix without rows
     root = np.sqrt(variance)
-    matrix = information * root
-    matrix *= root[:, None]
-    matrix.reshape(-1)[:: variance.size + 1] += 1
-    # LAPACK itself: SciPy's wrappers copy and check, a third of the time at 200 frequencies.
-    # The matrix is symmetric, so its transpose is it in LAPACK's order.
-    factor, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
-    if failed:
-        raise np.linalg.LinAlgError("the information of the amplitudes is not a number")
+    factor = _factor(information, root)
     reduced, _ = dtrtrs(factor, root * score, lower=1)
     return float(reduced @ reduced) / 2 - float(np.log(factor.diagonal()).sum())
+
+
+def _factor(information: Matrix, root: Vector) -> Matrix:
+    """Return the lower triangular L with ``L L' = I + diag(root) information diag(root)``."""
+    matrix = information * root
+    matrix *= root[:, None]
+    matrix.reshape(-1)[:: root.size + 1] += 1
+    # LAPACK itself: SciPy's wrappers copy and check, a third of the time at 200 frequencies.
+    # The matrix is symmetric, so its transpose is it in LAPACK's order.
+    found, failed = dpotrf(matrix.T, lower=1, clean=1, overwrite_a=1)
+    if failed:
+        raise np.linalg.LinAlgError("the information of the amplitudes is not a number")
+    factor: Matrix = found
+    return factor
 
 
 def averaged_spectrum(
@@ -486,10 +493,9 @@ def refined(
     size = np.bincount(number)
     for _ in range(3):
         root = np.sqrt(np.concatenate([variance, rest]))
-        matrix = information * root[:, None] * root
-        matrix[np.diag_indices_from(matrix)] += 1
-        posterior = np.linalg.inv(matrix) * root[:, None] * root
-        second_moment = (posterior @ score) ** 2 + np.diag(posterior)
+        inverse, _ = dtrtri(_factor(information, root), lower=1, overwrite_c=1)
+        mean = root * (inverse.T @ (inverse @ (root * score)))
+        second_moment = mean**2 + root**2 * np.einsum("ij,ij->j", inverse, inverse)
         ratio = second_moment[:waves] / variance
         factor = (PSEUDO_COUNT + np.bincount(number, ratio)) / (PSEUDO_COUNT + size)
         variance = variance * factor[number]

@@ -15,6 +15,7 @@ import numpy as np
 
 from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.linear.arrays import Matrix, Vector, Whole
+from lapwing.linear.memoized import cached_property
 from lapwing.protocol.domains.domain import Domain
 
 FREE = 0.25
@@ -102,7 +103,7 @@ class ScaledBasis:
     group : numpy.ndarray
         int64 [joined], not decreasing from 0 in steps of one: the density of a group is one.
     basis : Basis
-        On the cells that touch.
+        On the cells that touch. Computed when it is first asked for.
     """
 
     def __init__(self, domain: Domain, *, limit: int | None = None, blur: float = 5.0) -> None:
@@ -120,8 +121,18 @@ class ScaledBasis:
         self.width = neighbors.width[self.joined]
         self.uniform = ~self.outside / np.count_nonzero(~self.outside)
         self.group = np.arange(self.joined.size)
-        self.basis = Basis.of(self.joined.size, circular=domain.circular, limit=limit)
+        self.limit = limit
         self.blur = blur
+
+    @cached_property
+    def basis(self) -> Basis:  # noqa: D102 - among the attributes of the class
+        return Basis.of(self.joined.size, circular=self.circular, limit=self.limit)
+
+    def on(self, basis: Basis) -> ScaledBasis:
+        """Return the same with other columns on the cells that touch."""
+        other = copy(self)
+        other.__dict__["basis"] = basis
+        return other
 
     def merged(self, start: Whole, *, width: int, blur: float) -> ScaledBasis:
         """Return that of runs of symbols, with as many waves as there are blocks but one.
@@ -153,9 +164,8 @@ class ScaledBasis:
         middle = np.add.reduceat(place, start)[runs.joined] / number / self.joined.size
         runs.group = np.unique(first // width, return_inverse=True)[1]
         blocks = int(runs.group[-1]) + 1
-        runs.basis = Basis.at(middle, circular=self.circular, limit=blocks - 1)
         runs.blur = blur * blocks
-        return runs
+        return runs.on(Basis.at(middle, circular=self.circular, limit=blocks - 1))
 
     def shapes(self, mass: Vector | None) -> Iterator[tuple[Vector, Matrix]]:
         """Return prior mean and waves for each scale to choose from, given the answer so far.

@@ -18,7 +18,6 @@ spectral prior weights these candidates against its waves.
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from itertools import product
 from typing import ClassVar, Literal
@@ -111,9 +110,11 @@ class ReleasedMasses:
         """
         deviation = np.sqrt(noise_of(channel.blocks[0]))
         seen = channel.blocks[0].operator.matmat(cells.spread())
-        turned, root = np.linalg.qr(seen * (people / deviation))
-        answers = turned.T @ (release.blocks[0] / deviation)
-        return cls(root, answers, people, release.people is None)
+        seen *= people / deviation
+        # The last column of the root is what the others see of the answers.
+        both = np.column_stack([seen, release.blocks[0] / deviation])
+        root, answers = np.split(np.linalg.qr(both, mode="r")[: seen.shape[1]], [-1], axis=1)
+        return cls(root, answers[:, 0], people, release.people is None)
 
     def near(self, pilot: Vector) -> tuple[Matrix, Vector]:
         """Return H and s about the population, sampled by the distribution of the pilot.
@@ -307,8 +308,7 @@ def polynomials(
     """
     if scaled.circular:
         return []
-    shaped = copy(scaled)
-    shaped.basis = polynomial_basis(scaled.width)
+    shaped = scaled.on(polynomial_basis(scaled.width))
     uniform = scaled.uniform
     at_uniform = score - information @ uniform
     zero = baseline(information, score, uniform)

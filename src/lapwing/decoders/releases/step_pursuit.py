@@ -26,10 +26,10 @@ from lapwing.decoders.releases.prefix_estimate import (
 )
 from lapwing.decoders.resolution import steps_entry
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Vector, read_only
+from lapwing.linear.arrays import Matrix, Vector, read_only
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
-from lapwing.linear.memoized import memoized
+from lapwing.linear.memoized import cached_property, memoized
 from lapwing.linear.operators.operator import Operator
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
@@ -44,6 +44,10 @@ _CORNERS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
 _DECAYS = (0.5, 1.0, 2.0, 4.0)
 
 JUMP_LIMIT = 40
+
+
+_SHAPES = (*product(_CORNERS, _DECAYS), (1.0, 0.0))
+"""Corners and decays of the spectra that a fit chooses among."""
 
 
 def sine_transform(curve: Vector) -> Vector:
@@ -75,22 +79,26 @@ class Waves:
         ``size level k^-2 (1 + (k / corner)^2)^-decay``, over a grid of levels, corners and decays.
         """
         k = np.arange(1.0, self.size)
+        group, noise, total, constant = self._spectra
+        power = np.bincount(group, wave**2 / self.noise) * noise
+        shape, level = divmod(int(np.argmin(total @ power + constant)), _LEVELS.size)
+        return float(_LEVELS[level]) * self.size * _falling(k, *_SHAPES[shape])
+
+    @cached_property
+    def _spectra(self) -> tuple[NDArray[np.int64], Vector, Matrix, Vector]:
+        """Groups of waves, their noise, and minus twice the log-likelihood of each spectrum.
+
+        That is a row of weights of the groups' power, and a constant. Rows are shapes, by levels.
+        """
+        k = np.arange(1.0, self.size)
         # Single waves up to 64, then groups 3 % wide, of nearly equal prior and noise.
         group = np.unique(np.rint(np.where(k < 64, k, 64 + np.log(k / 64) / 0.03)), True, True)[2]
         count = np.bincount(group)
         center = np.exp(np.bincount(group, np.log(k)) / count)
         noise = np.exp(np.bincount(group, np.log(self.noise)) / count)
-        power = np.bincount(group, wave**2 / self.noise) * noise
-        best, chosen = -np.inf, (1.0, 1.0, 0.0)
-        for corner, decay in [*product(_CORNERS, _DECAYS), (1.0, 0.0)]:
-            shape = self.size * center**-2 * (1 + (center / corner) ** 2) ** -decay
-            total = noise + _LEVELS[:, None] * shape
-            score = -(power / total + count * np.log(total)).sum(axis=1)
-            level = int(np.argmax(score))
-            if score[level] > best:
-                best, chosen = float(score[level]), (float(_LEVELS[level]), corner, decay)
-        level_, corner, decay = chosen
-        return level_ * self.size * k**-2 * (1 + (k / corner) ** 2) ** -decay
+        shapes = self.size * np.array([_falling(center, *shape) for shape in _SHAPES])
+        total = noise + (_LEVELS[:, None] * shapes[:, None]).reshape(-1, noise.size)
+        return group, noise, 1 / total, np.log(total) @ count
 
     def jump_waves(self, places: NDArray[np.int64]) -> Vector:
         """Return the waves of unit jumps: float64 [size - 1, jumps].
@@ -99,30 +107,39 @@ class Waves:
         transform has the closed form ``cos(pi m (2 j - 1) / (2 size)) / (2 sin(pi m / (2 size)))``.
         """
         angle = np.pi * np.arange(1, self.size) / (2 * self.size)
-        scale = np.sqrt(2 / self.size) / (2 * np.sin(angle))
-        waves: Vector = scale[:, None] * np.cos(np.outer(angle, 2 * places - 1))
+        waves: Vector = self._scale[:, None] * np.cos(np.outer(angle, 2 * places - 1))
         return waves
+
+    @cached_property
+    def _scale(self) -> Vector:
+        """Amplitudes of the waves of any unit jump: float64 [size - 1]."""
+        angle = np.pi * np.arange(1, self.size) / (2 * self.size)
+        scale: Vector = np.sqrt(2 / self.size) / (2 * np.sin(angle))
+        return scale
 
     def jump_scores(self, residual: Vector, weights: Vector) -> Vector:
         """Return how many standard errors a jump at each place would explain: float64 [size].
 
-        ``(a' W r) / sqrt(a' W a)`` for all places at once, by two transforms.
+        ``(a' W r) / sqrt(a' W a)`` for all places at once, by two cosine transforms.
         """
+        from scipy.fft import dct  # slow to import
+
         size = self.size
-        angle = np.pi * np.arange(1, size) / (2 * size)
-        scale = np.sqrt(2 / size) / (2 * np.sin(angle))
-        odd = 2 * np.arange(1, size + 1) - 1
-        padded = np.zeros(4 * size)
-        padded[1:size] = weights * residual * scale
-        along = np.fft.rfft(padded).real[odd]
-        power = weights * scale**2 / 2
-        padded = np.zeros(2 * size)
-        padded[1:size] = power
-        doubled = np.fft.rfft(padded).real
-        # Frequencies above the middle mirror those below.
-        own = power.sum() + doubled[np.where(odd > size, 2 * size - odd, odd)]
-        scores: Vector = along / np.sqrt(np.maximum(own, 1e-300))
+        rows = np.zeros((2, size))
+        rows[0, 1:] = weights * residual * self._scale / 2
+        # The square of a cosine is a half, and half of that of twice the angle. Doubled, angles
+        # above a straight one mirror those below, with the other sign.
+        power = weights * self._scale**2 / 4
+        below = (size - 1) // 2
+        rows[1, 2 : 2 * below + 1 : 2] = power[:below] - power[size // 2 :][::-1]
+        along, own = dct(rows, type=3)
+        scores: Vector = along / np.sqrt(np.maximum(own + 2 * power.sum(), 1e-300))
         return scores
+
+
+def _falling(k: Vector, corner: float, decay: float) -> Vector:
+    variance: Vector = k**-2 * (1 + (k / corner) ** 2) ** -decay
+    return variance
 
 
 @dataclass(frozen=True, eq=False)

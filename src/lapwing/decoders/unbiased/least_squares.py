@@ -12,8 +12,6 @@ from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.unbiased.linear_estimate import (
     HADAMARD_WHOLE,
     available_band,
-    hadamard_estimate,
-    hadamard_operator,
     linear_estimate,
     variance_of_noise,
 )
@@ -48,15 +46,15 @@ class LeastSquares:
     -----
     **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
-    **Accuracy.** On randomized response and unary encoding all weights are equal. Then the answer
-    is that of Norm-Sub, the Euclidean projection of the unbiased estimate on the simplex. So it is
-    on Hadamard response of one block above 256 bins or categories, where the weights are taken as
-    equal. On a square wave it follows the noise, as the maximum of the likelihood does, so prefer a
-    smoothed decoder.
+    **Accuracy.** On randomized response, unary encoding and subset selection all weights are equal.
+    Then the answer is that of Norm-Sub, the Euclidean projection of the unbiased estimate on the
+    simplex. On Hadamard response above 256 bins or categories the weights are taken as equal. With
+    one block the answer is that of Norm-Sub as well. On a square wave it follows the noise, as the
+    maximum of the likelihood does, so prefer a smoothed decoder.
 
-    **Cost.** O(k log k) for those. Otherwise it takes two products with the channel for each step,
-    and one O(k^3) factorization for the confidence band, up to 2048 bins. The unbiased estimate
-    takes a second one. Above 2048 bins there is no band.
+    **Cost.** O(k log k) for those, without iterations. Otherwise it takes two products with the
+    channel for each step. The confidence band takes one O(k^3) factorization, up to 2048 bins. The
+    unbiased estimate takes a second one. Above 2048 bins there is no band.
 
     Norm-Sub is from [1]_, and the unbiased estimate is equation 1 of [2]_. It differs in that the
     unbiased estimate has the known total of one, which removes 1 / k of its variance.
@@ -137,16 +135,6 @@ class LeastSquares:
         operators = [block.operator for block in channel.blocks]
         size = channel.domain.size
         start = uniform = np.full(size, 1 / size)
-        if len(operators) == 1 and operators[0].compound is not None:
-            estimate = linear_estimate(channel, tally)
-            return estimate.plug_in, estimate, None
-        in_blocks = hadamard_operator(channel)
-        if in_blocks is not None:
-            # Columns of one block have equal lengths and products: with equal weights the
-            # projection is the answer. The weights of a large block are nearly equal.
-            start = hadamard_estimate(channel, tally).plug_in
-            if in_blocks.blocks == 1 and (size > HADAMARD_WHOLE or not self.weighted):
-                return start, available_band(channel, tally, start), None
         rates, weights = [], []
         for block, counts, reports in zip(channel.blocks, tally.blocks, tally.reports, strict=True):
             rates.append(counts / max(reports, 1))
@@ -156,6 +144,13 @@ class LeastSquares:
                 variance += variance_of_noise(block, reports)
             weights.append(reports / variance)
         stacked = np.concatenate(weights)
+        gram = operators[0].grouped_gram if len(operators) == 1 else None
+        if gram is not None:
+            # All columns have the same sum, so a constant changes no answer. Nor does it drown one.
+            start = gram.nearest(operators[0].rmatvec(rates[0] - rates[0].mean()))
+            # With equal weights that is the answer. Those of many columns are nearly equal.
+            if size > HADAMARD_WHOLE or np.ptp(stacked) <= 1e-9 * stacked.max():
+                return start, available_band(channel, tally, start), None
         solution = projected_gradient(
             Stacked(operators),
             np.concatenate(rates),

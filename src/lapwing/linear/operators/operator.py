@@ -8,6 +8,7 @@ or finer bins, and whitened.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -15,12 +16,45 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from lapwing.linear.arrays import Matrix, Vector, Whole
+from lapwing.linear.projections import grouped_simplex, simplex
 
 _CHUNK = 256
 """Columns of a matrix without structure that are looked at together."""
 
 Numbers = TypeVar("Numbers", Vector, Whole)
 """People as shares or as whole numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedGram:
+    """A matrix of inner products ``A' A = own I + shared G + c J``, known but for the constant c.
+
+    Entry (u, v) of G is 1 where u and v are of one group. J is all ones. On distributions, whose
+    total is known, J says nothing.
+
+    Parameters
+    ----------
+    own : float
+        Greater than 0.
+    shared : float
+        Greater than minus `own`, divided by the columns of the largest group.
+    group : numpy.ndarray
+        int64 [columns], from 0.
+    """
+
+    own: float
+    shared: float
+    group: Whole
+
+    def nearest(self, product: Vector) -> Vector:
+        """Return the distribution x that minimizes ``|A x - y|``, from ``A' y``: float64 [columns].
+
+        Without `shared` it is Norm-Sub. O(columns log columns).
+        """
+        point = product / self.own
+        if not self.shared:
+            return simplex(point)
+        return grouped_simplex(point, self.group, shared=self.shared / self.own)
 
 
 class Operator(LinearOperator):  # type: ignore[misc]  # SciPy has no stubs
@@ -74,6 +108,11 @@ class Operator(LinearOperator):  # type: ignore[misc]  # SciPy has no stubs
     @property
     def compound(self) -> tuple[float, float] | None:
         """The value on the diagonal and the one everywhere else, or None for other matrices."""
+        return None
+
+    @property
+    def grouped_gram(self) -> GroupedGram | None:
+        """``A' A`` where it has three values: of a column, its group, all others. Or None."""
         return None
 
     @property

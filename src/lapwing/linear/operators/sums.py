@@ -120,12 +120,26 @@ class SquareRootSums(Operator):
 
     @cached_property
     def _spectrum(self) -> NDArray[np.complex128]:
-        return np.fft.rfft(coefficients(self.size).astype(np.float64), 2 * self.size)
+        return np.fft.rfft(coefficients(self.size).astype(np.float64), self._length)
+
+    @cached_property
+    def _length(self) -> int:
+        """Least length of a fast transform that leaves room for a product of two columns."""
+        from scipy.fft import next_fast_len  # slow to import
+
+        return int(next_fast_len(2 * self.size, real=True))
+
+    def _times(self, spectrum: NDArray[np.complex128], x: Matrix) -> Matrix:
+        """Return the product with the lower triangular Toeplitz matrix of this spectrum."""
+        from scipy.fft import irfft, rfft
+
+        columns = rfft(x, self._length, axis=0)
+        columns *= spectrum.reshape(-1, *([1] * (x.ndim - 1)))
+        product: Matrix = irfft(columns, self._length, axis=0, overwrite_x=True)[: self.size]
+        return product
 
     def _matmat(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        spectrum = np.fft.rfft(x, 2 * self.size, axis=0)
-        spectrum *= self._spectrum.reshape(-1, *([1] * (x.ndim - 1)))
-        return np.fft.irfft(spectrum, 2 * self.size, axis=0)[: self.size]
+        return self._times(self._spectrum, x)
 
     def _rmatmat(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._matmat(y[::-1])[::-1]
@@ -148,9 +162,7 @@ class SquareRootSums(Operator):
         The inverse is a lower-triangular Toeplitz matrix too. Its first column is found once, by
         doubling (Newton's iteration on power series).
         """
-        spectrum = np.fft.rfft(y, 2 * self.size, axis=0)
-        spectrum *= self._inverse_spectrum.reshape(-1, *([1] * (y.ndim - 1)))
-        return np.fft.irfft(spectrum, 2 * self.size, axis=0)[: self.size]
+        return self._times(self._inverse_spectrum, y)
 
     @cached_property
     def _inverse_spectrum(self) -> NDArray[np.complex128]:
@@ -162,7 +174,7 @@ class SquareRootSums(Operator):
             correction = -product
             correction[0] += 2
             inverse = _product(inverse, correction, length)
-        return np.fft.rfft(inverse / UNIT, 2 * self.size)
+        return np.fft.rfft(inverse / UNIT, self._length)
 
 
 def _product(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lapwing.linear.arrays import Matrix, Vector, Whole
-from lapwing.linear.operators.operator import SymmetricOperator
+from lapwing.linear.operators.operator import GroupedGram, SymmetricOperator
 
 
 class CompoundSymmetric(SymmetricOperator):
@@ -31,6 +31,12 @@ class CompoundSymmetric(SymmetricOperator):
     def compound(self) -> tuple[float, float]:
         """The two values."""
         return self.diagonal, self.off_diagonal
+
+    @property
+    def grouped_gram(self) -> GroupedGram | None:
+        """Columns have equal lengths, and equal products."""
+        own = (self.diagonal - self.off_diagonal) ** 2
+        return GroupedGram(own, 0.0, np.zeros(self.size, dtype=np.int64)) if own else None
 
     @property
     def kernel(self) -> Vector:
