@@ -19,7 +19,7 @@ from lapwing.privacy.integer_noise import Noise, Sensitivity, calibrated
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, standing_of
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, check_ordered
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release, ReleasePart
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:  # so that completion does not stumble over the words of a pro
     from lapwing.privacy.integer_noise import Kind
 
 CountVector = NDArray[np.int64]
+
+MOST_BINS = 2**14
+"""Bins of a released distribution function. Its band takes a time in proportion to their square."""
 
 
 class Strategy(Protocol):
@@ -201,6 +204,17 @@ def check_noise(noise: Any, kinds: tuple[str, ...] = ("normal", "laplace")) -> N
     """Raise ArgumentError unless noise is one of the kinds, or None: the one with less variance."""
     if noise is not None and noise not in kinds:
         raise ArgumentError(f"noise must be one of {', '.join(kinds)}, got {noise!r}")
+
+
+def check_curve(domain: Domain, *, name: str, most: int = MOST_BINS) -> None:
+    """Raise ArgumentError unless a distribution function can be released on so many bins."""
+    check_ordered(domain, name=name)
+    bins = domain.left.size - len(domain.outside_indices)
+    if domain.size < 2 or bins > most:
+        raise ArgumentError(
+            f"{name} is for at least 2 symbols and at most {most} bins, got {bins} bins. Use "
+            f"{'fewer' if bins > most else 'more'} bins"
+        )
 
 
 class LinearMechanism(Mechanism):

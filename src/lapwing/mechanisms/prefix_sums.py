@@ -19,11 +19,16 @@ from lapwing.linear.arrays import Matrix, Whole
 from lapwing.linear.function_families import legendre_tails
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.sums import UNIT, BlendedSums, SquareRootSums, coefficients
-from lapwing.mechanisms.linear_mechanism import LinearMechanism, SegmentedStrategy, check_noise
+from lapwing.mechanisms.linear_mechanism import (
+    LinearMechanism,
+    SegmentedStrategy,
+    check_curve,
+    check_noise,
+)
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.integer_noise import KINDS, Kind, Sensitivity
-from lapwing.protocol.domains.domain import Domain, check_ordered
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.release import Release
 
@@ -149,9 +154,6 @@ def _blended_sensitivity(bins: int, size: int, percent: int, neighbors: Neighbor
     return Sensitivity(squared, absolute)
 
 
-MOST_SYMBOLS = 2**14
-"""The exact answers take a time in proportion to its square."""
-
 MOST_CELLS = 2**20
 """Of a table by segment: the noise of each takes a microsecond."""
 
@@ -169,7 +171,7 @@ class SquareRootStrategy:
     Parameters
     ----------
     size : int
-        Symbols, in 2..2^14.
+        Symbols, at least 2.
     """
 
     size: int
@@ -248,7 +250,7 @@ class PrefixSums(LinearMechanism):
     that of smooth estimates, the more so the more noise there is. See :func:`recommended_mechanism`
     for the size of the effect.
 
-    **Cost.** Time O(symbols^2) for the exact answers, at most 2^14 symbols. The release has one
+    **Cost.** Time O(symbols^2) for the exact answers, at most 2^14 bins. The release has one
     number for each symbol, and 24 more with smooth rows.
 
     The factorization is that of [1]_ and [2]_.
@@ -286,7 +288,7 @@ class PrefixSums(LinearMechanism):
         check_whole_field(self, "smooth", low=0, high=MOST_SMOOTH)
 
     def check(self, domain: Domain) -> None:
-        """Raise ArgumentError unless the domain has 2 to 2^14 symbols.
+        """Raise ArgumentError unless the domain has 2 symbols, and at most 2^14 bins.
 
         Smooth rows need 64 to 4096 present symbols. Of a table by segment these limits hold for
         each segment, and the table has at most 2^20 cells.
@@ -310,12 +312,7 @@ class PrefixSums(LinearMechanism):
                     f"segment, got {domain.size}. Use fewer bins or segments"
                 )
             domain = domain.domain
-        check_ordered(domain, name=self.name)
-        if not 2 <= domain.size <= MOST_SYMBOLS:
-            raise ArgumentError(
-                f"prefix sums are released for 2 to {MOST_SYMBOLS} symbols, got {domain.size}. Use "
-                "fewer bins, or a sum tree"
-            )
+        check_curve(domain, name=self.name)
         low, high = SMOOTH_RANGE
         if self.smooth and not low <= domain.left.size <= high:
             raise ArgumentError(

@@ -12,14 +12,18 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.memoized import memoized
-from lapwing.linear.operators.operator import Stacked
-from lapwing.linear.operators.sums import CellSums
+from lapwing.linear.operators.sums import CellSums, NestedSums
 from lapwing.linear.whole_columns import most_moved, whole
-from lapwing.mechanisms.linear_mechanism import LinearMechanism, check_noise
+from lapwing.mechanisms.linear_mechanism import (
+    MOST_BINS,
+    LinearMechanism,
+    check_curve,
+    check_noise,
+)
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.integer_noise import Kind, Sensitivity
-from lapwing.protocol.domains.domain import Domain, check_ordered
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.release import Release
 
 HAAR_UNIT = 2**20
@@ -46,9 +50,9 @@ class TreeStrategy:
         return [-(-node * self.size // cells) for node in range(cells)]
 
     @property
-    def operator(self) -> LinearOperator:
+    def operator(self) -> NestedSums:
         """The matrix in floating point."""
-        return Stacked([CellSums(self._starts(cells), self.size) for cells in self.cells])
+        return NestedSums([CellSums(self._starts(cells), self.size) for cells in self.cells])
 
     @property
     def largest(self) -> int:
@@ -159,7 +163,8 @@ class SumTree(LinearMechanism):
     32 at 1024 symbols. With a delta, prefix sums have 16 % less noise than the Haar strategy and 20
     % less than a tree of counts.
 
-    **Cost.** One number for each node. Decoding inverts a matrix, so at most 2048 symbols.
+    **Cost.** One number for each node. Counts are decoded in O(symbols) a level. Decoding Haar
+    differences inverts a matrix, so at most 2048 bins.
 
     The tree is that of [1]_, the choice of the branching that of [2]_, and the Haar strategy that
     of [3]_.
@@ -200,7 +205,9 @@ class SumTree(LinearMechanism):
         check_noise(self.noise)
 
     def check(self, domain: Domain) -> None:
-        """Raise ArgumentError unless the domain has 2 to 2048 symbols.
+        """Raise ArgumentError unless the domain has 2 symbols, and at most 2^14 bins.
+
+        Haar differences are for at most 2048 bins.
 
         Parameters
         ----------
@@ -210,17 +217,11 @@ class SumTree(LinearMechanism):
         Raises
         ------
         ArgumentError
-            When there are fewer than 2 or more than 2048 symbols.
+            When there are fewer symbols, or more bins.
         DomainError
             When the symbols have no order.
         """
-        check_ordered(domain, name=self.name)
-        if not 2 <= domain.size <= 2048:
-            raise ArgumentError(
-                f"a sum tree is decoded at 2 to 2048 symbols, got {domain.size}. Use fewer "
-                f"bins, or "
-                "prefix sums"
-            )
+        check_curve(domain, name=self.name, most=2048 if self.strategy == "haar" else MOST_BINS)
 
     def strategy_for(self, domain: Domain, neighbors: Neighbors) -> TreeStrategy | HaarStrategy:
         """Return the strategy: the tree of a domain, or its Haar differences.

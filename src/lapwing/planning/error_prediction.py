@@ -66,6 +66,7 @@ def expected_error(
     most: int | None = None,
     randomizer: Randomizer | None = None,
     mechanism: Mechanism | str | None = None,
+    expected: int | None = None,
     like: Distribution | ArrayLike | None = None,
     repeats: int = 12,
 ) -> ExpectedError:
@@ -101,6 +102,8 @@ def expected_error(
         Randomizer of the reports, whose errors are simulated. Default: the recommended one.
     mechanism : Mechanism or str, optional
         Mechanism of the release, or its name. Default: the recommended one.
+    expected : int, optional
+        Expected number of people for the choice of the mechanism, as for :func:`release`.
     like : Distribution or array_like [domain.size], optional
         For reports, a public column on which to predict the errors. Default: reference columns.
     repeats : int
@@ -166,6 +169,7 @@ def expected_error(
     check_whole("repeats", repeats, low=1, error=ArgumentError)
     if neighbors is None:
         release_only: dict[str, Any] = {"mu": mu, "rho": rho, "mechanism": mechanism, "most": most}
+        release_only |= {"expected": expected}
         release_only |= {"by": by, "segments": segments, "unit": unit}
         _refuse(delta=delta or None, where="a release", **release_only)
         check_whole("people", people, low=1, high=USER_LIMIT, error=ArgumentError)
@@ -189,7 +193,7 @@ def expected_error(
     require_domain(domain)
     domain = (domain if segments is None else Segmented(domain, segments)).for_curator()
     chosen: Mechanism = (
-        recommended_mechanism(domain, promise)
+        recommended_mechanism(domain, promise, expected=expected)
         if mechanism is None
         else MECHANISMS.resolve(mechanism)
     )

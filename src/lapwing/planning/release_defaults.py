@@ -16,6 +16,7 @@ from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
 from lapwing.linear.operators.sums import UNIT
 from lapwing.mechanisms.histogram_query import HistogramQuery
 from lapwing.mechanisms.label_counts import LabelCounts
+from lapwing.mechanisms.linear_mechanism import MOST_BINS, LinearMechanism
 from lapwing.mechanisms.prefix_sums import MOST_CELLS, SMOOTH_RANGE, PrefixSums
 from lapwing.mechanisms.sum_tree import SumTree
 from lapwing.planning.chosen_bins import (
@@ -25,17 +26,23 @@ from lapwing.planning.chosen_bins import (
     recommended_bins,
 )
 from lapwing.planning.defaults import without_band
+from lapwing.planning.release_choice import Choice, least_error
+from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.integer_noise import Sensitivity, calibrated
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import STATED_DELTA, Promise
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented
+from lapwing.protocol.messages.exact_counts import MOST_PEOPLE
 from lapwing.protocol.release import Mechanism
 
 BINS_OF_A_SEGMENT = 64
 """Where pure epsilon allows no prefix sums by segment."""
 
 _FEW_CELLS = 96
+
+_FEW = (8, 16, 32)
+"""Cells of the histograms that may be chosen: for few people, of whom no more can be seen."""
 
 _SMOOTH, _SMOOTH_IN_NOISE, _MUCH_NOISE = 40, 50, 16.0
 """Percent for smooth rows, and where a sum has so many people of noise. See below."""
@@ -105,42 +112,62 @@ def release_bins(promise: Promise, *, by_segment: bool = False) -> int:
     return BINS_FOR_ATOMS if loss.epsilon_at(STATED_DELTA) >= EPSILON_FOR_ATOMS else FEW_BINS
 
 
-def recommended_mechanism(domain: Domain, promise: Promise) -> Mechanism:
-    """Return the mechanism to use when none is asked for.
+def recommended_mechanism(
+    domain: Domain, promise: Promise, *, expected: int | None = None
+) -> Mechanism:
+    """Return the mechanism to use when none is asked for. See :func:`mechanism_choice`."""
+    return mechanism_choice(domain, promise, expected=expected)[0]
+
+
+def mechanism_choice(
+    domain: Domain, promise: Promise, *, expected: int | None = None
+) -> tuple[Mechanism, Choice | None]:
+    """Return the mechanism to use when none is asked for, and how it was chosen from several.
 
     The counts of labels, which have no order. By segment, prefix sums of each segment wherever
     Gaussian noise may be used and a segment has 64 symbols or more, else counts.
 
-    For numbers, prefix sums wherever Gaussian noise may be used. For pure epsilon the L1
-    sensitivity matters, and a shallow tree has far less of it.
+    For numbers, the mechanism of least predicted error (:func:`least_error`). Candidates are trees
+    with branching 8 to 64, prefix sums where Gaussian noise may be used, and histograms of 8 to 32
+    cells. A part of the prefix sums' budget may measure 24 polynomials, where there are bins
+    enough. It is half where a sum has noise of 16 people and more (epsilon .2 at delta 1e-6), else
+    two fifths.
 
-    A part of the prefix sums' budget measures 24 polynomials, where there are bins enough. It is
-    half where a sum has noise of 16 people and more (epsilon .2 at delta 1e-6), else two fifths.
-    The table has the root mean square error of the best linear answer, relative to prefix sums
-    alone. It is over densities from rough to smooth and with atoms, at 256 bins:
+    Parameters
+    ----------
+    domain : Domain
+        Domain of the exact counts.
+    promise : Promise
+        Privacy parameters of the release.
+    expected : int, optional
+        Expected number of people (with a unit, of rows), at least 1. It must be public knowledge,
+        because the choice shows it. Default: the choice suits 100 to a million people alike.
 
-    ===================== ================= ========
-    noise, share of people geometric mean    at worst
-    ===================== ================= ========
-    3.6 %                 0.90              0.92
-    0.36 %                0.90              1.00
-    0.08 %                0.92              1.04
-    0.004 %               0.97              1.05
-    ===================== ================= ========
-
-    It follows from the privacy guarantee alone. The number of people would change it little, and
-    sites of different sizes must ask the same for their releases to add up.
+    Notes
+    -----
+    **Privacy.** Only public numbers choose. Sites of different sizes must use the same mechanism
+    for their releases to add. So they leave `expected` out, or all give the same number.
     """
+    if expected is not None:
+        expected = check_whole("expected", expected, low=1, high=MOST_PEOPLE)
     if isinstance(domain, Segmented):
-        return _by_segment(domain, promise)
+        return _by_segment(domain, promise), None
     if not domain.ordered:
-        return LabelCounts()
-    if promise.pure and 2 <= domain.size <= 2048:
-        return SumTree()
+        return LabelCounts(), None
+    bins = domain.left.size - len(domain.outside_indices)
+    if domain.left.size < 2 or bins > MOST_BINS:
+        return SumTree(), None  # which says what must hold
+    candidates: list[LinearMechanism] = [SumTree(branching) for branching in (32, 16, 8, 64)]
     low, high = SMOOTH_RANGE
-    if promise.pure or not low <= domain.left.size <= high:
-        return PrefixSums()
-    return PrefixSums(smooth=_smooth_percent(promise))
+    if not promise.pure:
+        candidates.append(PrefixSums())
+        if low <= domain.left.size <= high:
+            candidates.append(PrefixSums(smooth=_smooth_percent(promise)))
+    # Where symbols have no width, cells would spread the people of one value over others.
+    if (domain.right > domain.left).all():
+        candidates += [HistogramQuery(cells) for cells in _FEW if 2 * cells <= bins]
+    choice = least_error(candidates, domain, promise, expected)
+    return choice.mechanism, choice
 
 
 def _by_segment(table: Segmented, promise: Promise) -> Mechanism:

@@ -23,8 +23,9 @@ from lapwing.errors import ArgumentError, MismatchError, PrivacyError, WeakAnswe
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.planning.chosen_bins import advice_on, with_bins
+from lapwing.planning.release_choice import Choice
 from lapwing.planning.release_defaults import (
-    recommended_mechanism,
+    mechanism_choice,
     release_bins,
     release_decoder,
 )
@@ -66,10 +67,14 @@ class Publication(Stored):
         Public: what may be stored, sent and added.
     note : str
         How the bins were chosen, where the domain had none, else empty.
+    choice : Choice, optional
+        How the mechanism was chosen, where it was chosen from several. None for a loaded release.
+        The distribution's provenance holds it.
     """
 
     release: Release
     note: str = field(default="", compare=False)
+    choice: Choice | None = field(default=None, compare=False)
 
     _name: ClassVar = "a release"
 
@@ -105,6 +110,9 @@ class Publication(Stored):
         if is_table_of_curves(self.release):
             return table_of_curves(self.release, self._segments)
         result = decode_release(self.release)
+        if self.choice is not None:
+            chosen = {"choice": self.choice.to_document()}
+            result = replace(result, provenance=result.provenance | chosen)
         if self.guarantee.unit is not None and all_noise(result):
             warnings.warn(
                 f"{ALL_NOISE}. The noise is as large as what was counted. A smaller `most`, a "
@@ -216,6 +224,7 @@ def release(
     mu: ExactNumber | None = None,
     rho: ExactNumber | None = None,
     mechanism: Mechanism | str | None = None,
+    expected: int | None = None,
     by: Values | None = None,
     segments: Sequence[str | int] | None = None,
     texts: Texts = "iso",
@@ -244,8 +253,12 @@ def release(
     epsilon, delta, mu, rho : number or text
         Exactly one of epsilon (with delta), mu and rho. See :class:`Promise`.
     mechanism : Mechanism or str, optional
-        One, or the name of one without its knobs, such as "sum-tree". Default:
-        :func:`recommended_mechanism`.
+        One, or the name of one without its knobs, such as "sum-tree". Default: the mechanism of
+        least predicted error. `Publication.choice` names it and the one that comes next.
+    expected : int, optional
+        Expected number of people (with `unit`, of rows), for the choice of the mechanism. It must
+        be public and not come from the data. Default: the choice suits 100 to a million people
+        alike. Sites whose releases are to be added must all give the same number, or none.
     by : array_like [n], optional
         The segment of each person, which is as protected as the value: a replaced row may change
         both. Then :meth:`Publication.by_segment` has a distribution for each.
@@ -321,7 +334,7 @@ def release(
         curated = (domain if segments is None else Segmented(domain, segments)).for_curator()
     _check_segments(values, by, segments, curated)
     # Checked before the values are looked at, or anything is paid.
-    planned = planned_release(curated, promise, mechanism)
+    planned = planned_release(curated, promise, mechanism, expected=expected)
     if isinstance(values, ExactCounts):
         summary = values
     else:
@@ -356,11 +369,14 @@ class PlannedRelease:
     promise : Promise
     loss : PrivacyLoss
         What it will cost.
+    choice : Choice, optional
+        How the mechanism was chosen, where it was chosen from several.
     """
 
     mechanism: Mechanism
     promise: Promise
     loss: PrivacyLoss
+    choice: Choice | None = None
 
     @property
     def guarantee(self) -> Guarantee:
@@ -392,7 +408,7 @@ class PlannedRelease:
         if ledger is None:
             made = self.mechanism.release(summary, self.promise, rng=rng)
             keep(made)
-            return Publication(made)
+            return Publication(made, choice=self.choice)
         file = Ledger.open(ledger)
         identifier = secrets.token_hex(16)
         rounds = self.mechanism.rounds
@@ -400,19 +416,25 @@ class PlannedRelease:
         with file.paying(name, paid, loss=self.loss, release=identifier, rounds=rounds):
             made = self.mechanism.release(summary, self.promise, rng=rng, identifier=identifier)
             keep(made)
-        return Publication(made)
+        return Publication(made, choice=self.choice)
 
 
 def planned_release(
-    domain: Domain, promise: Promise, mechanism: Mechanism | str | None = None
+    domain: Domain,
+    promise: Promise,
+    mechanism: Mechanism | str | None = None,
+    *,
+    expected: int | None = None,
 ) -> PlannedRelease:
     """Return a release to be made of a curator's domain. Errors as of :func:`checked_loss`."""
-    chosen: Mechanism = (
-        recommended_mechanism(domain, promise)
-        if mechanism is None
-        else MECHANISMS.resolve(mechanism)
-    )
-    return PlannedRelease(chosen, promise, checked_loss(chosen, domain, promise))
+    choice = None
+    if mechanism is None:
+        chosen, choice = mechanism_choice(domain, promise, expected=expected)
+    elif expected is not None:
+        raise ArgumentError("expected chooses the mechanism. Leave it out, or mechanism")
+    else:
+        chosen = MECHANISMS.resolve(mechanism)
+    return PlannedRelease(chosen, promise, checked_loss(chosen, domain, promise), choice)
 
 
 def checked_loss(mechanism: Mechanism, domain: Domain, promise: Promise) -> PrivacyLoss:

@@ -30,7 +30,8 @@ from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
 from lapwing.planning.chosen_bins import advice_on
 from lapwing.planning.error_prediction import expected_error
 from lapwing.planning.expected_error import ExpectedError
-from lapwing.planning.release_defaults import release_bins
+from lapwing.planning.release_choice import mechanism_text
+from lapwing.planning.release_defaults import mechanism_choice, release_bins
 from lapwing.planning.simulation import KINDS
 from lapwing.privacy.exact_numbers import exact_delta
 from lapwing.privacy.ledger import Ledger, LedgerFile
@@ -88,7 +89,13 @@ class MechanismOptions:
     """The options of a mechanism."""
 
     mechanism: str | None = option(
-        f"One of: {', '.join(MECHANISMS)}. Default: the best for the guarantee.", "NAME"
+        f"One of: {', '.join(MECHANISMS)}. Default: the one of least predicted error.", "NAME"
+    )
+    expected: int | None = option(
+        "For the default mechanism: expected number of people (with --unit: rows), from public "
+        "knowledge. Default: 100 to a million count alike. Sites whose releases are to be added "
+        "must all give the same number, or none.",
+        "N",
     )
     settings: Settings = None
 
@@ -206,7 +213,7 @@ def release(
     bins = release_bins(promise, by_segment=asked.by is not None)
     domain, note = _domain_and_note(asked, stored, bins=bins)
     reading_of(asked, domain)  # refused before it is paid
-    planned = planned_release(domain, promise, chosen.build_mechanism())
+    planned = planned_release(domain, promise, chosen.build_mechanism(), expected=chosen.expected)
     file, name = payment.checked(output, planned)
     if kind.dry_run is not None:
         _examine(data[0], column, domain, out, asked=asked)
@@ -280,7 +287,10 @@ def _show(out: Output, published: Publication, output: Path, ledger: Path | None
         "identifier": made.parts[-1].identifier,
         "output": str(output),
     }
-    rest = {"mechanism": made.mechanism.name}
+    rest = {"mechanism": mechanism_text(made.mechanism)}
+    if published.choice is not None:
+        document["choice"] = published.choice.to_document()
+        rest["chosen"] = str(published.choice)
     if published.note:
         document["note"] = rest["bins"] = published.note
     rest["written"] = str(output)
@@ -305,12 +315,19 @@ def show_expected_error(
         "guarantee": guarantee.to_document(),
         "expected_error": errors.to_document(),
     }
+    if planned.choice is not None:
+        document["choice"] = planned.choice.to_document()
     word = counted_word(guarantee)
     rows = {
-        "mechanism": mechanism.name,
+        "mechanism": mechanism_text(mechanism),
         word: count_text(users),
         "privacy guarantee": str(guarantee),
     }
+    if planned.choice is not None:
+        rows["chosen"] = str(planned.choice)
+        other, _ = mechanism_choice(domain, promise, expected=users)
+        if other != mechanism:
+            rows[f"with --expected {users}"] = f"{mechanism_text(other)} would be chosen"
     if line := delta_line(promise, users):
         rows["delta"] = line
     if domain.ordered:

@@ -12,13 +12,16 @@ from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Matrix, Vector, read_only
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.operator import Operator, as_operator, dense
-from lapwing.linear.operators.sums import UNIT, BlendedRoot, BlendedSums, SquareRootSums
+from lapwing.linear.operators.sums import UNIT, BlendedSums, NestedSums, NormalRoot, SquareRootSums
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.release import Release
 
 DENSE = 2048
 """Most symbols of a release whose strategy is inverted as a matrix."""
+
+_SEEN = 256
+"""Of more sums than that, so many give the mean of :func:`spikes_of`."""
 
 
 class PrefixRoot(Operator):
@@ -124,7 +127,13 @@ def spikes_of(root: Operator) -> float:
     """
     if isinstance(root, PrefixRoot):
         return root.spikes
-    squares = dense(root) ** 2
+    rows = root.shape[0]
+    if rows > DENSE:
+        units = np.zeros((rows, _SEEN))
+        units[np.linspace(0, rows - 1, _SEEN).astype(np.int64), np.arange(_SEEN)] = 1.0
+        squares = root.rmatmat(units).T ** 2
+    else:
+        squares = dense(root) ** 2
     return float(np.mean((squares**2).sum(axis=1) / np.maximum(squares.sum(axis=1), 1e-300) ** 2))
 
 
@@ -155,9 +164,9 @@ def prefix_estimate(channel: Channel, release: Release) -> PrefixEstimate:
     if isinstance(block.operator, SquareRootSums):
         sums = np.cumsum(block.operator.inverse(answers))
         return PrefixEstimate(sums, _square_root(size), law.variance)
-    if isinstance(block.operator, BlendedSums):
+    if isinstance(block.operator, BlendedSums | NestedSums):
         solved = block.operator.normal_solve(block.operator.rmatvec(answers))
-        return PrefixEstimate(np.cumsum(solved), _blended(block.operator), law.variance)
+        return PrefixEstimate(np.cumsum(solved), _normal(block.operator), law.variance)
     if channel.domain.inside_size > DENSE:
         raise UnsupportedChannelError(
             f"this strategy is inverted as a matrix, which is limited to {DENSE} symbols, got "
@@ -173,8 +182,8 @@ def _square_root(size: int) -> PrefixRoot:
 
 
 @memoized(most=4)
-def _blended(operator: BlendedSums) -> BlendedRoot:
-    return BlendedRoot(operator)
+def _normal(operator: BlendedSums | NestedSums) -> NormalRoot:
+    return NormalRoot(operator)
 
 
 @memoized(most=4)

@@ -224,17 +224,58 @@ class BlendedSums(Stacked):
         return self.sums.inverse(inner)
 
 
-class BlendedRoot(Operator):
-    """From unit noise in the answers of :class:`BlendedSums` to noise in the prefix sums.
+class NestedSums(Stacked):
+    """The sums of cells at several levels, from wide cells to the single entries.
+
+    Parameters
+    ----------
+    levels : sequence of CellSums
+        Each cell lies within one of the level before. The last level has a cell for each entry.
+    """
+
+    def __init__(self, levels: Sequence[CellSums]) -> None:
+        super().__init__(levels)
+        self._levels = tuple(levels[-2::-1])
+
+    @cached_property
+    def removed(self) -> list[tuple[CellSums, Vector, Vector]]:
+        """Of each level above the last: its cells, a column u, and a divisor d of each cell.
+
+        ``(A' A)^-1`` is the identity minus ``u u' / d`` of every cell of every level. A cell adds
+        ``1 1'`` to a matrix whose inverse is known, and u is that inverse times 1 (Sherman and
+        Morrison, 1950).
+        """
+        found: list[tuple[CellSums, Vector, Vector]] = []
+        for cells in self._levels:
+            along = self._without(np.ones(self.shape[1]), found)
+            found.append((cells, along, 1 + cells.matvec(along)))
+        return found
+
+    @staticmethod
+    def _without(y: Matrix, removed: Sequence[tuple[CellSums, Vector, Vector]]) -> Matrix:
+        wide = (slice(None), *([None] * (y.ndim - 1)))
+        found = np.array(y, dtype=np.float64)
+        for cells, along, divisor in removed:
+            held = cells._matmat(along[wide] * y) / divisor[wide]
+            found -= along[wide] * cells._rmatmat(held)
+        return found
+
+    def normal_solve(self, y: Matrix) -> Matrix:
+        """Return x with ``A' A x = y``: float64 of the shape given. O(size) a level and column."""
+        return self._without(y, self.removed)
+
+
+class NormalRoot(Operator):
+    """From unit noise in the answers of a strategy to noise in the prefix sums.
 
     The prefix sums of ``(M'M)^-1 M'``, M being that matrix. Shape [size, answers].
 
     Parameters
     ----------
-    strategy : BlendedSums
+    strategy : BlendedSums or NestedSums
     """
 
-    def __init__(self, strategy: BlendedSums) -> None:
+    def __init__(self, strategy: BlendedSums | NestedSums) -> None:
         super().__init__((strategy.shape[1], strategy.shape[0]))
         self._strategy = strategy
 
@@ -248,6 +289,20 @@ class BlendedRoot(Operator):
     def _rmatmat(self, y: Matrix) -> Matrix:
         found = self._strategy.normal_solve(np.cumsum(y[::-1], axis=0)[::-1])
         return self._strategy.matvec(found) if y.ndim == 1 else self._strategy.matmat(found)
+
+    def squared_row_sums(self) -> Vector:
+        """Return the sum of the squared entries of each row: float64 [rows]."""
+        if isinstance(self._strategy, BlendedSums):
+            return super().squared_row_sums()
+        # The variance of a sum of independent counts, minus what every level above takes off it.
+        sums = np.arange(1.0, self.shape[0] + 1)
+        for cells, along, divisor in self._strategy.removed:
+            whole = cells.matvec(along)
+            taken = whole**2 / divisor
+            before = np.cumsum(along) - np.repeat(np.cumsum(whole) - whole, cells.lengths)
+            sums -= np.repeat(np.cumsum(taken) - taken, cells.lengths)
+            sums -= before**2 / np.repeat(divisor, cells.lengths)
+        return sums
 
 
 class CurveAnswers(Operator):
