@@ -50,6 +50,7 @@ BENCHMARKS = {
     "accuracy/compressive_theorem": "its theorem 1.1 and table 1, our rule for m, recommend",
     "accuracy/compressive_times": "decoding by number of symbols: ratios of times",
     "accuracy/league": "pairs of attributes, with HDG, AHEAD and others (needs the data folder)",
+    "accuracy/finer_blocks": "blocks of pairs by the number of people (needs the data folder)",
     "accuracy/label_league": "an attribute within labels of another one (needs the data folder)",
     "accuracy/dependence_coverage": "intervals of correlations of pairs (needs the data folder)",
     "accuracy/ridges": "intervals of pairs on thin ridges, beside smooth pairs",

@@ -93,6 +93,15 @@ TINY: dict[str, dict[str, Any]] = {
         "epsilons": [4],
         "pairs": ["arch"],
     },
+    "accuracy/finer_blocks": {
+        "cases": [
+            {"epsilon": 1, "people": 200_000, "repeats": 2},
+            {"epsilon": 0.25, "people": 2_000, "repeats": 2},
+        ],
+        "bins": 16,
+        "pairs": ["made up"],
+        "seed": 0,
+    },
     "accuracy/label_league": {
         "repeats": 2,
         "people": 20_000,
