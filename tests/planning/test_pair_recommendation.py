@@ -36,9 +36,12 @@ def test_many_people_get_finer_blocks(epsilon: float, most_coarse: int) -> None:
         for users in (most_coarse, most_coarse + 1)
     )
     assert coarse == MultiscaleBoxes(SQUARE, epsilon)
-    assert ("blocks", (4, 4)) in {part[:2] for part in fine.components}
-    assert ("blocks", (4, 16)) not in {part[:2] for part in fine.components}
-    assert fine.to_document()["components"] != coarse.to_document()["components"]
+    few, many = (
+        {(kind, tuple(sizes)): share for kind, sizes, share in one.to_document()["components"]}
+        for one in (coarse, fine)
+    )
+    assert ("blocks", (4, 4)) in many.keys() - few.keys()
+    assert many.get(("blocks", (4, 16)), 0) < few["blocks", (4, 16)]
 
 
 def test_a_number_of_people_changes_no_blocks_where_nothing_is_gained() -> None:

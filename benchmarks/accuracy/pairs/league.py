@@ -235,7 +235,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         "blocks for few people. At ε = 1 and 200,000 people `recommend` takes finer ones: see "
         "[the blocks](#blocks-by-the-number-of-people). HDG and AHEAD have the sizes of their "
         "papers. Grid (2 to 64 cells on a side), box (two or three sides, EM and EMS) and product "
-        "of marginals (each asked of half of the people, or both at half of ε) have their best size in hindsight for each cell and figure. "
+        "of marginals (each asked of half of the people, or both at half of ε) "
+        "have their best size in hindsight for each cell and figure. "
         "*Best* is the least of all of them in hindsight. Brackets are 95 % intervals of the "
         "geometric mean over the repeats.",
         _columns_used(settings),

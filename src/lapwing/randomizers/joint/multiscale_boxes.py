@@ -46,6 +46,14 @@ Part = tuple[str, Sizes, float]
 Relative = tuple[str, float | None, float | None, float]
 """A part of a default mixture: the kind, two sizes in 64ths of an axis, and the share."""
 
+_COARSE: tuple[Relative, ...] = (
+    ("box", 21, None, 0.32),
+    ("box", 12, None, 0.18),
+    ("blocks", 0, None, 0.16),
+    ("blocks", 16, 22, 0.18),
+    ("blocks", 8, 32, 0.16),
+)
+
 ORDERED: dict[float, tuple[Relative, ...]] = {
     0.25: (
         ("box", 32, None, 0.34),
@@ -54,13 +62,8 @@ ORDERED: dict[float, tuple[Relative, ...]] = {
         ("blocks", 22, 22, 0.18),
         ("blocks", 16, 32, 0.16),
     ),
-    1.0: (
-        ("box", 21, None, 0.32),
-        ("box", 12, None, 0.18),
-        ("blocks", 0, None, 0.16),
-        ("blocks", 16, 22, 0.18),
-        ("blocks", 8, 32, 0.16),
-    ),
+    0.5: _COARSE,
+    1.0: _COARSE,
     2.0: (
         ("box", 32, 32, 0.27),
         ("box", 21, 32, 0.18),
