@@ -23,11 +23,11 @@ from lapwing.randomizers.joint.multiscale_boxes import MANY, default_boxes
 TITLE = "Blocks by the number of people"
 FULL: dict[str, Any] = {
     "cases": [
-        {"epsilon": 1, "people": 200_000, "repeats": 12},
-        {"epsilon": 1, "people": 100_000, "repeats": 3},
-        {"epsilon": 1, "people": 50_000, "repeats": 3},
-        {"epsilon": 1, "people": 20_000, "repeats": 3},
-        {"epsilon": 0.25, "people": 200_000, "repeats": 3},
+        {"epsilon": 1, "people": 200_000, "repeats": 8},
+        {"epsilon": 1, "people": 100_000, "repeats": 2},
+        {"epsilon": 1, "people": 50_000, "repeats": 2},
+        {"epsilon": 1, "people": 20_000, "repeats": 2},
+        {"epsilon": 0.25, "people": 200_000, "repeats": 2},
     ],
     "bins": BINS,
     "pairs": list(PAIRS),
