@@ -56,6 +56,13 @@ TINY: dict[str, dict[str, Any]] = {
             {"group": "spiky", "bins": 32, "repeats": 2, "columns": ["uniform"]},
         ],
     },
+    "accuracy/large_epsilon": {
+        "cases": [
+            {"epsilon": 8, "people": 2_000, "bins": 32, "repeats": 2},
+            {"epsilon": 8, "people": 20_000, "bins": 256, "repeats": 2},
+        ],
+        "columns": ["ramp", "uniform"],
+    },
     "accuracy/league": {
         "repeats": {"20000": 2},
         "bins": 16,
@@ -85,6 +92,15 @@ TINY: dict[str, dict[str, Any]] = {
         "bins": 16,
         "epsilons": [4],
         "pairs": ["arch"],
+    },
+    "accuracy/finer_blocks": {
+        "cases": [
+            {"epsilon": 1, "people": 200_000, "repeats": 2},
+            {"epsilon": 0.25, "people": 2_000, "repeats": 2},
+        ],
+        "bins": 16,
+        "pairs": ["made up"],
+        "seed": 0,
     },
     "accuracy/label_league": {
         "repeats": 2,

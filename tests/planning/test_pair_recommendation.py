@@ -28,6 +28,37 @@ def test_the_mixture_and_the_prior_are_recommended_and_the_cost_of_a_joint_quest
     assert "rectangle" in str(plan)
 
 
+@pytest.mark.parametrize(("epsilon", "most_coarse"), [(1, 149_999), (1.5, 66_666), (0.75, 266_666)])
+def test_many_people_get_finer_blocks(epsilon: float, most_coarse: int) -> None:
+    """The blocks follow the people who are expected, whom the caller names."""
+    coarse, fine = (
+        lw.recommend(SQUARE, epsilon=epsilon, users=users).randomizer
+        for users in (most_coarse, most_coarse + 1)
+    )
+    assert coarse == MultiscaleBoxes(SQUARE, epsilon)
+    few, many = (
+        {(kind, tuple(sizes)): share for kind, sizes, share in one.to_document()["components"]}
+        for one in (coarse, fine)
+    )
+    assert ("blocks", (4, 4)) in many.keys() - few.keys()
+    assert many.get(("blocks", (4, 16)), 0) < few["blocks", (4, 16)]
+
+
+def test_a_number_of_people_changes_no_blocks_where_nothing_is_gained() -> None:
+    assert lw.recommend(SQUARE, epsilon=2, users=10**6).randomizer == MultiscaleBoxes(SQUARE, 2)
+    mixed = lw.Product(region=lw.Categories(["a", "b", "c"]), delay=lw.Integers(0, 15))
+    assert lw.recommend(mixed, epsilon=1, users=10**6, repeats=1).randomizer == MultiscaleBoxes(
+        mixed, 1
+    )
+
+
+def test_people_who_are_needed_for_a_small_error_are_asked_by_finer_blocks() -> None:
+    plan = lw.recommend(SQUARE, epsilon=1, error=0.004)
+    assert plan.users > 150_000
+    assert plan.randomizer == lw.recommend(SQUARE, epsilon=1, users=plan.users).randomizer
+    assert plan.randomizer != MultiscaleBoxes(SQUARE, 1)
+
+
 def test_axes_without_bins_get_about_64() -> None:
     open_axes = lw.Product(delay=lw.Interval(0, 60), hour=lw.Integers(0, 23))
     plan = lw.recommend(open_axes, epsilon=1, users=1000)

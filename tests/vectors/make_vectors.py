@@ -113,6 +113,10 @@ GOOD: dict[str, tuple[Survey, list[Any]]] = {
         Survey("score", MultiscaleWave(Interval(0, 31, bins=31, outside="overflow"), 1)),
         [-1, 0, 0.5, 1, 30.5, 31, 31.5, 1e300],
     ),
+    "multiscale-wave-wide": (  # the default mixture at epsilon 8
+        Survey("share", MultiscaleWave(interval(0, 1, bins=64), 8)),
+        [0, 0.3, 0.999, 1],
+    ),
     "square-wave-circle": (
         Survey(
             "pick-up",

@@ -231,11 +231,12 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         "with replacement from the rows of a file. All methods get the same people; their reports "
         "are simulated with the exact joint distribution. Errors are to these people's own table: "
         f"the root mean square of {NUMBER} random rectangles, and of the two-dimensional CDF at "
-        "all corners of cells. *Ours* is `MultiscaleBoxes` with `LogDensityPrior`, as `Survey` "
-        "takes them by default. HDG and AHEAD have the sizes of their papers. Grid (2 to 64 "
-        "cells on a side), box (two or three sides, EM and EMS) and product of marginals "
-        "(each asked of half of the "
-        "people, or both at half of ε) have their best size in hindsight for each cell and figure. "
+        "all corners of cells. *Ours* is `MultiscaleBoxes` with `LogDensityPrior`, with the "
+        "blocks for few people. At ε = 1 and 200,000 people `recommend` takes finer ones: see "
+        "[the blocks](#blocks-by-the-number-of-people). HDG and AHEAD have the sizes of their "
+        "papers. Grid (2 to 64 cells on a side), box (two or three sides, EM and EMS) and product "
+        "of marginals (each asked of half of the people, or both at half of ε) "
+        "have their best size in hindsight for each cell and figure. "
         "*Best* is the least of all of them in hindsight. Brackets are 95 % intervals of the "
         "geometric mean over the repeats.",
         _columns_used(settings),

@@ -13,12 +13,12 @@ import numpy as np
 
 from lapwing.planning.pair_recommendation import (
     BINS,
+    boxes_for,
     reference_pairs,
     simulated_pair_errors,
 )
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.product import Product
-from lapwing.randomizers.joint.multiscale_boxes import MultiscaleBoxes
 
 EPSILON = (0.5, 1.0, 2.0, 4.0, 8.0)
 USERS = (2_000, 20_000, 200_000, 1_000_000)
@@ -35,8 +35,8 @@ def made() -> dict[str, object]:
     pairs = reference_pairs(domain.shape)
     errors = {kind: np.zeros((len(EPSILON), len(USERS))) for kind in pairs}
     for row, epsilon in enumerate(EPSILON):
-        randomizer = MultiscaleBoxes(domain, epsilon)
         for column, users in enumerate(USERS):
+            randomizer = boxes_for(domain, epsilon, users)
             found = simulated_pair_errors(
                 randomizer, users=users, pairs=pairs, repeats=REPEATS, seed=SEED
             )

@@ -125,6 +125,12 @@ def _ends(rng: np.random.Generator, size: int) -> tuple[Any, Any]:
     return np.minimum(first, second), np.maximum(first, second)
 
 
+def boxes_for(domain: Product, epsilon: Fraction | float, users: int) -> MultiscaleBoxes:
+    """Return the default mixture for a public number of people."""
+    parts = default_boxes(domain, float(epsilon), users=users)
+    return MultiscaleBoxes(domain, epsilon, components=parts)
+
+
 def simulated_pair_errors(
     randomizer: MultiscaleBoxes,
     *,
@@ -201,10 +207,14 @@ def recommend_pairs(
         As of :func:`lapwing.recommend`, of which one of users and error is given.
     """
     domain, bins_sentence = with_bins_of_axes(domain)
-    randomizer = MultiscaleBoxes(domain, epsilon)
     column = None if like is None else _column(domain, like)
     labelled = not all(axis.ordered for axis in domain.domains)
     simulated = refine or like is not None or labelled
+    planned: MultiscaleBoxes | None = None
+
+    def mixture(number: int) -> MultiscaleBoxes:
+        return boxes_for(domain, epsilon, number) if planned is None else planned
+
     if simulated:
         pairs: Mapping[str, Pair] = (
             reference_pairs(domain.shape) if column is None else {"like": lambda _: column}
@@ -214,7 +224,7 @@ def recommend_pairs(
 
         def errors(number: int) -> dict[str, float]:
             found = simulated_pair_errors(
-                randomizer, users=number, pairs=pairs, repeats=repeats, seed=seed
+                mixture(number), users=number, pairs=pairs, repeats=repeats, seed=seed
             )
             return {kind: float(np.mean(each)) for kind, each in found.items()}
 
@@ -225,9 +235,11 @@ def recommend_pairs(
 
     reason = _REASON
     if column is not None and not labelled:
-        randomizer, chosen = _planned(randomizer, column, users or 100_000, repeats, seed)
-        reason += " Its parts were chosen for this pair." if chosen else ""
+        number = users or 100_000
+        planned = _planned(mixture(number), column, number, repeats, seed)
+        reason += "" if planned is None else " Its parts were chosen for this pair."
     people = _people(errors, users, error, simulated=simulated)
+    randomizer = mixture(people)
     expected = {DISTANCE: ErrorByKind(errors(people))}
     predicted = ExpectedError(randomizer, people, expected, "simulation" if simulated else "table")
     text = f"{reason} {_marginal_sentence(domain)} {_NO_COLLECTOR} {bins_sentence}".rstrip()
@@ -270,29 +282,29 @@ def _column(domain: Product, like: Any) -> Matrix:
 
 def _planned(
     randomizer: MultiscaleBoxes, column: Matrix, users: int, repeats: int, seed: int
-) -> tuple[MultiscaleBoxes, bool]:
-    """Return the mixture of the least simulated error on a pair: the default or a neighbor of it.
+) -> MultiscaleBoxes | None:
+    """Return a neighbor of the default mixture with less simulated error on a pair, if one has it.
 
     Compared are the rows of the table at other epsilons, and the default with half and with twice
     as many people on strips and rows.
     """
     domain, epsilon = randomizer.domain, randomizer.epsilon
-    parts = default_boxes(domain, float(epsilon))
+    parts = randomizer.components or ()
     tables = [default_boxes(domain, node) for node in ORDERED]
     tables += [_with_marginals(parts, factor) for factor in (0.5, 2.0)]
-    best, least = randomizer, math.inf
-    default = math.inf
+    best, least = None, math.inf
     for table in [parts, *tables]:
         one = MultiscaleBoxes(domain, epsilon, components=table)
         found = simulated_pair_errors(
             one, users=users, pairs={"like": lambda _: column}, repeats=min(repeats, 4), seed=seed
         )["like"]
         error = float(np.mean(found))
-        default = min(default, error) if table is parts else default
-        # Another mixture must gain more than the noise of the simulation.
-        if error < least and (table is parts or error < 0.95 * default):
+        if table is parts:
+            # Another mixture must gain more than the noise of the simulation.
+            least = 0.95 * error
+        elif error < least:
             best, least = one, error
-    return best, best.components != randomizer.components
+    return best
 
 
 def _with_marginals(parts: Sequence[Part], factor: float) -> tuple[Part, ...]:

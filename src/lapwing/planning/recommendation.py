@@ -190,7 +190,8 @@ def recommend(
     epsilon : int, float, str or Fraction
         Privacy parameter of one report, in (0, 24], in nats.
     users : int, optional
-        Number of people who will report, at least 1. Give this or `error`.
+        Number of people who will report, at least 1. Give this or `error`. It must be public. For
+        pairs it decides the blocks: from 150,000 people at epsilon 1 on they are finer.
     error : float, optional
         Predicted error to reach, in (0, 1). The answer's `users` is the smallest number of people
         for which it is reached.

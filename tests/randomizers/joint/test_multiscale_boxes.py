@@ -174,10 +174,10 @@ def test_both_orders_of_a_part_have_the_same_share_and_labels_come_first() -> No
     assert turned == list(default_boxes(last, 2))
 
 
-@each("epsilon", [1.5, 3])
+@each("epsilon", [0.35, 1.5, 3])
 def test_between_two_rows_shares_are_between_theirs(epsilon: float) -> None:
     square = lw.Product(x=lw.Integers(0, 63, outside="clip"), y=lw.Integers(0, 63, outside="clip"))
-    nodes = (1, 2) if epsilon < 2 else (2, 4)
+    nodes = (0.25, 0.5) if epsilon < 1 else (1, 2) if epsilon < 2 else (2, 4)
     weight = (math.log(epsilon) - math.log(nodes[0])) / (math.log(nodes[1]) - math.log(nodes[0]))
     both = [
         {(kind, sizes): share for kind, sizes, share in default_boxes(square, node)}
@@ -188,7 +188,7 @@ def test_between_two_rows_shares_are_between_theirs(epsilon: float) -> None:
         assert share == pytest.approx(wanted[0] * (1 - weight) + wanted[1] * weight, abs=2e-3)
 
 
-@each("outer, row", [(0.5, 1), (8, 4), (24, 4)])
+@each("outer, row", [(0.1, 0.25), (8, 4), (24, 4)])
 def test_beyond_the_table_its_last_row_is_used(outer: float, row: float) -> None:
     assert default_boxes(LINES, outer) == default_boxes(LINES, row)
 

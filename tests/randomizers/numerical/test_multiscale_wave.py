@@ -43,7 +43,15 @@ def test_at_a_row_the_parts_are_the_row(epsilon: float) -> None:
 
 def test_outside_the_table_its_ends_are_used() -> None:
     assert default_mixture(0.01) == default_mixture(0.5)
-    assert default_mixture(24) == default_mixture(4)
+    assert default_mixture(24) == default_mixture(8)
+
+
+def test_from_4_to_6_nothing_changes_and_then_waves_become_wider() -> None:
+    assert default_mixture(4) == default_mixture(5) == default_mixture(6) != default_mixture(7)
+    domain = Interval(0, 1, bins=256, outside="clip")
+    near = [group.randomizer for group in MultiscaleWave(domain, 8).groups]
+    assert [wave._derived["near"] for wave in near[:2]] == [3, 5]
+    assert near[2].domain.size == 256
 
 
 def test_between_rows_parts_change_little_by_little() -> None:
@@ -51,7 +59,7 @@ def test_between_rows_parts_change_little_by_little() -> None:
     assert middle == pytest.approx({16: 0.04, 64: 0.04, WHOLE: 0.17}, abs=1e-9)
     waves = {size: share for kind, size, share in default_mixture(2**0.5) if kind == "wave"}
     assert waves == pytest.approx({0.35: 0.16, 0.65: 0.22, 0.85: 0.21, 1.05: 0.16}, abs=1e-9)
-    for epsilon in np.geomspace(0.3, 6, 200):
+    for epsilon in np.geomspace(0.3, 10, 200):
         parts = default_mixture(float(epsilon))
         assert math.fsum(share for _, _, share in parts) == pytest.approx(1, abs=1e-8)
         nearby = default_mixture(float(epsilon) * 1.001)
@@ -60,7 +68,7 @@ def test_between_rows_parts_change_little_by_little() -> None:
 
 def test_parts_between_rows_are_rounded_as_said() -> None:
     """Surveys spell the parts out: other digits would be other surveys."""
-    for epsilon in np.geomspace(0.5, 4, 50):
+    for epsilon in np.geomspace(0.5, 8, 60):
         for kind, size, _ in default_mixture(float(epsilon)):
             assert kind == "subset" or round(size * 1000) / 1000 == size
 

@@ -46,14 +46,24 @@ Part = tuple[str, Sizes, float]
 Relative = tuple[str, float | None, float | None, float]
 """A part of a default mixture: the kind, two sizes in 64ths of an axis, and the share."""
 
+_COARSE: tuple[Relative, ...] = (
+    ("box", 21, None, 0.32),
+    ("box", 12, None, 0.18),
+    ("blocks", 0, None, 0.16),
+    ("blocks", 16, 22, 0.18),
+    ("blocks", 8, 32, 0.16),
+)
+
 ORDERED: dict[float, tuple[Relative, ...]] = {
-    1.0: (
-        ("box", 21, None, 0.32),
-        ("box", 12, None, 0.18),
-        ("blocks", 0, None, 0.16),
-        ("blocks", 16, 22, 0.18),
-        ("blocks", 8, 32, 0.16),
+    0.25: (
+        ("box", 32, None, 0.34),
+        ("box", 16, None, 0.18),
+        ("blocks", 0, None, 0.14),
+        ("blocks", 22, 22, 0.18),
+        ("blocks", 16, 32, 0.16),
     ),
+    0.5: _COARSE,
+    1.0: _COARSE,
     2.0: (
         ("box", 32, 32, 0.27),
         ("box", 21, 32, 0.18),
@@ -73,6 +83,21 @@ ORDERED: dict[float, tuple[Relative, ...]] = {
 """Default mixtures of two ordered axes by epsilon. Every part is there in both orders, at half its
 share. Sizes are 64ths of the axis, rounded, at least one bin. 0 is one bin. They minimize the worst
 exact risk over made-up tables: see the page of the mathematics of pairs."""
+
+MANY = 150_000
+"""From so many people on, at epsilon 1, finer blocks have less error than those of :data:`ORDERED`.
+At other epsilons it is as many as have the same epsilon squared times people."""
+
+FINER: dict[float, tuple[Relative, ...]] = {
+    1.0: (
+        ("box", 21, None, 0.32),
+        ("box", 12, None, 0.18),
+        ("blocks", 0, None, 0.16),
+        ("blocks", 16, 22, 0.17),
+        ("blocks", 8, 8, 0.17),
+    ),
+}
+"""Rows of :data:`ORDERED` that are replaced where there are many people."""
 
 LABELLED: dict[float, tuple[Relative, ...]] = {
     1.0: (
@@ -94,7 +119,7 @@ _LEAST = 0.01
 """Interpolated shares below this are left out."""
 
 
-def default_boxes(domain: Product, epsilon: float) -> tuple[Part, ...]:
+def default_boxes(domain: Product, epsilon: float, *, users: int | None = None) -> tuple[Part, ...]:
     """Return the default mixture of a pair, with sizes in bins and labels.
 
     Between two rows of the table shares are linear in the logarithm of epsilon, over the parts of
@@ -106,6 +131,9 @@ def default_boxes(domain: Product, epsilon: float) -> tuple[Part, ...]:
         At least one axis is ordered.
     epsilon : float
         In (0, 24].
+    users : int, optional
+        Expected number of people, which must be public. Two ordered axes get finer blocks where
+        there are many. Default: not many.
 
     Returns
     -------
@@ -136,6 +164,8 @@ def default_boxes(domain: Product, epsilon: float) -> tuple[Part, ...]:
             "randomizer of labels, such as SubsetSelection"
         )
     table = LABELLED if any(labels) else ORDERED
+    if users is not None and users * epsilon**2 >= MANY and table is ORDERED:
+        table = ORDERED | FINER
     shares: dict[tuple[str, Sizes], float] = {}
     for (kind, one, other), share in _interpolated(table, epsilon).items():
         orders = [(one, other), (other, one)]
@@ -203,7 +233,8 @@ class MultiscaleBoxes(Mixture[CountTally]):
         ``"box"`` has windows of a and b bins, or sets of so many labels:
         ``("box", (a, b), share)``. The kind ``"blocks"`` is subset selection on blocks of a times b
         neighboring cells. None in place of a size leaves the axis out. Default: a table by epsilon.
-        The document of a survey lists them.
+        For many people :func:`lapwing.recommend` has finer blocks. The document of a survey lists
+        the components, so a better table never changes a survey.
 
     See Also
     --------

@@ -72,9 +72,14 @@ DEFAULT_MIXTURES = {
     2.0: MixtureRow((0.35, 0.6, 1.0, 1.4), (0.15, 0.25, 0.23, 0.13), (0, 0, 0.08, 0.16)),
     3.0: MixtureRow((0.35, 0.75, 1.1, 1.6), (0.13, 0.20, 0.26, 0.26), (0, 0, 0, 0.15)),
     4.0: MixtureRow((0.45, 0.95, 1.5, 2.2), (0.13, 0.17, 0.28, 0.29), (0, 0, 0, 0.13)),
+    6.0: MixtureRow((0.45, 0.95, 1.5, 2.2), (0.13, 0.17, 0.28, 0.29), (0, 0, 0, 0.13)),
+    8.0: MixtureRow((5.0, 5.0, 8.3, 8.3), (0.24, 0.24, 0.10, 0.10), (0, 0, 0, 0.32)),
 }
 """The default mixtures by epsilon. They were designed against the error about the people who
-reported, for smooth, rough and atomic columns at once, from the information of the reports."""
+reported, for smooth, rough and atomic columns at once, from the information of the reports. At
+epsilon 8 the mutual-information width is less than a third of a 256th, so waves several times wider
+keep more values: windows of 3 and 5 bins of 256. See `benchmarks/accuracy/local/large_epsilon.py`.
+"""
 
 BITS = 16
 """Sets of at most so many cells are sent as bits, larger ones by the name of an affine set."""
