@@ -178,7 +178,7 @@ PAPERS = {
     "square_wave": "GeneralWave Hierarchical HaarHadamard TreeConsistency",
     "functional_approximation": """
         PolynomialProjection MatchingPursuit AdaptiveQuantiles CurveSum SortedPoints PursuitSite
-        QuantileSite pursuit_of_sites quantiles_of_sites
+        QuantileSite allowed_band pursuit_of_sites quantiles_of_sites
     """,
     "baselines": """
         LocalHashing PrefixHashing StochasticRounding Normalization Threshold HeavyHitterSelection

@@ -5,7 +5,6 @@ from .likelihood.expectation_maximization import ExpectationMaximization as Expe
 from .logs.exhaustive_scan import Candidates as Candidates
 from .logs.exhaustive_scan import ExhaustiveScan as ExhaustiveScan
 from .logs.exhaustive_scan import PrefixExtension as PrefixExtension
-from .releases.allowed_band import allowed_band as allowed_band
 from .releases.cell_counts import CellCounts as CellCounts
 from .releases.label_shares import LabelShares as LabelShares
 from .releases.spectral_pursuit import SpectralPursuit as SpectralPursuit

@@ -87,11 +87,23 @@ class Reading:
         codec_of(self.encoding)
 
     def of_tables(self) -> dict[str, Any]:
-        """Return the arguments with which tables are opened."""
+        """Return the arguments with which tables are opened.
+
+        Returns
+        -------
+        dict
+            Arguments by name.
+        """
         return {name: value for name, value in vars(self).items() if name != "texts"}
 
     def to_job(self) -> dict[str, Any]:
-        """Return what a stored job says of it: what is newer than the first ones only where set."""
+        """Return what a stored job says of it: what is newer than the first ones only where set.
+
+        Returns
+        -------
+        dict
+            JSON object.
+        """
         held = asdict(self)
         return {key: held[key] for key in held if key not in _NEWER or held[key] is not None}
 

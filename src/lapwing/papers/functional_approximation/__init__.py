@@ -3,6 +3,7 @@
 from lapwing.decoders.releases.cell_counts import CellCounts
 from lapwing.mechanisms.histogram_query import HistogramQuery
 from lapwing.papers.functional_approximation.adaptive_quantiles import AdaptiveQuantiles
+from lapwing.papers.functional_approximation.allowed_band import allowed_band
 from lapwing.papers.functional_approximation.interactive_sites import (
     PursuitSite,
     QuantileSite,
@@ -23,6 +24,7 @@ __all__ = [
     "PursuitSite",
     "QuantileSite",
     "SortedPoints",
+    "allowed_band",
     "pursuit_of_sites",
     "quantiles_of_sites",
 ]

@@ -6,10 +6,10 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from lapwing.decoders.releases.allowed_band import allowed_band
 from lapwing.errors import ArgumentError
 from lapwing.mechanisms.histogram_query import HistogramQuery
 from lapwing.papers.functional_approximation.adaptive_quantiles import AdaptiveQuantiles
+from lapwing.papers.functional_approximation.allowed_band import allowed_band
 from lapwing.papers.functional_approximation.matching_pursuit import MatchingPursuit
 from lapwing.papers.functional_approximation.polynomial_projection import PolynomialProjection
 from lapwing.privacy.promise import Promise

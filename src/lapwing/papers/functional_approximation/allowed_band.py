@@ -87,7 +87,7 @@ def allowed_band(release: Release, level: float = 0.95, *, target: Target = "emp
     ...     ages, lw.Interval(0, 100, bins=50, outside="clip"), neighbors="replace-one",
     ...     epsilon=1, mechanism="adaptive-quantiles", rng=lw.seeded(1),
     ... )
-    >>> lw.decoders.allowed_band(published.release).level
+    >>> lw.papers.functional_approximation.allowed_band(published.release).level
     0.95
     """
     check_level(level)
