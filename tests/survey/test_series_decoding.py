@@ -11,6 +11,7 @@ import pytest
 import lapwing as lw
 from lapwing.errors import ArgumentError, FormatError, MismatchError, UnsupportedChannelError
 from lapwing.privacy.sampling.randomness import seeded
+from lapwing.results.series import _checksum
 from lapwing.survey.series_decoding import _check_size
 
 BINS = 24
@@ -95,7 +96,7 @@ def test_weeks_together_are_nearer_to_their_people_and_a_jump_is_not_smeared(jum
 
 
 def test_bands_hold_the_weeks_people_and_differences_are_known_better(jumped: Any) -> None:
-    series, counts, _ = jumped
+    series, counts, weeks = jumped
     covered = []
     for week, people in zip(series, counts, strict=True):
         band = week.distribution.confidence_band(0.95)
@@ -104,11 +105,40 @@ def test_bands_hold_the_weeks_people_and_differences_are_known_better(jumped: An
     # 12 weeks whose errors are shared; measured over many in benchmarks/accuracy/series.
     assert np.mean(covered) > 0.75
     near = series.between("2026-W08", "2026-W10").confidence_band()
-    first, second = series[9].distribution, series[7].distribution
-    independent = lw.Difference(first, second).confidence_band()
-    assert width(near) < 0.8 * width(independent)
+    alone = [SURVEY.decode(tally) for _, tally in (weeks[9], weeks[7])]
+    assert width(near) < 0.8 * width(lw.Difference(*alone).confidence_band())
     assert series.between(2, 9).confidence_band(kind="simultaneous").leaves_zero
     assert not series.between(7, 9).confidence_band(kind="simultaneous").leaves_zero
+
+
+@pytest.mark.parametrize("lasting", [True, False])
+def test_differences_hold_across_a_change_that_nobody_finds(lasting: bool) -> None:
+    """Of a fifth of the jump, which reports of 10,000 people do not show. Before, 60% to 80%."""
+    changed = 0.8 * BEFORE + 0.2 * AFTER
+    masses = [BEFORE] * 5 + [changed] + [changed if lasting else BEFORE] * 4
+    held: dict[Any, list[float]] = {}
+    for seed in range(10):
+        counts = counted(masses, seed=seed)
+        weeks = [
+            (SURVEY, lw.simulate(SURVEY.randomizer, week, rng=100 * seed + number))
+            for number, week in enumerate(counts)
+        ]
+        series = lw.decode_series(weeks)
+        alone = [SURVEY.decode(tally) for _, tally in weeks[4:7]]
+        for week in (4, 5):
+            own = np.cumsum(counts[week + 1] - counts[week]) / 10_000
+            both = {"empirical": own, "population": np.cumsum(masses[week + 1] - masses[week])}
+            for target, truth in both.items():
+                found: Any = series.between(week, week + 1, target=target)  # type: ignore[arg-type]
+                apart: Any = lw.Difference(alone[week - 3], alone[week - 4], target=target)
+                for kind in ("pointwise", "simultaneous"):
+                    band, wide = (each.confidence_band(kind=kind) for each in (found, apart))
+                    right = ((band.low <= truth + 1e-12) & (truth <= band.high + 1e-12))[:-1]
+                    value = right.mean() if kind == "pointwise" else float(right.all())
+                    held.setdefault((kind, target), []).append(value)
+                    assert width(band) < 1.02 * width(wide)
+    for (kind, _), each in held.items():
+        assert np.mean(each) >= (0.92 if kind == "pointwise" else 0.9)
 
 
 def test_tables_and_pictures_show_each_weeks_own_numbers(jumped: Any) -> None:
@@ -263,6 +293,18 @@ def test_a_series_comes_back_from_its_file_and_a_damaged_one_is_refused(jumped: 
     # What is known of 12 weeks of 24 bins; 300 kB where each week had its own error law.
     assert len(series.to_json()) < 12 * 8000
     errors = document["errors"]
+    before = {
+        **errors,
+        "wider": {**errors["wider"]},
+        "weeks": [{**each, "centers": {**each["centers"]}} for each in errors["weeks"]],
+    }
+    for entries in (before["wider"], *(week["centers"] for week in before["weeks"])):
+        del entries["between"]  # as files had it before
+    older = lw.Series.from_document(
+        {**document, "errors": before, "checksum": _checksum({**document, "errors": before})}
+    )
+    narrow, wide = (each.between(2, 3).confidence_band() for each in (older, series))
+    assert width(narrow) < width(wide)
     damaged: list[tuple[str, Any]] = [
         ("weeks", [*document["weeks"][:1], {}]),
         ("weeks", []),

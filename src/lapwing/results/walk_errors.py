@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from lapwing.linear.random_walk import (
 )
 from lapwing.results.spread_law import decoded, encoded
 from lapwing.results.uncertainty import Kind, Uncertainty, Variants
+
+Walked: TypeAlias = Kind | Literal["between"]
+"""A kind of band of one week, or all bands of the difference of two weeks."""
 
 _NEGLIGIBLE = 1e-4
 """What the reports of a week may say about a direction, alongside how far it may vary at most, and
@@ -88,13 +91,14 @@ class WeekErrors:
         float64 [size]: masses at which it was taken.
     reports : int
     centers : mapping
-        By kind of band, float64 [size]: about the week's own people.
+        By kind of band, float64 [size]: about the week's own people. Files of earlier versions
+        have none for differences.
     """
 
     root: Matrix
     pilot: Vector
     reports: int
-    centers: Mapping[Kind, Vector]
+    centers: Mapping[Walked, Vector]
 
     __repr__ = short_repr
 
@@ -116,7 +120,7 @@ class WeekErrors:
             raise FormatError(
                 "the errors of a week must say how many people reported. Do not use this document"
             )
-        if not isinstance(centers, dict) or set(centers) != set(get_args(Kind)):
+        if not _by_kind(centers):
             raise FormatError(
                 "the errors of a week must have a center for each kind of band. "
                 "Do not use this document"
@@ -130,7 +134,7 @@ class WeekErrors:
             root,
             decoded(document["pilot"], numbers=size),
             reports,
-            {kind: decoded(centers[kind], numbers=size) for kind in get_args(Kind)},
+            {kind: decoded(center, numbers=size) for kind, center in centers.items()},
         )
 
 
@@ -173,14 +177,14 @@ class WalkErrors:
     jump: Vector
     odd: Vector
     flicker: float
-    wider: Mapping[Kind, Wider]
+    wider: Mapping[Walked, Wider]
     method: str
     weeks: tuple[WeekErrors | None, ...]
     scores: Matrix | None = None
 
     __repr__ = short_repr
 
-    def own(self, kind: Kind, week: int) -> Vector:
+    def own(self, kind: Walked, week: int) -> Vector:
         """Return the variances of what one week has alone: float64 [state]."""
         wider = self.wider[kind]
         level = wider.jump * self.odd[week] + wider.flicker * self.flicker
@@ -188,14 +192,14 @@ class WalkErrors:
         return own
 
     @cached_property
-    def walks(self) -> dict[Kind, Smoothed]:
+    def walks(self) -> dict[Walked, Smoothed]:
         """The walk given all weeks, by kind of band."""
         scores = np.zeros((len(self.weeks), self.step.size)) if self.scores is None else self.scores
         looks = [
             None if week is None else PseudoMeasurement(week.root.T @ week.root, score)
             for week, score in zip(self.weeks, scores, strict=True)
         ]
-        walks: dict[Kind, Smoothed] = {}
+        walks: dict[Walked, Smoothed] = {}
         for kind, wider in self.wider.items():
             levels: Vector = wider.jump * self.jump + wider.least**2
             steps: Matrix = wider.step * self.step + np.outer(levels, self.shape)
@@ -207,7 +211,7 @@ class WalkErrors:
     def _inverse(self) -> Matrix:
         return left_inverse(self.columns)
 
-    def _parts(self, kind: Kind, week: int) -> tuple[Matrix, Matrix]:
+    def _parts(self, kind: Walked, week: int) -> tuple[Matrix, Matrix]:
         """Return what an error of the walk is to the week's people, and what no other has.
 
         Both of amplitudes: float64 [state, state].
@@ -250,7 +254,7 @@ class WalkErrors:
                 found.reports,
                 self.method,
             )
-            for kind in self.wider
+            for kind in get_args(Kind)
         }
         whole = laws["simultaneous"]
         return replace(laws["pointwise"], variants=Variants(empirical_simultaneous=whole))
@@ -273,14 +277,15 @@ class WalkErrors:
         assert one is not None
         assert two is not None
         laws: dict[Kind, Uncertainty] = {}
-        for kind in self.wider:
+        for of_band in get_args(Kind):
+            kind: Walked = "between" if "between" in self.wider else of_band
             parts = self._parts(kind, earlier), self._parts(kind, later)
             walk = self.walks[kind]
             cross = parts[0][0] @ walk.between(earlier, later) @ parts[1][0].T
             covariance = -cross - cross.T
             for week, (kept, alone) in zip((earlier, later), parts, strict=True):
                 covariance = covariance + kept @ walk.covariance[week] @ kept.T + alone
-            laws[kind] = Uncertainty(
+            laws[of_band] = Uncertainty(
                 two.centers[kind] - one.centers[kind],
                 self._noise(covariance),
                 np.zeros(mass.size),
@@ -327,7 +332,7 @@ class WalkErrors:
             raise FormatError(
                 "the errors of a series must have an entry for each week. Do not use this document"
             )
-        if not isinstance(wider, dict) or set(wider) != set(get_args(Kind)):
+        if not _by_kind(wider):
             raise FormatError(
                 "the errors of a series must be for both kinds of band. Do not use this document"
             )
@@ -349,13 +354,19 @@ class WalkErrors:
             jump,
             odd,
             flicker,
-            {kind: Wider.from_document(wider[kind]) for kind in get_args(Kind)},
+            {kind: Wider.from_document(each) for kind, each in wider.items()},
             document["method"],
             tuple(
                 None if week is None else WeekErrors.from_document(week, size=size, state=state)
                 for week in listed
             ),
         )
+
+
+def _by_kind(entries: Any) -> bool:
+    """Return whether a document has an entry for each kind of band, and perhaps for differences."""
+    kinds = set(get_args(Kind))
+    return isinstance(entries, dict) and kinds <= set(entries) <= kinds | {"between"}
 
 
 def root_of(information: Matrix, most: Vector) -> Matrix:

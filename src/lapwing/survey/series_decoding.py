@@ -141,8 +141,8 @@ def decode_series(
 
     **Accuracy.** See the tables of `benchmarks/accuracy/series`. Intervals are about each week's
     own people, under the model. Their coverage, also in weeks with a jump, is measured there.
-    Those of labels allow for a lasting change alongside any week, not for one of a single week.
-    Those of a difference of two weeks of labels (:meth:`Series.between`) allow for both.
+    Those of labels and of their differences (:meth:`Series.between`) allow for a change alongside
+    any week, of up to 12 points. It may last, or be of that week alone.
     Weeks of numbers are decoded alone where their reports tell more of their people than other
     weeks could add. That is at an epsilon of about 8, and on more than 128 bins of about 5. Weeks
     of labels are decoded alone, without intervals, if the reports do not determine all shares.

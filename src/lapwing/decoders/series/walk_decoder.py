@@ -8,7 +8,7 @@ from the population follows from that week's reports alone, and is added last.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,18 +33,26 @@ from lapwing.linear.random_walk import (
     smoothed,
 )
 from lapwing.linear.random_walk import without_own as without
-from lapwing.results.uncertainty import Kind, Uncertainty
-from lapwing.results.walk_errors import WalkErrors, WeekErrors, Wider, root_of
+from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.walk_errors import Walked, WalkErrors, WeekErrors, Wider, root_of
 
 PASSES = 2
 
-_BAND_INFLATION: dict[Kind, Wider] = {
+_BAND_INFLATION: dict[Walked, Wider] = {
     "pointwise": Wider(jump=4.0, step=3.0, flicker=2.0, least=0.0075),
     "simultaneous": Wider(jump=6.0, step=6.0, flicker=2.0, least=0.03),
 }
 """Factors on the variances of the walk, for bands. A jump that is too small to be sure of may be
 in any week, and how far one goes is learned from that one alone. Of the steps and of what each
 week has alone there are many."""
+
+_WITH_DIFFERENCES: dict[Walked, Wider] = {
+    **_BAND_INFLATION,
+    "between": Wider(jump=6.0, step=6.0, flicker=2.0, least=0.3),
+}
+"""With those for differences of two weeks, where a change that nobody found moves both toward each
+other. So any week may have a jump as large as those that are found. The bands are 0.5 to 0.7 times
+as wide as those of the two weeks decoded alone."""
 
 _LOOK_BACK, _MORE = 60, 1.25
 """Weeks looked back at where a week is decoded from those before it. From how many times as many
@@ -134,7 +142,7 @@ def smooth_series(
     """
     fit = _fitted(given, scaled, passes=passes)
     numbers = range(len(given))
-    errors = _errors(fit, _roots(fit, numbers), numbers)
+    errors = _errors(fit, _roots(fit, numbers), numbers, _WITH_DIFFERENCES)
     found = [errors.law(week) for week in numbers]
     masses = [fit.mass(week) for week in numbers]
     alone = frozenset(week for week in numbers if fit.is_better_alone(week))
@@ -178,7 +186,7 @@ def filter_series(given: Sequence[Given | None], scaled: ScaledBasis) -> WalkAns
         last = len(fit.looks) - 1
         masses.append(fit.mass(last))
         alone |= {week} if fit.is_better_alone(last) else set()
-        laws.append(_errors(fit, roots, [last]).law(last))
+        laws.append(_errors(fit, roots, [last], _BAND_INFLATION).law(last))
     assert fit is not None
     return WalkAnswer(masses, laws, fit.walk, fit.looks, None, frozenset(alone))
 
@@ -328,7 +336,7 @@ def _with_own(
 def _roots(fit: _Fit, numbers: Sequence[int]) -> list[Matrix | None]:
     """Return the information of some weeks as columns, those that say something."""
     walk = fit.walk
-    wider = _BAND_INFLATION["simultaneous"]
+    wider = _WITH_DIFFERENCES["between"]
     levels = wider.jump * (walk.jump.sum() + walk.odd.max()) + wider.flicker * walk.flicker
     levels += wider.least**2 * walk.jump.size
     usual = wider.jump * np.diag(walk.first) + wider.step * walk.step * walk.jump.size
@@ -337,7 +345,12 @@ def _roots(fit: _Fit, numbers: Sequence[int]) -> list[Matrix | None]:
     return [None if look is None else root_of(look.information, most) for look in looks]
 
 
-def _errors(fit: _Fit, roots: Sequence[Matrix | None], chosen: Sequence[int]) -> WalkErrors:
+def _errors(
+    fit: _Fit,
+    roots: Sequence[Matrix | None],
+    chosen: Sequence[int],
+    inflation: Mapping[Walked, Wider],
+) -> WalkErrors:
     """Return the errors of all weeks under widened variances, with the centers of some weeks.
 
     All learned variances are multiplied, and into any week there may be a step of a little more
@@ -345,7 +358,7 @@ def _errors(fit: _Fit, roots: Sequence[Matrix | None], chosen: Sequence[int]) ->
     """
     walk, weeks = fit.walk, fit.weeks
     listed: list[WeekErrors | None] = []
-    centers: list[dict[Kind, Vector]] = [{} for _ in roots]
+    centers: list[dict[Walked, Vector]] = [{} for _ in roots]
     for number, (root, pilot) in enumerate(zip(roots, weeks.pilots, strict=True)):
         if root is None or pilot is None:
             listed.append(None)
@@ -359,7 +372,7 @@ def _errors(fit: _Fit, roots: Sequence[Matrix | None], chosen: Sequence[int]) ->
         walk.jump,
         walk.odd,
         walk.flicker,
-        _BAND_INFLATION,
+        inflation,
         METHOD,
         tuple(listed),
         np.array([np.zeros(walk.step.size) if one is None else one.score for one in fit.looks]),
