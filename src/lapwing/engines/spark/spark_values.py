@@ -468,9 +468,9 @@ def summarize(
     Warns
     -----
     RowsWarning
-        Once, at the end: when most rows are missing, unreadable, outside the range or in no
-        segment, or count as `other`, or more than 1 % are unreadable. Also when a label that is not
-        listed equals one but for leading zeros, case, spaces or ".0".
+        Once, at the end: when most rows are missing, unreadable or outside the range, or more than
+        1 % are unreadable. Also when most are in no segment or count as `other`. An unlisted label
+        that equals a listed one but for leading zeros, case, spaces or ".0" gives it as well.
 
     Notes
     -----
