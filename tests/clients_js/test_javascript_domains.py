@@ -17,6 +17,7 @@ from lapwing.errors import DomainError
 from lapwing.protocol.domains import label_text
 from lapwing.protocol.domains.units import check_seconds
 from tests.clients_js.programs import ask, node
+from tests.vectors import time_vectors
 
 pytestmark = pytest.mark.service
 
@@ -195,13 +196,35 @@ def _of_a_device(domain: Any, value: Any) -> Any:
     return _python(domain, value)
 
 
-def test_a_device_refuses_texts_that_a_curator_reads_besides() -> None:
-    """Dates without hyphens, dates of weeks, and numbers in strings."""
+def test_a_device_refuses_numbers_in_texts_that_a_curator_reads_besides() -> None:
     documents = [domain.to_document() for domain in OF_UNITS if domain.missing == "refuse"]
-    answers = ask(
-        *(("symbols", each, ["20261121T0930", "2026-W47-6", "20000"]) for each in documents)
-    )
+    answers = ask(*(("symbols", each, ["20000"]) for each in documents))
     assert {answer["error"] for found in answers for answer in found} == {"DomainError"}
+
+
+DATES = (
+    *("2026-11-21", "20261121", "2026-W47-6", "2026-W47", "2026W476", "2026W47", "2026-W476"),
+    *("2026W47-6", "2026-W53-1", "2020-W53-7", "0001-W01-1", "9999-W52-5", "9999-W52-6"),
+    *("+012345-06-07", "00000101", "00010101", "20260229", "99991231", "2026-325"),
+)
+CLOCKS = (
+    *("", "T09", "T0930", "T093015", "t093015.25", " 09:30", "T09:30:15", "T09:30:15,1234567"),
+    *("T09:3015", "T0930:15", "T09.5", "T24", "T2400", "T240000.0", "T2401", "T0960"),
+)
+ZONES = (
+    *("", "Z", "+05", "+0530", "+05:30", "+05:30:15", "+053015", "+05:3015", "+0530:15"),
+    *("-00:00:30", "+05:30:60", "+24", "-23:59:59", " UTC", "+5", "z"),
+)
+
+
+def test_every_form_of_a_date_with_every_clock_and_zone_is_read_as_python_reads_it() -> None:
+    texts = [date + clock + zone for date in DATES for clock in CLOCKS for zone in ZONES]
+    domains = [domain for _, domain in time_vectors.DOMAINS]
+    answers = ask(*(("symbols", domain.to_document(), texts) for domain in domains))
+    for domain, symbols in zip(domains, answers, strict=True):
+        for text, symbol in zip(texts, symbols, strict=True):
+            wanted = time_vectors.symbol_of(domain, text)
+            assert (symbol if isinstance(symbol, int) else None) == wanted, (domain.unit, text)
 
 
 def test_a_date_of_the_device_is_the_one_on_its_clock(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,38 +7,14 @@ import { demand, isWhole, requireKeys } from "./documents.mjs";
 import { DomainError, UnsupportedError } from "./errors.mjs";
 import { comparedLabel, comparedText, labelText, requireRules } from "./labels.mjs";
 import { sha256OfText } from "./sha256.mjs";
+import { asNumber } from "./times.mjs";
 
 const MOST_BINS = 2 ** 24;
 const MOST_SYMBOLS = 2 ** 20; // that a device takes: more would cost it too much time and memory
 const MOST_LISTED = 2 ** 16; // edges that are kept; of more bins they are worked out when needed
-const DAY = 86_400;
 
 /** Seconds up to the year 5138. The milliseconds of any day since March 1973 are beyond. */
 const MOST_SECONDS = 1e11;
-
-const CLOCK = /^(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?$/;
-
-/**
- * As Python reads them: a zone is shorter than a day, and 24:00 the midnight that ends the day. A
- * space may be in the place of T, and BigQuery's " UTC" in that of Z.
- */
-const MOMENT = new RegExp(
-  String.raw`^(\d{4}|[+-]\d{4,12}|\d{5,12})-(\d\d)-(\d\d)` +
-    String.raw`(?:[Tt ]([01]\d|2[0-4]):([0-5]\d)(?::([0-5]\d)(?:[.,](\d+))?)?` +
-    String.raw`(?: UTC|Z|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)?)?$`,
-);
-
-/** Hours, minutes and seconds, maybe after days, as Python and databases write durations. */
-const DURATION = new RegExp(
-  String.raw`^(?:(?<days>[+-]?\d{1,5}) days?(?:,? |$))?` +
-    String.raw`(?:(?<sign>[+-]?)(?<hours>\d{1,6}):(?<minutes>[0-5]\d):(?<seconds>[0-5]\d)` +
-    String.raw`(?:\.(?<parts>\d+))?)?$`,
-);
-const ISO_DURATION = new RegExp(
-  String.raw`^(?<all>[+-]?)P(?=.)(?:(?<weeks>\d{1,4})W)?(?:(?<days>\d{1,5})D)?` +
-    String.raw`(?:T(?=.)(?:(?<hours>\d{1,6})H)?(?:(?<minutes>\d{1,8})M)?` +
-    String.raw`(?:(?<seconds>\d{1,9})(?:[.,](?<parts>\d+))?S)?)?$`,
-);
 
 /** Return the domain that a document describes; FormatError when it describes none. */
 export function buildDomain(document) {
@@ -422,72 +398,4 @@ function inside(number, { low, high, outside }) {
     throw new DomainError("a value must lie between low and high of the domain, this one does not");
   }
   return Math.min(Math.max(number, low), high);
-}
-
-/** Return the number that a value is in a unit: itself, or of a Date or an ISO text; else NaN. */
-function asNumber(value, unit) {
-  if (typeof value === "number" || unit === "number")
-    return typeof value === "number" ? value : NaN;
-  return value instanceof Date ? ofDate(value, unit) : ofText(value, unit);
-}
-
-/** Return the seconds of a duration, cut to microseconds. */
-function ofDuration(text) {
-  const found = ISO_DURATION.exec(text) ?? DURATION.exec(text);
-  if (!found || text === "") return NaN;
-  const { all, sign, parts = "", ...held } = found.groups;
-  const [weeks, days, hours, minutes, seconds] = ["weeks", "days", "hours", "minutes", "seconds"].map(
-    (name) => Number(held[name] ?? 0),
-  );
-  const clock = BigInt(3600 * hours + 60 * minutes + seconds) * 1_000_000n;
-  const within = clock + BigInt(parts.slice(0, 6).padEnd(6, "0"));
-  const whole = BigInt(DAY * (7 * weeks + days)) * 1_000_000n;
-  const ticks = whole + (sign === "-" ? -within : within);
-  return Number(all === "-" ? -ticks : ticks) / 1e6;
-}
-
-/** A moment of the device: its date and time of day are those that the device's clock shows. */
-function ofDate(moment, unit) {
-  if (unit === "duration") return NaN;
-  if (unit === "datetime") return moment.getTime() / 1000;
-  if (unit === "date") {
-    return Date.UTC(moment.getFullYear(), moment.getMonth(), moment.getDate()) / (1000 * DAY);
-  }
-  const seconds = 3600 * moment.getHours() + 60 * moment.getMinutes() + moment.getSeconds();
-  return seconds + moment.getMilliseconds() / 1000;
-}
-
-function ofText(text, unit) {
-  if (typeof text !== "string") return NaN;
-  if (unit === "duration") return ofDuration(text);
-  const clock = unit === "time-of-day" ? CLOCK.exec(text) : null;
-  if (clock) {
-    const [hours, minutes, seconds] = [clock[1], clock[2], clock[3] ?? "0"].map(Number);
-    const number = 3600 * hours + 60 * minutes + seconds;
-    return minutes < 60 && seconds < 60 && number <= DAY ? number : NaN;
-  }
-  const found = MOMENT.exec(text);
-  if (!found || (unit === "time-of-day" && !found[4])) return NaN; // a date has no time of day
-  const [, year, month, date] = found.map(Number);
-  const [hour, minute, second] = found.slice(4, 7).map((digits) => Number(digits ?? 0));
-  const microseconds = Number((found[7] ?? "").slice(0, 6).padEnd(6, "0"));
-  const midnight = hour === 24;
-  if (midnight && (minute || second || Number(found[7] ?? 0))) return NaN;
-  // Far years as in Python, by the calendar's cycle of 400 years.
-  const near = /^(?!0000)\d{4}$/.test(found[1]);
-  const cycles = near ? 0 : Math.floor((year - 2000) / 400);
-  const start = new Date(0);
-  start.setUTCFullYear(year - 400 * cycles, month - 1, date);
-  if (start.getUTCMonth() !== month - 1 || start.getUTCDate() !== date) return NaN;
-  const days = start.getTime() / (1000 * DAY);
-  const more = 146_097 * cycles + Number(midnight);
-  if (unit === "date") return days + more;
-  const clocked = 3600 * (midnight ? 0 : hour) + 60 * minute + second;
-  if (unit === "time-of-day") return (1e6 * clocked + microseconds) / 1e6;
-  // A moment without a zone is UTC, as on the server.
-  const east = 60 * (60 * Number(found[9] ?? 0) + Number(found[10] ?? 0));
-  const seconds = DAY * days + clocked - (found[8] === "-" ? -east : east);
-  // In whole microseconds, which are more than 2^53 of a far day: all readers agree in every bit.
-  const whole = Number(1_000_000n * BigInt(seconds) + BigInt(microseconds)) / 1e6;
-  return whole + DAY * more;
 }

@@ -474,6 +474,39 @@ def test_a_column_without_values_is_told_of_once(read: Callable[..., Any], tmp_p
         assert len([one for one in all if one.category is RowsWarning]) == 1
 
 
+def test_rows_that_match_no_segment_or_count_as_other_are_told_of(
+    read: Callable[..., Any],
+) -> None:
+    table = pa.table({"v": [1.0] * 200, "k": ["north"] * 60 + ["North "] * 140})
+    df = read(table)
+    cells = Segmented(Interval(0, 2, bins=2), segments=["north", "south"])
+    with pytest.warns(RowsWarning, match="140 in none of the segments, some values equal a label"):
+        held = engine.summarize(df, cells, column="v", by="k")
+    assert held.people == 200
+    labels = Categories(["north", "rest"], other="rest")
+    with pytest.warns(RowsWarning, match="140 counted as 'rest'"):
+        engine.summarize(df, labels, column="k")
+
+
+def test_counts_that_were_made_before_are_those_of_arrow(read: Callable[..., Any]) -> None:
+    table = pa.table({"v": [1.0, 5.0, None, 9.0], "n": [3, 10**6, 0, 2], "k": ["a", "b", "a", "c"]})
+    df, domain = read(table), Interval(0, 10, bins=5)
+    held = engine.summarize(df, domain, column="v", count_column="n")
+    assert held == arrow.summarize(table, domain, column="v", count_column="n")
+    assert held.people == 10**6 + 5
+    cells = Segmented(domain, segments=["a", "b"])
+    given = {"column": "v", "by": "k", "count_column": "n"}
+    held = engine.summarize(df, cells, **given)
+    assert held == arrow.summarize(table, cells, **given)
+    wrongs = {"b": ([3, -1, 0, 2], "row 2"), "c": ([2**40, 1, 0, 0], r"at most 2\^40")}
+    for name, (counts, said) in wrongs.items():
+        wrong = table.set_column(1, "n", pa.array(counts, pa.int64()))
+        with pytest.raises(DomainError, match=said):
+            engine.summarize(read(wrong, name=name), domain, column="v", count_column="n")
+    with pytest.raises(DomainError, match="row 1 is not"):
+        engine.summarize(df, domain, column="v", count_column="k")
+
+
 @pytest.mark.filterwarnings("ignore::lapwing.errors.RowsWarning")
 def test_summaries_are_those_of_arrow(
     session: Any, read: Callable[..., Any], tmp_path: Path
@@ -610,3 +643,11 @@ def test_the_example_of_the_page_runs(
     stored = lw.tallies.Tally.load("tally.json")
     assert stored == names["tally"] and stored.total == PEOPLE
     assert lw.Survey.load("survey.json").decode(stored).reports == PEOPLE
+
+
+def test_intervals_of_days_and_times_are_durations(session: Any) -> None:
+    intervals = "make_dt_interval(0, 1, 30, 0), null, make_dt_interval(0, 0, 0, -1)"
+    df = session.sql(f"select explode(array({intervals})) t")
+    domain = Interval("0:00:00", "4:00:00", bins=32, unit="duration")
+    table = pa.table({"t": pa.array([5400 * 10**6, None, -(10**6)], pa.duration("us"))})
+    assert engine.summarize(df, domain, column="t") == arrow.summarize(table, domain)

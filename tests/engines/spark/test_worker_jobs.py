@@ -16,6 +16,7 @@ from lapwing.engines import arrow
 from lapwing.engines.spark import job_errors, worker_jobs
 from lapwing.engines.spark.worker_jobs import added
 from lapwing.errors import ArgumentError, ReportError
+from lapwing.protocol.domains.row_counts import RowCounts
 from lapwing.protocol.messages.reports import Reports
 
 pytest.importorskip("pyspark", reason="PySpark is not here: pip install '.[test]'")
@@ -113,7 +114,7 @@ def test_each_value_gets_one_report_and_tasks_share_no_randomness() -> None:
     held = SURE.randomize(values["v"].to_pylist(), rng=seeded(1))
     assert reports["report"].to_pylist() == [bytes(one) for one in held.data]
     assert reports["k"].to_pylist() == values["k"].to_pylist()
-    assert seen.numbers == [PEOPLE, 0, 0, 0]
+    assert seen.numbers == RowCounts(PEOPLE).numbers
     same = pa.table({"v": [50.0] * 300}).to_batches(max_chunksize=100)
     noisy = given | {"survey": SURVEY.to_json(), "by": None}
     # The same survey, kept by this process, in two tasks: by chance equal below 10^-50.
@@ -139,7 +140,7 @@ def test_summaries_count_every_batch() -> None:
         ]
         assert len(parts) == 2
         outside = int(sum(not 0 <= value <= 10 for value in table["v"].to_pylist()))
-        whole = [*wanted.counts, PEOPLE, 0, 0, outside]
+        whole = [*wanted.counts, *RowCounts(PEOPLE, outside=outside, clipped=outside).numbers]
         np.testing.assert_array_equal(worker_jobs.sum_of(iter(parts)), whole)
         merged = _task(iter(parts), given, "add_summaries")
         np.testing.assert_array_equal(worker_jobs.sum_of(iter(merged)), whole)

@@ -95,7 +95,7 @@ EVERY = [curator, released, randomized]
         (RANGE, "1,234", "separators of thousands"),
         (RANGE, "cancelled", "numbers as 1234.5"),
         (RANGE, True, "Truth values"),
-        (RANGE, pandas.Timedelta(minutes=5), "durations"),
+        (RANGE, pandas.Timedelta(minutes=5), "Durations need unit="),
         (RANGE, 3600.0, "100 outside 0 to 60. Check the column and its unit"),
         (RANGE, None, "100 missing"),
     ],

@@ -341,7 +341,7 @@ def _ordered(
             if unit == "number":
                 other = ", or, if it has decimal commas, say --decimal ," if decimal == "." else ""
                 if thousands is None:
-                    other += ". Separators of thousands and signs of currencies need --thousands"
+                    other += " (--thousands reads separators of thousands, and currency signs)"
             raise DomainError(
                 f"every value must be a {unit}, the string at position {position} is not. It must "
                 f"be written as {written}. Correct it, leave it empty if it is missing{other}",

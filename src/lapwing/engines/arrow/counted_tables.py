@@ -61,6 +61,12 @@ def whole_counts(array: Any, *, column: str, typed: bool) -> NDArray[np.int64]:
     return numbers.astype(np.int64)
 
 
+def check_people(everybody: float, label: str) -> None:
+    """Raise DomainError when more rows are counted than a release can hold."""
+    if everybody > MOST_PEOPLE:
+        raise DomainError(f"the counts of {label} must add up to at most 2^40, they do not")
+
+
 @dataclass
 class WeightedRows(RowCounts):
     """The rows of a batch, of which each stands for a number of rows.
@@ -114,10 +120,7 @@ def weighted_counts(
         with at_rows(table.label, first):
             weights = whole_counts(batch.column(1), column=count_column, typed=table.typed)
         everybody += float(weights.sum(dtype=np.float64))  # whole numbers would overflow
-        if everybody > MOST_PEOPLE:
-            raise DomainError(
-                f"the counts of {table.label} must add up to at most 2^40, they do not"
-            )
+        check_people(everybody, table.label)
         read = WeightedRows(label=table.label, start=first, weights=weights)
         values = one.read(batch.column(0), first, read)
         if beside is not None and isinstance(domain, Segmented):

@@ -32,8 +32,9 @@ from lapwing.engines.arrow.table_reader import (
     open_table,
 )
 from lapwing.engines.arrow.typed_files import all_rows, check_footer
-from lapwing.errors import ArgumentError, FormatError, LapwingError, kind_of
+from lapwing.errors import ArgumentError, DomainError, FormatError, LapwingError, kind_of
 from lapwing.protocol.domains.text_values import Decimal, Thousands
+from lapwing.protocol.domains.units import WIDE_INTEGERS, period_ticks
 
 COMPACT = ".lwr"
 """How the names of compact report files end."""
@@ -355,6 +356,8 @@ def _arrow_column(column: Any, name: str) -> Any:
     """
     import pyarrow as pa
 
+    if type(column.dtype).__name__ == "PeriodDtype":
+        column = _moments_of_periods(column, name)
     try:
         array = pa.array(column, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
@@ -371,6 +374,18 @@ def _arrow_column(column: Any, name: str) -> Any:
     else:
         return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
     raise FormatError(message)
+
+
+def _moments_of_periods(column: Any, name: str) -> Any:
+    """Return a column of pandas' periods as datetime64 of a precision that Arrow knows."""
+    ticks = period_ticks(column)
+    if ticks is None:
+        raise DomainError(
+            f"the column {name!r} must hold dates or timestamps, it holds periods longer than a "
+            "day. Convert it first: column.dt.start_time is where each begins"
+        )
+    known = ticks.dtype.name in (f"datetime64[{unit}]" for unit in ("D", "s", "ms", "us", "ns"))
+    return ticks if known else ticks.astype("M8[s]")
 
 
 @dataclass(frozen=True)
@@ -397,14 +412,15 @@ class _PolarsSchema:
 
     def __init__(self, kinds: dict[str, Any]) -> None:
         self.names = list(kinds)
-        self._kinds = kinds
+        self.kinds = kinds
 
     def field(self, name: str) -> Any:
         """Return the pyarrow.Field of a column."""
         import polars
         import pyarrow as pa
 
-        empty = polars.DataFrame(schema={name: self._kinds[name]})
+        wide = str(self.kinds[name]) in WIDE_INTEGERS
+        empty = polars.DataFrame(schema={name: polars.Decimal(38, 0) if wide else self.kinds[name]})
         return pa.RecordBatchReader.from_stream(empty).schema.field(name)
 
 
@@ -423,11 +439,20 @@ class _PolarsFrame:
     def rows(self) -> int | None:
         return len(self.frame) if hasattr(self.frame, "__len__") else None
 
+    def _narrow(self, name: str) -> Any:
+        """Return a column that Arrow has: 128-bit integers as decimals, of 38 digits at most."""
+        import polars
+
+        column = polars.col(name)
+        if str(self.schema.kinds[name]) not in WIDE_INTEGERS:
+            return column
+        return column.cast(polars.Decimal(38, 0), strict=False)
+
     def batches(self, columns: list[str]) -> Iterator[Any]:
         import pyarrow as pa
 
         with _query_errors():
-            chosen = self.frame.select(columns)
+            chosen = self.frame.select(map(self._narrow, columns))
             if hasattr(chosen, "collect_batches"):
                 pieces = chosen.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
             elif hasattr(chosen, "collect"):

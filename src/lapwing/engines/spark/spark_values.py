@@ -31,6 +31,7 @@ import numpy as np
 
 from lapwing.engines.arrow.arrow_values import labels_of
 from lapwing.engines.arrow.column_values import ColumnValues
+from lapwing.engines.arrow.counted_tables import check_people, whole_counts
 from lapwing.engines.arrow.inputs import without_causes
 from lapwing.engines.arrow.report_count import (
     ReportCount,
@@ -348,6 +349,7 @@ def randomize(
     RowsWarning
         Once, before the output appears: when most rows are missing, unreadable or outside the
         range, or more than 1 % are unreadable. Rows of a task that ran twice count twice here.
+        Other warnings are those of :func:`lapwing.engines.arrow.randomize`.
 
     Notes
     -----
@@ -374,7 +376,7 @@ def randomize(
     values = ColumnValues.in_table(rows.table, column, survey.randomizer.domain, by=by, texts=texts)
     values.check_type()
     columns = [values.name] if by is None else [values.name, by]
-    seen = df.sparkSession.sparkContext.accumulator([0, 0, 0, 0], _numbers_that_add_up())
+    seen = df.sparkSession.sparkContext.accumulator(RowCounts().numbers, _numbers_that_add_up())
     given = _reading(values) | {"survey": survey.to_json(), "by": by, "rows": seen}
     schema = "report binary" if by is None else f"report binary, {quoted(by)} string"
     made = mapped(rows.select(columns), "randomize_values", given, schema)
@@ -384,7 +386,7 @@ def randomize(
 
     def check(written: Any) -> None:
         _check_some(written)
-        warn_of_rows(RowCounts(*seen.value), survey.randomizer.domain, stacklevel=5)
+        warn_of_rows(RowCounts.of_numbers(seen.value), survey.randomizer.domain, stacklevel=5)
 
     return write_once(
         made,
@@ -428,6 +430,7 @@ def summarize(
     *,
     column: str | None = None,
     by: str | None = None,
+    count_column: str | None = None,
     texts: Texts = "iso",
 ) -> ExactCounts:
     """Count the rows of a data frame of Spark by symbol: an exact histogram, which is secret.
@@ -442,6 +445,9 @@ def summarize(
         Column of values. Default: the only column.
     by : str, optional
         Column of segments, of a Segmented domain. Default: none.
+    count_column : str, optional
+        Column of whole numbers: how many rows hold the value of this line, in a table of counts
+        that were made before. Default: each line is one row.
     texts : {"iso", "days", "seconds"}
         Format of strings with dates and times. Default: "iso" (ISO 8601). Else numbers of days or
         seconds since 1970-01-01, or since midnight for a time of day.
@@ -455,7 +461,7 @@ def summarize(
     ------
     DomainError, ArgumentError
         When a column is missing or its type does not fit the domain, before the job starts. No row
-        is refused.
+        is refused, but a count that is missing, negative, no whole number or too large.
     EngineError
         When executors have no lapwing or another version of it, or Spark failed.
 
@@ -463,7 +469,8 @@ def summarize(
     -----
     RowsWarning
         Once, at the end: when most rows are missing, unreadable or outside the range, or more than
-        1 % are unreadable.
+        1 % are unreadable. Also when most are in no segment or count as `other`. An unlisted label
+        that equals a listed one but for leading zeros, case, spaces or ".0" gives it as well.
 
     Notes
     -----
@@ -479,11 +486,17 @@ def summarize(
     """
     require_domain(domain)
     rows, curated = SparkRows.of(df), domain.for_curator()
-    values, beside = curator_columns(rows.table, curated, column=column, by=by, texts=texts)
+    values, beside = curator_columns(
+        rows.table, curated, column=column, by=by, texts=texts, count_column=count_column
+    )
     columns = [values.name, *([] if beside is None else [beside.name])]
+    if count_column is not None:
+        whole_counts(rows.table.empty(count_column), column=count_column, typed=True)
+        columns.append(count_column)
     given = _reading(values) | {
         "domain": json.dumps(curated.to_document()),
         "by": None if beside is None else beside.name,
+        "count_column": count_column,
     }
     counts = mapped(rows.select(columns), "summarize_values", given, PARTIAL)
     if 8 * curated.size > WIDE:
@@ -493,8 +506,9 @@ def summarize(
     total = sum_of(iter(table.to_batches()))
     if total is None:
         return ExactCounts(curated, np.zeros(curated.size, dtype=np.int64))
+    check_people(float(total[: curated.size].sum()), "the data frame")
     domain = curated.domain if isinstance(curated, Segmented) else curated
-    warn_of_rows(RowCounts(*total[curated.size :].tolist()), domain)
+    warn_of_rows(RowCounts.of_numbers(total[curated.size :]), domain)
     return ExactCounts(curated, total[: curated.size])
 
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from lapwing.documents import canonical, parse
 from lapwing.engines.arrow.column_values import ColumnValues
+from lapwing.engines.arrow.counted_tables import weighted_counts
 from lapwing.engines.arrow.ordered_work import unwatched
 from lapwing.engines.arrow.report_count import ReportCount, ReportCounter
 from lapwing.engines.arrow.report_tables import report_batch
@@ -157,7 +158,7 @@ def randomize_values(given: Given, batches: Batches) -> Batches:
         reports, labels = made if given["by"] is not None else (made, None)
         batch = report_batch(reports, survey, labels=labels, by=given["by"])
         yield batch.set_column(0, "report", batch.column(0).cast(pa.binary()))
-    given["rows"].add(numbers_of(seen))
+    given["rows"].add(seen.numbers)
 
 
 def summarize_values(given: Given, batches: Batches) -> Batches:
@@ -169,14 +170,12 @@ def summarize_values(given: Given, batches: Batches) -> Batches:
     cells = domain.domain if given["by"] is not None else domain  # type: ignore[attr-defined]
     values = _column(given, table, cells, curator=True)
     beside = segments_beside(values, given["by"], domain)
-    rows = RowCounts()
-    counts = symbol_counts(values, beside, domain, 1, unwatched, rows=rows)
-    yield _row_of(np.append(counts, numbers_of(rows)))
-
-
-def numbers_of(rows: RowCounts) -> list[int]:
-    """Return the counts of rows, which add up, without the place of the first unreadable row."""
-    return [rows.rows, rows.absent, rows.unreadable, rows.outside]
+    rows, counted = RowCounts(), given.get("count_column")
+    if counted is None:
+        counts = symbol_counts(values, beside, domain, 1, unwatched, rows=rows)
+    else:
+        counts = weighted_counts(values, beside, counted, domain, unwatched, rows=rows)
+    yield _row_of(np.append(counts, rows.numbers))
 
 
 def _row_of(counts: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,8 @@ _UNREADABLE_SHARE = 0.01
 
 _FORMS = {
     "number": "Write numbers as 1234.5. Of a table, --thousands reads separators of thousands, "
-    "currency and percent signs, and --decimal , reads decimal commas. Truth values and durations "
-    "are no numbers",
+    "currency and percent signs, and --decimal , reads decimal commas. Truth values are no "
+    "numbers. Durations need unit='duration' (--unit duration)",
     "date": "Write dates as 2026-11-21. Other orders of day, month and year are not read",
     "datetime": "Write timestamps as 2026-11-21T09:30. Other orders of day, month and year are not "
     "read",
@@ -111,6 +111,18 @@ class RowCounts:
     elsewhere: int = 0
     unlisted: int = 0
     alike: bool = False
+
+    @classmethod
+    def of_numbers(cls, numbers: Sequence[int]) -> RowCounts:
+        """Return the counts of which these are the numbers."""
+        *added, alike = map(int, numbers)
+        held: dict[str, Any] = dict(zip(_ADDED, added, strict=True))
+        return cls(**held, alike=alike > 0)
+
+    @property
+    def numbers(self) -> list[int]:
+        """All that adds up over parts of a column: without the place of an unreadable row."""
+        return [int(getattr(self, name)) for name in (*_ADDED, "alike")]
 
     @property
     def missing(self) -> int:
@@ -249,19 +261,8 @@ class RowCounts:
 
     def __iadd__(self, other: RowCounts) -> RowCounts:
         """Add the counts of rows that come after these."""
-        self.rows += other.rows
-        self.absent += other.absent
-        self.unreadable += other.unreadable
-        self.outside += other.outside
-        self.clipped += other.clipped
-        self.left_out += other.left_out
-        self.beyond += other.beyond
-        self.folded += other.folded
-        self.lines += other.lines
-        self.marked += other.marked
-        self.threes += other.threes
-        self.elsewhere += other.elsewhere
-        self.unlisted += other.unlisted
+        for name in _ADDED:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
         self.alike = self.alike or other.alike
         if self.first is None:
             self.first, self.label = other.first, other.label
@@ -317,6 +318,10 @@ class RowCounts:
         self.rows += int(counts.sum())
         self.absent += int(counts[domain.missing_index])
         self.outside += int(counts[domain.outside_indices].sum())
+
+
+_ADDED = tuple(one.name for one in fields(RowCounts) if one.type == "int" and one.name != "start")
+"""Counts that add up."""
 
 
 def are_many(values: Any) -> bool:

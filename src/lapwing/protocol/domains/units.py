@@ -237,6 +237,8 @@ def _array_of(values: Any) -> NDArray[Any]:
 
     Some make Python's dates, and fail at one beyond the year 9999: that one row is unreadable.
     """
+    if _is_wide(values):
+        return np.fromiter(values.to_list(), dtype=object, count=len(values))
     try:
         return np.asarray(values)
     except Exception:
@@ -362,23 +364,39 @@ def to_numbers(
     raise DomainError(f"values must be numbers, got an array of {array.dtype.name}{hint}")
 
 
+WIDE_INTEGERS = ("Int128", "UInt128")
+"""Types of polars that neither NumPy nor Arrow has."""
+
 _PERIODS = {"D": "D", "h": "h", "min": "m", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}
 """Periods of pandas of a day or less, and the ticks that NumPy has of the same length."""
 
 
-def _plain_column(values: Any) -> Any:
-    """Return a column of polars' 128-bit integers as floats, and one of pandas' periods by ticks.
+def _is_wide(values: Any) -> bool:
+    """Return whether values are a column of polars' 128-bit integers, which NumPy has not."""
+    polars = type(values).__module__.partition(".")[0] == "polars"
+    return polars and str(getattr(values, "dtype", "")) in WIDE_INTEGERS
 
-    A period of a day or less is where it begins. A longer one is no date: nobody says which day.
+
+def period_ticks(values: Any) -> Any:
+    """Return a column of pandas' periods as datetime64. None where a period is longer than a day.
+
+    A period is where it begins. Of a longer one nobody says which day is meant.
     """
+    ticks = _PERIODS.get(values.dtype.freq.freqstr)
+    return None if ticks is None else getattr(values, "array", values).asi8.view(f"M8[{ticks}]")
+
+
+def _plain_column(values: Any) -> Any:
+    """Return 128-bit integers of polars as floats, and periods of pandas by their ticks."""
     kind: Any = getattr(values, "dtype", None)
-    home = type(values).__module__.partition(".")[0]
-    if home == "polars" and str(kind) in ("Int128", "UInt128"):
+    if _is_wide(values):
         return values.cast(type(values)([0.5]).dtype)
-    if home == "pandas" and type(kind).__name__ == "PeriodDtype":
-        ticks = _PERIODS.get(kind.freq.freqstr)
-        if ticks is not None:
-            return getattr(values, "array", values).asi8.view(f"M8[{ticks}]")
+    if (
+        type(values).__module__.partition(".")[0] == "pandas"
+        and type(kind).__name__ == "PeriodDtype"
+    ):
+        ticks = period_ticks(values)
+        return values if ticks is None else ticks
     return values
 
 
