@@ -17,7 +17,7 @@ from benchmarks import datasets
 from benchmarks.markdown import figure, seconds, table, timed
 from benchmarks.summaries import ratio_of_pairs
 from benchmarks.timing import Times, alternate
-from lapwing.decoders.likelihood.expectation_maximization import iterate, likelihood_rows
+from lapwing.decoders.likelihood.expectation_maximization import LIMIT, iterate, likelihood_rows
 from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 
 Vector = NDArray[np.float64]
@@ -158,11 +158,9 @@ def _decodes(
     }
     if matrix is not None:
         works["dense_ems"] = lambda: _dense_loop(
-            matrix, counts, smooth=True, tolerance=1e-3, limit=decoder.limit
+            matrix, counts, smooth=True, tolerance=1e-3, limit=LIMIT
         )
-        mass, iterations = _dense_loop(
-            matrix, counts, smooth=True, tolerance=1e-3, limit=decoder.limit
-        )
+        mass, iterations = _dense_loop(matrix, counts, smooth=True, tolerance=1e-3, limit=LIMIT)
         found["dense_iterations"] = iterations
         found["largest_difference"] = float(np.abs(mass - answer.mass).max() / mass.max())
     # Both have just run once, so nothing is cold.
@@ -190,6 +188,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
                 [_decode_line(row) for row in rows],
             ),
             _reading(rows),
+            "Above 4,096 bins the iterations of EMS are accelerated.",
         ]
     )
 

@@ -167,26 +167,42 @@ def accelerated_fixed_point(
         first = improve(point)
         second = improve(first)
         evaluations += 2
-        change = first - point
-        bend = second - first - change
-        curvature = float(np.linalg.norm(bend))
         best = second
         best_value = objective(second)
-        if curvature > 0:
-            length = max(float(np.linalg.norm(change)) / curvature, 1.0)
-            if length > 1:
-                jump = feasible(point + 2 * length * change + length * length * bend)
-                jump = improve(jump)
-                evaluations += 1
-                jump_value = objective(jump)
-                if np.isfinite(jump_value) and jump_value >= best_value:
-                    best, best_value = jump, jump_value
+        jump, length = extrapolated(point, first, second)
+        if length > 1:
+            jump = improve(feasible(jump))
+            evaluations += 1
+            jump_value = objective(jump)
+            if np.isfinite(jump_value) and jump_value >= best_value:
+                best, best_value = jump, jump_value
         gain = best_value - value
         point, value = best, best_value
         if gain < tolerance:
             converged = True
             break
     return Solution(point, value, evaluations, converged)
+
+
+def extrapolated(
+    point: Vector, first: Vector, second: Vector, *, most: float = np.inf
+) -> tuple[Vector, float]:
+    """Return where two steps of a map lead, and the length of SQUAREM by which they are stretched.
+
+    Parameters
+    ----------
+    point, first, second : numpy.ndarray
+        A point, where the map takes it, and where it takes that.
+    most : float
+        Greatest length. A length of 1 leads to `second`.
+    """
+    change = first - point
+    bend = second - first - change
+    curvature = float(np.linalg.norm(bend))
+    if curvature == 0:
+        return second, 1.0
+    length = min(max(float(np.linalg.norm(change)) / curvature, 1.0), most)
+    return point + 2 * length * change + length * length * bend, length
 
 
 _STEP_BACK = 0.995

@@ -18,6 +18,9 @@ from lapwing import (
     RandomizedResponse,
     SquareWave,
 )
+from lapwing.decoders.likelihood import expectation_maximization
+from lapwing.decoders.likelihood.expectation_maximization import iterate
+from lapwing.decoders.likelihood.neighbor_smoothing import smoother
 from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError
 from lapwing.linear.operators.operator import dense
 from lapwing.planning.simulation import simulate
@@ -261,3 +264,92 @@ def test_noiseless_counts_of_a_few_people() -> None:
     assert isinstance(tally, CountTally)
     found = ExpectationMaximization(tolerance=1e-9).decode(channel, tally).mass
     np.testing.assert_allclose(found, mass, atol=1e-4)
+
+
+COLUMNS = {
+    "smooth": Interval(0, 1, bins=24),
+    "circle": Interval(0, 1, bins=24, circular=True),
+    "atoms": Interval(0, 1, bins=24, atoms=[0.25]),
+    "own edges": Interval(0, 1, edges=[0, 0.02, 0.05, 0.1, 0.2, 0.5, 0.6, 1]),
+}
+
+
+@pytest.mark.parametrize("people", [1_000, 100_000])
+@pytest.mark.parametrize("domain", COLUMNS.values(), ids=COLUMNS)
+def test_acceleration_keeps_the_fixed_point_of_ems(domain: Interval, people: int) -> None:
+    wave = SquareWave(domain, 4)
+    mass = truth(domain.size) ** 2
+    mass /= mass.sum()
+    tally = simulate(wave, np.rint(people * mass).astype(int), rng=5)
+    rows = expectation_maximization.likelihood_rows(wave.channel, tally)
+    found = [
+        iterate(
+            rows,
+            np.full(domain.size, 1 / domain.size),
+            smooth=smoother(domain),
+            tolerance=1e-300,
+            limit=limit,
+            accelerated=accelerated,
+        )
+        for accelerated, limit in ((False, 20_000), (True, 2_000))
+    ]
+    np.testing.assert_allclose(found[1].point, found[0].point, atol=1e-9)
+
+
+def test_a_leap_that_lowers_the_likelihood_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every leap is made worthless: what is left are the plain iterations, two a round."""
+    wave = SquareWave(DOMAIN, 1)
+    tally = simulate(wave, np.rint(1e5 * truth(24)).astype(int), rng=2)
+    rows = expectation_maximization.likelihood_rows(wave.channel, tally)
+    start = np.full(24, 1 / 24)
+
+    def far(*_: object, most: float) -> tuple[np.ndarray, float]:
+        return np.append(np.zeros(23), 1.0), most
+
+    monkeypatch.setattr(expectation_maximization, "extrapolated", far)
+    for rounds in (1, 2, 10):
+        given: Any = {"smooth": None, "tolerance": 1e-300}
+        leaps = iterate(rows, start, limit=3 * rounds, accelerated=True, **given)
+        plain = iterate(rows, start, limit=2 * rounds, **given)
+        np.testing.assert_array_equal(leaps.point, plain.point)
+        assert leaps.iterations == 3 * rounds and not leaps.converged
+
+
+def test_the_likelihood_of_em_never_falls_with_leaps() -> None:
+    wave = SquareWave(DOMAIN, 1)
+    tally = simulate(wave, np.rint(1e5 * truth(24)).astype(int), rng=2)
+    rows = expectation_maximization.likelihood_rows(wave.channel, tally)
+    likelihood = []
+    for rounds in range(1, 30):
+        found = iterate(
+            rows,
+            np.full(24, 1 / 24),
+            smooth=None,
+            tolerance=1e-300,
+            limit=3 * rounds,
+            accelerated=True,
+        )
+        likelihood.append(expectation_maximization.expect(rows, found.point)[1])
+    assert np.diff(likelihood).min() > 0
+
+
+def test_many_bins_are_accelerated_unless_a_limit_is_given() -> None:
+    wave = SquareWave(Interval(0, 1, bins=5_000), 2)
+    tally = simulate(wave, np.rint(20_000 * truth(wave.domain.size)).astype(int), rng=6)
+    few = ExpectationMaximization(smoothed=True).decode(wave.channel, tally)
+    many = ExpectationMaximization(smoothed=True, limit=20_000).decode(wave.channel, tally)
+    assert few.provenance["converged"] and many.provenance["converged"]
+    assert 0 < 3 * few.provenance["iterations"] < many.provenance["iterations"]
+    assert np.abs(np.cumsum(few.mass - many.mass)).max() < 0.01
+    plain = iterate(
+        expectation_maximization.likelihood_rows(wave.channel, tally),
+        np.full(wave.domain.size, 1 / wave.domain.size),
+        smooth=smoother(wave.domain),
+        tolerance=1e-3,
+        limit=20_000,
+    )
+    np.testing.assert_array_equal(many.mass, plain.point)
+    # EM is not: where it stops is its regularizer.
+    alone = ExpectationMaximization(band=False).decode(wave.channel, tally)
+    given = ExpectationMaximization(band=False, limit=20_000).decode(wave.channel, tally)
+    np.testing.assert_array_equal(alone.mass, given.mass)

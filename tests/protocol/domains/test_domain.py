@@ -281,6 +281,26 @@ def test_whole_numbers_outside_have_bins_of_their_own() -> None:
     assert SquareWave(clipped, 1).fingerprint == SquareWave(build_domain(told), 1).fingerprint
 
 
+@pytest.mark.parametrize(
+    "domain",
+    [
+        Interval(0, 10, bins=7),
+        Interval(0, 10, bins=7, atoms=[3.0]),
+        Interval(0, 10, edges=[0, 3, 10]),
+    ],
+    ids=["bins", "atoms", "edges"],
+)
+def test_many_values_lie_where_each_alone_does(domain: Interval) -> None:
+    values = np.random.default_rng(1).uniform(-2, 12, 100_001)
+    values[::5] = 3.0
+    each = {value: int(domain.index([value])[0]) for value in values[:2000]}
+    many = np.tile(values[:2000], 50)
+    assert domain.index(many).tolist() == [each[value] for value in many]
+    values[70_000] = np.nan
+    with pytest.raises(DomainError, match="position 70000"):
+        domain.index(values)
+
+
 def test_large_whole_numbers() -> None:
     domain = Interval(0, 2**60, bins=2**10, closed="left", outside="clip")
     values = np.array([0, 2**50 - 1, 2**50, 2**53 + 1, 2**60], dtype=np.int64)

@@ -44,6 +44,9 @@ Point = float | str | datetime.date | datetime.time | np.number[Any] | np.dateti
 _NEAR = 2.0**-46
 """What the roundings of a power are less than, relative to it."""
 
+_AT_ONCE = 2**15
+"""Values whose bins are found together: they stay in the cache."""
+
 _OF_EDGES: Any = None
 """What is left out where the edges of the bins are given one by one."""
 
@@ -448,9 +451,12 @@ class Interval(Domain):
         beyond = None if self.outside == "clip" else self._beyond(numbers)
         if beyond is not None and self.outside == "refuse" and not self.circular:
             refuse_outside(beyond[0] | beyond[1], what="[low, high] of the domain")
-        numbers = np.clip(numbers, self.low, self.high)
         searched = self.atoms or self.edges is not None
-        symbols = self._searched_index(numbers) if searched else self._regular_index(numbers)
+        place = self._searched_index if searched else self._regular_index
+        symbols = np.empty(numbers.size, dtype=np.int64)
+        for start in range(0, numbers.size, _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            symbols[part] = place(np.clip(numbers[part], self.low, self.high))
         if beyond is not None and self.below_index is not None and self.above_index is not None:
             symbols[beyond[0]], symbols[beyond[1]] = self.below_index, self.above_index
         if missing is not None:
