@@ -78,13 +78,11 @@ class Choice:
 
     def __str__(self) -> str:
         """Return the choice in words."""
-        most = self.people[-1]
-        whom = f"{most:,} expected people"
-        if len(self.people) > 1:
-            whom = f"{self.people[0]:,} to {most:,} people, as no number is expected"
+        few, many = self.people[0], self.people[-1]
+        whom = f"{many:,} expected people" if few == many else f"{few:,} to {many:,} people"
         return (
-            f"least predicted error for {whom}. That of {mechanism_text(self.runner_up)} is "
-            f"{self.ratio:.2f} times as large"
+            f"least predicted error for {whom}. Next: {mechanism_text(self.runner_up)}, "
+            f"{self.ratio:.2f} times the error"
         )
 
 

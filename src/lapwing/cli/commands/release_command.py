@@ -213,11 +213,18 @@ def release(
     bins = release_bins(promise, by_segment=asked.by is not None)
     domain, note = _domain_and_note(asked, stored, bins=bins)
     texts_of(asked.texts, domain), decimal_of(asked.decimal, domain)  # refused before it is paid
-    planned = planned_release(domain, promise, chosen.build_mechanism(), expected=chosen.expected)
+    planned = planned_release(
+        domain,
+        promise,
+        chosen.build_mechanism(),
+        expected=chosen.expected,
+        composed=payment.ledger is not None,
+    )
     file, name = payment.checked(output, planned)
     if kind.dry_run is not None:
         _examine(data[0], column, domain, out, asked=asked)
-        show_expected_error(out, domain, planned, kind.dry_run, note=note)
+        composed = file is not None
+        show_expected_error(out, domain, planned, kind.dry_run, note=note, composed=composed)
         return
     assert output is not None
     counts = stored or summary_of(data[0], column, domain, out, asked=asked)
@@ -302,7 +309,13 @@ def _show(out: Output, published: Publication, output: Path, ledger: Path | None
 
 
 def show_expected_error(
-    out: Output, domain: Domain, planned: PlannedRelease, users: int, *, note: str
+    out: Output,
+    domain: Domain,
+    planned: PlannedRelease,
+    users: int,
+    *,
+    note: str,
+    composed: bool,
 ) -> None:
     """Print the expected errors of a release that is not made, and how its bins were chosen."""
     promise, mechanism, guarantee = planned.promise, planned.mechanism, planned.guarantee
@@ -325,7 +338,7 @@ def show_expected_error(
     }
     if planned.choice is not None:
         rows["chosen"] = str(planned.choice)
-        other, _ = mechanism_choice(domain, promise, expected=users)
+        other, _ = mechanism_choice(domain, promise, expected=users, composed=composed)
         if other != mechanism:
             rows[f"with --expected {users}"] = f"{mechanism_text(other)} would be chosen"
     if line := delta_line(promise, users):
