@@ -39,10 +39,11 @@ _PRIORS = (
 """Of each prior: the standard deviation of the first cosines of the density, the frequency from
 which they fall, how fast, and the reciprocal of the number of equal atoms."""
 
-_CLIPPED, _BOUND, _SUMS = 1.3, 1.06, 2
+_CLIPPED, _BOUND, _SUMS = 1.3, 1.06, 2.5
 """Measured, and not in the prediction: the error of a histogram whose negative counts are set to
 zero, over that of the best linear decoder. That no count is below zero helps a decoder most where
-each bin is counted once: each further level of a tree loses so much, prefix sums two such levels.
+each bin is counted once. Each further level of a tree loses so much, prefix sums as much as two or
+three levels.
 """
 
 
@@ -172,10 +173,11 @@ def _measured(strategy: Strategy) -> float:
     """Return a factor on the predicted error of a strategy, from measured ones."""
     if isinstance(strategy, CellStrategy):
         return _CLIPPED
-    levels = _SUMS
+    levels: float = _SUMS
     if isinstance(strategy, TreeStrategy):
         levels = sum(cells > 1 for cells in strategy.cells) - 1
-    return _BOUND**levels
+    factor: float = _BOUND**levels
+    return factor
 
 
 @memoized(most=64)
