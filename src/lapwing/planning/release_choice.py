@@ -145,8 +145,8 @@ def predicted_error(
 
     Notes
     -----
-    The curve is taken at up to 100 cells. The noise counts as Gaussian of the same variance. What
-    is missing or outside the range is left out.
+    The curve is taken at up to 100 cells. The noise counts as Gaussian of the same variance. Missing
+    values and those outside the range are left out.
     """
     strategy = mechanism._strategy(domain, promise)
     noise, _ = mechanism.noise_for(strategy, promise)

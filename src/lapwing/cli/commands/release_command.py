@@ -91,12 +91,6 @@ class MechanismOptions:
     mechanism: str | None = option(
         f"One of: {', '.join(MECHANISMS)}. Default: the one of least predicted error.", "NAME"
     )
-    expected: int | None = option(
-        "For the default mechanism: expected number of people (with --unit: rows), from public "
-        "knowledge. Default: 100 to a million count alike. Sites whose releases are to be added "
-        "must all give the same number, or none.",
-        "N",
-    )
     settings: Settings = None
 
     def build_mechanism(self) -> Mechanism | None:
@@ -217,7 +211,6 @@ def release(
         domain,
         promise,
         chosen.build_mechanism(),
-        expected=chosen.expected,
         composed=payment.ledger is not None,
     )
     file, name = payment.checked(output, planned)
@@ -340,7 +333,7 @@ def show_expected_error(
         rows["chosen"] = str(planned.choice)
         other, _ = mechanism_choice(domain, promise, expected=users, composed=composed)
         if other != mechanism:
-            rows[f"with --expected {users}"] = f"{mechanism_text(other)} would be chosen"
+            rows[f"least error for {count_text(users)}"] = _options_of(other)
     if line := delta_line(promise, users):
         rows["delta"] = line
     if domain.ordered:
@@ -366,6 +359,13 @@ def show_expected_error(
     rows["released"] = "nothing: this was a dry run"
     tables = [_errors_of_curve(errors, word)] if domain.ordered else []
     out.show(document, *tables, facts(rows))
+
+
+def _options_of(mechanism: Mechanism) -> str:
+    """Return the options that name a mechanism."""
+    given = mechanism.to_document().items()
+    knobs = (f" --set {key}={value}" for key, value in given if type(value) is int)
+    return f"--mechanism {mechanism.name}{''.join(knobs)}"
 
 
 def _segment_text(error: ExpectedError, word: str) -> str:
