@@ -145,8 +145,8 @@ def predicted_error(
 
     Notes
     -----
-    The curve is taken at up to 100 cells. The noise counts as Gaussian of the same variance. Missing
-    values and those outside the range are left out.
+    The curve is taken at up to 100 cells. The noise counts as Gaussian of the same variance. Values
+    that are missing or outside the range are left out.
     """
     strategy = mechanism._strategy(domain, promise)
     noise, _ = mechanism.noise_for(strategy, promise)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+
 from lapwing.decoders.decoder import Decoder
 from lapwing.decoders.releases.label_shares import LabelShares
 from lapwing.decoders.releases.plain_curves import CellCounts, CurveSum, SortedPoints
@@ -169,7 +171,8 @@ def mechanism_choice(
         if low <= domain.left.size <= high:
             candidates.append(PrefixSums(noise=kind, smooth=_smooth_percent(promise)))
     # Where symbols have no width, cells would spread the people of one value over others.
-    if kind is None and (domain.right > domain.left).all():
+    widths = np.delete(domain.right - domain.left, domain.outside_indices)
+    if kind is None and (widths > 0).all():
         candidates += [HistogramQuery(cells) for cells in _FEW if 2 * cells <= bins]
     choice = least_error(candidates, domain, promise, expected)
     return choice.mechanism, choice
