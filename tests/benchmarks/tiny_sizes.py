@@ -390,6 +390,14 @@ TINY: dict[str, dict[str, Any]] = {
         "outside": 0.05,
     },
     "accuracy/central_default": {"repeats": 2, "people": 300, "bins": 64, "epsilons": [1]},
+    "accuracy/release_choice": {
+        "columns": ["lognormal"],
+        "bins": [64],
+        "people": [300],
+        "epsilons": ["1"],
+        "deltas": ["1e-6"],
+        "repeats": 2,
+    },
     "accuracy/central_coverage": {"repeats": 2, "people": 300, "epsilons": [1]},
     "accuracy/found_atoms": {
         "repeats": 1,

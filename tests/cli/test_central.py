@@ -33,7 +33,7 @@ def test_a_release_is_near_the_truth_and_can_be_read_again(
 ) -> None:
     made = done("release", "ages.csv", *BOUNDS, *PROMISE, "-o", "out.json", "--json").document
     assert made["guarantee"]["neighbors"] == "replace-one"
-    assert made["mechanism"] == {"class": "prefix-sums", "noise": None}
+    assert made["mechanism"] == made["choice"]["mechanism"] != made["choice"]["runner_up"]
     found = done("answer", "out.json", "--quantile", "0.5", "--json").document["quantiles"][0]
     assert found["low"] <= np.median(data) <= found["high"]
     assert found["value"] == pytest.approx(float(np.median(data)), abs=3)
@@ -217,6 +217,19 @@ class TestDryRun:
         assert listing(tmp_path) == before
         table = done("release", "nothing.csv", *arguments, "--dry-run", "3000").out
         assert "prefix-sums" in table and "released" in table
+
+    def test_it_names_the_choice_and_what_so_many_people_would_use(self, done: Program) -> None:
+        domain = ("--domain", "domain.json")
+        done("new", "--domain-only", *("--low", 0, "--high", 100), "--bins", 1024, "-o", domain[1])
+        asked = (*domain, "--epsilon", "1", "--neighbors", "replace-one", "--dry-run")
+        said = " ".join(done("release", "nothing.csv", *asked, "100").out.split())
+        assert "Next: sum-tree" in said and "100 to 1,000,000 people" in said
+        assert "--mechanism histogram-query --set bins=16" in said
+        named = ("--mechanism", "histogram-query", "--set", "bins=16")
+        assert "Next:" not in done("release", "nothing.csv", *asked, "100", *named).out
+        assert "--set" not in done("release", "nothing.csv", *asked, "10000").out
+        choice = done("release", "nothing.csv", *asked, "10000", "--json").document["choice"]
+        assert choice["mechanism"]["class"] == "sum-tree" and choice["people"][0] == 100
 
     def test_it_is_as_far_off_as_it_said(self, data: np.ndarray, done: Program) -> None:
         promise = ("--epsilon", "0.2", *PROMISE[2:])

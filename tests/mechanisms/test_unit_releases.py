@@ -252,9 +252,10 @@ def test_a_release_of_units_says_so_everywhere(tmp_path: Path) -> None:
     (entry,) = Ledger.load(path).entries
     assert entry.guarantee.unit == unit and entry.guarantee.neighbors == "replace-one"
     # Three times the noise of rows.
-    rows = lw.release(values, domain, **how).release
+    rows = lw.release(values, domain, mechanism=found.release.mechanism, **how).release
     assert math.sqrt(found.release.variance / rows.variance) == pytest.approx(3)
     expected: Any = {"neighbors": "replace-one", "epsilon": 1, "delta": 1e-6, "repeats": 1}
+    expected |= {"mechanism": found.release.mechanism}
     three, one = (lw.expected_error(domain, 2400, most=most, **expected) for most in (3, 1))
     assert three.deviation == pytest.approx(3 * mistaken(one.deviation), rel=0.01)
 

@@ -133,6 +133,9 @@ def test_few_people_get_few_cells_and_only_where_they_are_expected():
     assert recommended_mechanism(domain, weak, expected=300).name == "histogram-query"
     assert recommended_mechanism(domain, weak, expected=300_000).name == "sum-tree"
     assert recommended_mechanism(domain, weak).name == "sum-tree"
+    counted = Interval(0, 1, bins=1024).for_curator()
+    assert counted.outside_indices
+    assert recommended_mechanism(counted, weak, expected=300).name == "histogram-query"
     atoms = Interval(0, 1, bins=1024, atoms=[0], outside="clip").for_curator()
     assert recommended_mechanism(atoms, weak, expected=300).name == "sum-tree"
 

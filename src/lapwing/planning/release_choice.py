@@ -39,10 +39,11 @@ _PRIORS = (
 """Of each prior: the standard deviation of the first cosines of the density, the frequency from
 which they fall, how fast, and the reciprocal of the number of equal atoms."""
 
-_CLIPPED, _BOUND, _SUMS = 1.3, 1.06, 2
+_CLIPPED, _BOUND, _SUMS = 1.3, 1.06, 2.5
 """Measured, and not in the prediction: the error of a histogram whose negative counts are set to
 zero, over that of the best linear decoder. That no count is below zero helps a decoder most where
-each bin is counted once: each further level of a tree loses so much, prefix sums two such levels.
+each bin is counted once. Each further level of a tree loses so much, prefix sums as much as two or
+three levels.
 """
 
 
@@ -78,13 +79,11 @@ class Choice:
 
     def __str__(self) -> str:
         """Return the choice in words."""
-        most = self.people[-1]
-        whom = f"{most:,} expected people"
-        if len(self.people) > 1:
-            whom = f"{self.people[0]:,} to {most:,} people, as no number is expected"
+        few, many = self.people[0], self.people[-1]
+        whom = f"{many:,} expected people" if few == many else f"{few:,} to {many:,} people"
         return (
-            f"least predicted error for {whom}. That of {mechanism_text(self.runner_up)} is "
-            f"{self.ratio:.2f} times as large"
+            f"least predicted error for {whom}. Next: {mechanism_text(self.runner_up)}, "
+            f"{self.ratio:.2f} times the error"
         )
 
 
@@ -146,8 +145,8 @@ def predicted_error(
 
     Notes
     -----
-    The curve is taken at up to 100 cells. The noise counts as Gaussian of the same variance. What
-    is missing or outside the range is left out.
+    The curve is taken at up to 100 cells. The noise counts as Gaussian of the same variance. Values
+    that are missing or outside the range are left out.
     """
     strategy = mechanism._strategy(domain, promise)
     noise, _ = mechanism.noise_for(strategy, promise)
@@ -174,10 +173,11 @@ def _measured(strategy: Strategy) -> float:
     """Return a factor on the predicted error of a strategy, from measured ones."""
     if isinstance(strategy, CellStrategy):
         return _CLIPPED
-    levels = _SUMS
+    levels: float = _SUMS
     if isinstance(strategy, TreeStrategy):
         levels = sum(cells > 1 for cells in strategy.cells) - 1
-    return _BOUND**levels
+    factor: float = _BOUND**levels
+    return factor
 
 
 @memoized(most=64)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+
 from lapwing.decoders.decoder import Decoder
 from lapwing.decoders.releases.cell_counts import CellCounts
 from lapwing.decoders.releases.label_shares import LabelShares
@@ -28,7 +30,7 @@ from lapwing.planning.chosen_bins import (
 from lapwing.planning.defaults import without_band
 from lapwing.planning.release_choice import Choice, least_error
 from lapwing.privacy.exact_numbers import check_whole
-from lapwing.privacy.integer_noise import Sensitivity, calibrated
+from lapwing.privacy.integer_noise import Kind, Sensitivity, calibrated
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import STATED_DELTA, Promise
 from lapwing.protocol.domains.domain import Domain
@@ -120,7 +122,7 @@ def recommended_mechanism(
 
 
 def mechanism_choice(
-    domain: Domain, promise: Promise, *, expected: int | None = None
+    domain: Domain, promise: Promise, *, expected: int | None = None, composed: bool = False
 ) -> tuple[Mechanism, Choice | None]:
     """Return the mechanism to use when none is asked for, and how it was chosen from several.
 
@@ -142,11 +144,15 @@ def mechanism_choice(
     expected : int, optional
         Expected number of people (with a unit, of rows), at least 1. It must be public knowledge,
         because the choice shows it. Default: the choice suits 100 to a million people alike.
+    composed : bool
+        Whether a ledger composes the release with others. Gaussian noise composes more tightly, so
+        numbers then get it wherever the privacy guarantee has a delta. Default: False.
 
     Notes
     -----
     **Privacy.** Only public numbers choose. Sites of different sizes must use the same mechanism
-    for their releases to add. So they leave `expected` out, or all give the same number.
+    for their releases to add. So they leave `expected` out, or all give the same number. All of
+    them have a ledger, or none has.
     """
     if expected is not None:
         expected = check_whole("expected", expected, low=1, high=MOST_PEOPLE)
@@ -157,14 +163,16 @@ def mechanism_choice(
     bins = domain.left.size - len(domain.outside_indices)
     if domain.left.size < 2 or bins > MOST_BINS:
         return SumTree(), None  # which says what must hold
-    candidates: list[LinearMechanism] = [SumTree(branching) for branching in (32, 16, 8, 64)]
+    kind: Kind | None = "normal" if composed and not promise.pure else None
+    candidates: list[LinearMechanism] = [SumTree(many, noise=kind) for many in (32, 16, 8, 64)]
     low, high = SMOOTH_RANGE
     if not promise.pure:
-        candidates.append(PrefixSums())
+        candidates.append(PrefixSums(noise=kind))
         if low <= domain.left.size <= high:
-            candidates.append(PrefixSums(smooth=_smooth_percent(promise)))
+            candidates.append(PrefixSums(noise=kind, smooth=_smooth_percent(promise)))
     # Where symbols have no width, cells would spread the people of one value over others.
-    if (domain.right > domain.left).all():
+    widths = np.delete(domain.right - domain.left, domain.outside_indices)
+    if kind is None and (widths > 0).all():
         candidates += [HistogramQuery(cells) for cells in _FEW if 2 * cells <= bins]
     choice = least_error(candidates, domain, promise, expected)
     return choice.mechanism, choice

@@ -581,12 +581,15 @@ class Release(Summed, Stored):
         -----
         **Privacy.** Losses of the same people add (:class:`lapwing.privacy.PrivacyLoss`). Their
         epsilon is stated at the largest delta of the releases, or above it where approximate
-        guarantees have spent more. Of releases that are sums already, all parts compose.
+        guarantees have spent more. Of releases that are sums already, all parts compose. Gaussian
+        noise composes more tightly than Laplace noise. So name a mechanism that has it, or pay from
+        a ledger.
 
         Examples
         --------
         >>> import lapwing as lw
-        >>> how = dict(neighbors="add-or-remove-one", epsilon="0.5", delta="1e-6")
+        >>> how = dict(neighbors="add-or-remove-one", epsilon="0.5", delta="1e-6",
+        ...            mechanism="prefix-sums")
         >>> ages = lw.Interval(0, 100, bins=50)
         >>> months = [lw.release([20, 30, 40] * 99, ages, **how) for month in range(3)]
         >>> quarter = lw.Release.sum_of(months, people="same")

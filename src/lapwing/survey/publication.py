@@ -258,7 +258,8 @@ def release(
     expected : int, optional
         Expected number of people (with `unit`, of rows), for the choice of the mechanism. It must
         be public and not come from the data. Default: the choice suits 100 to a million people
-        alike. Sites whose releases are to be added must all give the same number, or none.
+        alike. Sites whose releases are to be added must all give the same number, or none, and all
+        have a ledger, or none.
     by : array_like [n], optional
         The segment of each person, which is as protected as the value: a replaced row may change
         both. Then :meth:`Publication.by_segment` has a distribution for each.
@@ -274,7 +275,8 @@ def release(
         With `unit`: rows of one unit that are counted, random ones where it has more. Noise grows
         in proportion. It must not come from the data.
     ledger : LedgerFile or path, optional
-        Pays for the release before its noise is drawn.
+        Pays for the release before its noise is drawn. With a delta, the default mechanism then has
+        Gaussian noise, because it composes more tightly.
     name : str
         Of the entry in the ledger.
     rng : RandomSource, optional
@@ -334,7 +336,9 @@ def release(
         curated = (domain if segments is None else Segmented(domain, segments)).for_curator()
     _check_segments(values, by, segments, curated)
     # Checked before the values are looked at, or anything is paid.
-    planned = planned_release(curated, promise, mechanism, expected=expected)
+    planned = planned_release(
+        curated, promise, mechanism, expected=expected, composed=ledger is not None
+    )
     if isinstance(values, ExactCounts):
         summary = values
     else:
@@ -425,11 +429,12 @@ def planned_release(
     mechanism: Mechanism | str | None = None,
     *,
     expected: int | None = None,
+    composed: bool = False,
 ) -> PlannedRelease:
     """Return a release to be made of a curator's domain. Errors as of :func:`checked_loss`."""
     choice = None
     if mechanism is None:
-        chosen, choice = mechanism_choice(domain, promise, expected=expected)
+        chosen, choice = mechanism_choice(domain, promise, expected=expected, composed=composed)
     elif expected is not None:
         raise ArgumentError("expected chooses the mechanism. Leave it out, or mechanism")
     else:

@@ -91,12 +91,6 @@ class MechanismOptions:
     mechanism: str | None = option(
         f"One of: {', '.join(MECHANISMS)}. Default: the one of least predicted error.", "NAME"
     )
-    expected: int | None = option(
-        "For the default mechanism: expected number of people (with --unit: rows), from public "
-        "knowledge. Default: 100 to a million count alike. Sites whose releases are to be added "
-        "must all give the same number, or none.",
-        "N",
-    )
     settings: Settings = None
 
     def build_mechanism(self) -> Mechanism | None:
@@ -213,11 +207,17 @@ def release(
     bins = release_bins(promise, by_segment=asked.by is not None)
     domain, note = _domain_and_note(asked, stored, bins=bins)
     reading_of(asked, domain)  # refused before it is paid
-    planned = planned_release(domain, promise, chosen.build_mechanism(), expected=chosen.expected)
+    planned = planned_release(
+        domain,
+        promise,
+        chosen.build_mechanism(),
+        composed=payment.ledger is not None,
+    )
     file, name = payment.checked(output, planned)
     if kind.dry_run is not None:
         _examine(data[0], column, domain, out, asked=asked)
-        show_expected_error(out, domain, planned, kind.dry_run, note=note)
+        composed = file is not None
+        show_expected_error(out, domain, planned, kind.dry_run, note=note, composed=composed)
         return
     assert output is not None
     counts = stored or summary_of(data[0], column, domain, out, asked=asked)
@@ -302,7 +302,13 @@ def _show(out: Output, published: Publication, output: Path, ledger: Path | None
 
 
 def show_expected_error(
-    out: Output, domain: Domain, planned: PlannedRelease, users: int, *, note: str
+    out: Output,
+    domain: Domain,
+    planned: PlannedRelease,
+    users: int,
+    *,
+    note: str,
+    composed: bool,
 ) -> None:
     """Print the expected errors of a release that is not made, and how its bins were chosen."""
     promise, mechanism, guarantee = planned.promise, planned.mechanism, planned.guarantee
@@ -325,9 +331,9 @@ def show_expected_error(
     }
     if planned.choice is not None:
         rows["chosen"] = str(planned.choice)
-        other, _ = mechanism_choice(domain, promise, expected=users)
+        other, _ = mechanism_choice(domain, promise, expected=users, composed=composed)
         if other != mechanism:
-            rows[f"with --expected {users}"] = f"{mechanism_text(other)} would be chosen"
+            rows[f"least error for {count_text(users)}"] = _options_of(other)
     if line := delta_line(promise, users):
         rows["delta"] = line
     if domain.ordered:
@@ -353,6 +359,13 @@ def show_expected_error(
     rows["released"] = "nothing: this was a dry run"
     tables = [_errors_of_curve(errors, word)] if domain.ordered else []
     out.show(document, *tables, facts(rows))
+
+
+def _options_of(mechanism: Mechanism) -> str:
+    """Return the options that name a mechanism."""
+    given = mechanism.to_document().items()
+    knobs = (f" --set {key}={value}" for key, value in given if type(value) is int)
+    return f"--mechanism {mechanism.name}{''.join(knobs)}"
 
 
 def _segment_text(error: ExpectedError, word: str) -> str:
