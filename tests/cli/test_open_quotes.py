@@ -11,7 +11,7 @@ import pytest
 
 from lapwing.engines.arrow.dataset_tables import tables_of
 from lapwing.engines.arrow.table_reader import CSV_BLOCK, open_table
-from lapwing.errors import FormatError
+from lapwing.errors import FormatError, RowsWarning
 from lapwing.protocol import ExactCounts
 from tests.cli.running import Program
 
@@ -154,6 +154,18 @@ def test_rows_within_the_quotes_of_another_column_are_told_of(
     said = f"{lost} rows of {label} seem to be within quotation marks, and are not read"
     assert (said in made.err) == bool(lost) and ("quotation" in made.err) == bool(lost)
     assert ExactCounts.load(tmp_path / "c.lws").people == 300 - lost
+
+
+def test_a_first_quote_far_down_is_looked_at(tmp_path: Path) -> None:
+    rows = [f"{number},note,{number % 100}" for number in range(CSV_BLOCK // 8)]
+    rows[-20], rows[-12] = '1,"note,1', '1,note",1'
+    (tmp_path / "a.csv").write_text("id,note,x\n" + "\n".join(rows) + "\n")
+    with pytest.warns(RowsWarning, match="^8 rows of a.csv seem to be within quotation marks"):
+        read = sum(len(one) for one in open_table(tmp_path / "a.csv").batches(["x"]))
+    assert read == len(rows) - 8
+    rows[-20], rows[-12] = '1,"note",1', '1,"no\nte",1'
+    (tmp_path / "b.csv").write_text("id,note,x\n" + "\n".join(rows))
+    assert sum(len(one) for one in open_table(tmp_path / "b.csv").batches(["x"])) == len(rows)
 
 
 def test_a_column_that_only_folders_name_has_the_rows_of_the_file(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import math
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -138,15 +139,16 @@ class StreamAndLastRow(io.RawIOBase):
 
     Attributes
     ----------
-    line_ends : int
-        Of the CSV, as far as it was read.
+    line_ends : float
+        Of the CSV, as far as it was read. 0 before the first quotation mark, because no cell has
+        one. Infinite where that mark comes late, and nobody counted those before it.
     """
 
     def __init__(self, stream: Any, row: bytes) -> None:
         super().__init__()
         self._stream, self._row = stream, row
-        self._in_line = False
-        self.line_ends = 0
+        self._in_line = self._later = self._counts = False
+        self.line_ends = 0.0
 
     def readable(self) -> bool:
         """Return True: it is only read."""
@@ -157,11 +159,21 @@ class StreamAndLastRow(io.RawIOBase):
         part = bytes(self._stream.read(size))
         if part:
             self._in_line = not part.endswith((b"\n", b"\r"))
-            self.line_ends += part.count(b"\n")
+            self._count(part)
             return part
         last, self._row = self._row, b""
-        self.line_ends += bool(last and self._in_line)
+        self.line_ends += bool(last and self._in_line and self._counts)
         return b"\n" + last if last and self._in_line else last
+
+    def _count(self, part: bytes) -> None:
+        if not self._counts and b'"' in part:
+            self._counts = True
+            self.line_ends = math.inf if self._later else 0.0
+        if self._counts:
+            import numpy as np  # slow to import, and a fifth of the time of bytes.count
+
+            self.line_ends += np.count_nonzero(np.frombuffer(part, dtype=np.uint8) == ord("\n"))
+        self._later = True
 
 
 def codec_of(encoding: str | None) -> codecs.CodecInfo | None:
