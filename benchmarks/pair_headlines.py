@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 
 from benchmarks.accuracy.local.paired_errors import mean_ratio
-from benchmarks.accuracy.pairs import dependence_coverage, marginal_cost, ridges
+from benchmarks.accuracy.pairs import dependence_coverage, finer_blocks, marginal_cost, ridges
 from benchmarks.accuracy.pairs.league import FAMILIES, FIGURES, mean_ratios, ratios
 from benchmarks.headline_parts import interval, kept, measured_by, percent
 from benchmarks.markdown import figure, listed, seconds, table, timed
@@ -65,6 +65,13 @@ def pairs_coverage() -> str:
             measured_by(document),
         ]
     )
+
+
+def pairs_blocks() -> str:
+    """Return the errors of the blocks for many people and below epsilon 1."""
+    document = kept("accuracy/finer_blocks")
+    told = finer_blocks.section(document["measured"], document["settings"])
+    return "\n\n".join([told, measured_by(document)])
 
 
 def pairs_ridges() -> str:

@@ -131,6 +131,19 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
                 rows,
                 texts=0,
             ),
-            f"Sheets, and the median relative standard error of their cells: {', '.join(known)}.",
+            f"Sheets, and the median relative standard error of their cells: {', '.join(known)}."
+            + _renewed(settings),
         ]
+    )
+
+
+def _renewed(settings: dict[str, Any]) -> str:
+    """Say which cells were measured after the others, when a default changed."""
+    if "renewed" not in settings:
+        return ""
+    part = settings["renewed"]
+    return (
+        f" The cells of {part['pair']} at ε = {part['epsilon']:g} with "
+        f"{' and '.join(f'{size:,}' for size in part['sizes'])} bins were measured again at commit "
+        f"{part['commit'][:10]}, with the same seeds."
     )
