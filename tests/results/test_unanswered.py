@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 
 import lapwing as lw
@@ -108,6 +110,59 @@ def test_a_column_without_values_has_no_quantiles(how: Any, relation: Any) -> No
         [None] * 500 + [35.0] * 500, domain, neighbors=relation, epsilon=1, rng=lw.seeded(3), **how
     ).distribution
     assert result_answer(half, AnswerRequest())["reason"] is None
+
+
+def points(result: Any, case: str) -> list[Any]:
+    """Return every point that a distribution or a difference of two tells."""
+    if case == "labels":
+        return [result.share("yes"), result.share("no")]
+    start = {"start": 0} if case == "circle" else {}
+    found = [
+        result.share(35.0),
+        result.cdf([20, 40]),
+        result.quantile(0.5, **start),
+        result.quantile([0.1, 0.5], **start),
+        result.probability(20, 40),
+        result.mean(),
+    ]
+    if isinstance(result, lw.Distribution):
+        found += [result.median(**start), result.pdf(40.0), result.std()]
+        found += [] if case == "circle" else [result.variance()]
+    return found
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_python_gives_nan_in_place_of_a_point_and_says_why_once(case: str) -> None:
+    groups = CASES[case].by_segment()
+    text = groups["small"].to_json()
+    gap = groups["large"].difference(lw.Distribution.from_json(text))
+    for result in (lw.Distribution.from_json(text), gap):
+        with pytest.warns(WeakAnswerWarning, match=f"{FEW} for an answer") as said:
+            found = points(result, case)
+        assert len(said) == 1
+        assert all(each is None or np.isnan(each).all() for each in found)
+    small, large = lw.Distribution.from_json(text), groups["large"]
+    assert all(each is None or np.isnan(each) for each in small.sample(3, rng=1))
+    assert not small.atoms and small.mass.sum() == pytest.approx(1)
+    assert all(np.isfinite(each).all() for each in points(large, case) if each is not None)
+    # A screen says why in words, and no warning repeats it.
+    for screen in (lw.Distribution.summary, lw.Distribution.to_dict, result_answer):
+        asked: list[Any] = [AnswerRequest()] if screen is result_answer else []
+        fresh = lw.Distribution.from_json(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            screen(fresh, *asked)
+            found = points(fresh, case)
+        assert all(each is None or np.isnan(each).all() for each in found)
+
+
+def test_a_date_of_too_few_people_is_no_date_and_a_time_of_day_is_none() -> None:
+    days = lw.Interval("2026-01-01", "2026-12-31", bins=20, unit="date")
+    times = lw.Interval("00:00", "24:00", bins=20, unit="time-of-day")
+    dates = published(["2026-03-01"] * 1200, days).by_segment()["small"]
+    assert np.isnat(dates.median()) and np.isnat(dates.quantile([0.1, 0.9])).all()
+    clock = published(["09:30"] * 1200, times).by_segment()["small"]
+    assert clock.quantile(0.5, **({"start": "00:00"} if times.circular else {})) is None
 
 
 def test_the_group_is_named_in_a_warning() -> None:

@@ -180,7 +180,7 @@ def test_errors_of_weeks_come_back_from_a_file_and_those_of_before_have_one_targ
     now = again.between(1, 3, target="empirical").confidence_band()
     assert before is not None and now is not None
     assert not np.array_equal(before.low, now.low)
-    damaged = {**own, "kept": document["errors"]["carried"], "alone": own["center"][:-8]}
+    damaged = {**own, "factor": document["errors"]["carried"], "alone": own["center"][:-8]}
     for wrong in ({}, damaged, {**own, "center": None}):
         with pytest.raises(FormatError):
             lw.Series.from_document({**document, "errors": {**document["errors"], "own": wrong}})

@@ -115,8 +115,9 @@ def result_answer(result: Any, request: AnswerRequest) -> ResultAnswer:
         raise ArgumentError("a range is for numbers. For labels ask for the share of one")
     if heavy:
         return _heavy_hitters(result, request)
+    reason = reason_of(result)
     answer = _numbers(result, request) if ordered else _labels(result, request)
-    return without_numbers(answer, reason_of(result))
+    return without_numbers(answer, reason)
 
 
 def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocument:
@@ -329,6 +330,7 @@ def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnsw
     request : AnswerRequest
     """
     target: Target = difference.target
+    reasons = [reason_of(each) for each in difference._made_of]
     level, domain = request.level, difference.first.domain
     band = difference.confidence_band(level)
     wide = difference.confidence_band(level, kind="simultaneous")
@@ -365,7 +367,7 @@ def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnsw
         "quantiles": _quantile_shifts(difference, request) if ordered else None,
         "curve": _difference_curve(difference, band, wide) if ordered and request.curve else None,
     }
-    return without_numbers(answer, reason_of(difference.first) or reason_of(difference.second))
+    return without_numbers(answer, reasons[0] or reasons[1])
 
 
 def _mean_shift(difference: Any, level: float) -> ShiftRow:

@@ -43,6 +43,7 @@ from lapwing.results.plotting import show
 from lapwing.results.readable import Columns, TabularResult, equal_results, interval_columns
 from lapwing.results.rounding import count_text
 from lapwing.results.symbols import measured_in
+from lapwing.results.unanswered import unless_few
 from lapwing.results.uncertainty import Uncertainty
 
 if TYPE_CHECKING:  # so that completion does not stumble over the words of a property
@@ -93,6 +94,9 @@ class Difference(DifferenceIntervals, TabularResult, StoredResult):
     is in both. With `target="population"` both samplings count as independent, and :attr:`caution`
     says so where a person may be in both. If the two values of a person are alike, intervals are
     then wider than necessary.
+
+    Where one of the two is of too few people for an interval, points are NaN, as those of
+    :class:`Distribution`.
 
     **Cost.** That of the same question to both sides.
 
@@ -265,6 +269,7 @@ class Difference(DifferenceIntervals, TabularResult, StoredResult):
     def _both(self, first: Fraction, second: Fraction) -> Fraction:
         return first + second if self.people == "same" else max(first, second)
 
+    @unless_few
     def cdf(self, points: ArrayLike) -> Vector:
         """Return P(value <= x) in the first minus that in the second, for each point.
 
@@ -296,6 +301,7 @@ class Difference(DifferenceIntervals, TabularResult, StoredResult):
         places = to_places(points, self.first.domain)
         return one.up_to(places) - two.up_to(places)
 
+    @unless_few
     def quantile(self, probabilities: ArrayLike, *, start: Any = None) -> Vector:
         """Return how much higher a quantile of the first is than that of the second.
 
@@ -340,6 +346,7 @@ class Difference(DifferenceIntervals, TabularResult, StoredResult):
         shift: Vector = np.where(known, one, np.nan) - np.where(known, two, np.nan)
         return shift[()]
 
+    @unless_few
     def probability(self, low: Any, high: Any, *, closed: Closed | None = None) -> float:
         """Return the probability of a range in the first minus that in the second.
 
@@ -374,6 +381,7 @@ class Difference(DifferenceIntervals, TabularResult, StoredResult):
         spans = to_spans(low, high, self.first.domain, closed)
         return self.first.cumulative.between(spans) - self.second.cumulative.between(spans)
 
+    @unless_few
     def share(self, label: Any, *, among: Among = "all") -> float:
         """Return the share of a category or bin in the first minus that in the second.
 
@@ -398,6 +406,7 @@ class Difference(DifferenceIntervals, TabularResult, StoredResult):
         """
         return self.first.share(label, among=among) - self.second.share(label, among=among)
 
+    @unless_few
     def mean(self) -> float | None:
         """Return how much higher the mean of the first is, in the unit of the values.
 

@@ -11,14 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from lapwing.documents import require, require_format, require_spelling
 from lapwing.errors import ArgumentError, DomainError, FormatError
-from lapwing.linear.arrays import Values, Vector, as_numbers
+from lapwing.linear.arrays import Values, as_numbers
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import generator_of
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_answers import (
-    to_days,
     to_places,
     to_points,
     to_values,
@@ -31,7 +30,6 @@ from lapwing.results.answer_text import summary_of
 from lapwing.results.answers import result_answer, table_columns
 from lapwing.results.atoms import Atom, atoms_at
 from lapwing.results.band import Among, Kind, Target, table_kind
-from lapwing.results.circle import circle_from
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference, People, people_of
 from lapwing.results.distribution_intervals import DistributionIntervals
@@ -53,7 +51,7 @@ from lapwing.results.symbols import (
     one_for_each_symbol,
     share_symbol,
 )
-from lapwing.results.unanswered import columns_without_numbers, reason_of
+from lapwing.results.unanswered import columns_without_numbers, is_small, reason_of, unless_few
 from lapwing.results.uncertainty import Uncertainty
 
 
@@ -97,7 +95,8 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
     -----
     **Accuracy.** Ranges, shares, quantiles, the mean and the variance have intervals if there is an
     error distribution. An answer takes the values in a bin to be spread evenly. An interval allows
-    for any places in the bin.
+    for any places in the bin. A group of too few people for an interval has no answers. They are
+    NaN, with a :class:`lapwing.errors.WeakAnswerWarning`. `mass` keeps what was decoded.
 
     **Cost.** The CDF is added up once, O(bins). A point or a quantile is then found in O(log bins).
 
@@ -229,6 +228,7 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
         curve = Cumulative.on(self.domain, self.mass)
         return replace(curve, warn=self._warn_when_limited) if curve.outside else curve
 
+    @unless_few
     def pdf(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return the density, per unit of the values.
 
@@ -249,6 +249,7 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
         """
         return self.cumulative.density(to_points(points, unit=self.domain.unit))
 
+    @unless_few
     def cdf(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return P(value <= x) for each point, among those whose value is present.
 
@@ -298,6 +299,7 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
         self._warn_at_an_end(places)
         return np.minimum(self.cumulative.up_to(places), 1.0)
 
+    @unless_few
     def quantile(self, probabilities: ArrayLike, *, start: Any = None) -> NDArray[Any]:
         """Return the smallest x with P(value <= x) >= p, for each p in [0, 1].
 
@@ -342,15 +344,7 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
         found: NDArray[Any] = to_values(places, self.domain)
         return found
 
-    def _quantile_places(self, probabilities: ArrayLike, start: Any) -> Vector:
-        """Return quantiles in numbers of the line, of dates whole days."""
-        if start is None:
-            return to_days(self.cumulative.quantile(probabilities), self.domain)
-        circle, begin = circle_from(self.domain, start)
-        days = to_days(self.cumulative.turned(begin).quantile(probabilities), self.domain)
-        places: Vector = circle.wrapped(np.maximum(days, begin))
-        return places
-
+    @unless_few
     def probability(self, low: Any, high: Any, *, closed: Closed | None = None) -> float:
         """Return the probability of a range, among those whose value is present.
 
@@ -389,6 +383,7 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
             self._warn_at_an_end(*span)
         return min(self.cumulative.between(spans), 1.0)
 
+    @unless_few
     def mean(self) -> Any:
         """Return the expected value.
 
@@ -429,6 +424,7 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
             return None
         return mean if self.domain.unit == "number" else to_values(mean, self.domain)
 
+    @unless_few
     def variance(self) -> float:
         """Return the variance of values limited to the range of the domain.
 
@@ -449,6 +445,7 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
         self._warn_when_limited()
         return self.cumulative.variance
 
+    @unless_few
     def std(self) -> float:
         """Return the standard deviation of values limited to the range of the domain.
 
@@ -462,6 +459,7 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
         self._warn_when_limited()
         return self.cumulative.std
 
+    @unless_few
     def sample(self, size: int, *, rng: np.random.Generator | int) -> NDArray[Any]:
         """Return synthetic values, drawn from the distribution.
 
@@ -517,13 +515,14 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
         is detected with a probability of 99 %. The CDF stays linear inside the bin of a detected
         atom, because no report says where in the bin it is.
         """
-        return atoms_at(self, 0.95)
+        return () if is_small(self) else atoms_at(self, 0.95)
 
     @property
     def _missing_share(self) -> float:
         """Share of people whose value is missing. 0 when the domain declares no such symbol."""
         return 0.0 if self.domain.missing_index is None else float(self.mass[-1])
 
+    @unless_few
     def share(self, label: Any, *, among: Among = "all") -> float:
         """Return the share of one category, or of the bin that holds a value.
 

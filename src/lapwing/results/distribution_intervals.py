@@ -11,9 +11,10 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lapwing.errors import ArgumentError, LimitedWarning
+from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain, bins_of
@@ -478,6 +479,15 @@ class DistributionIntervals:
             return None
         interval = ends.interval(level, least=0.0, most=1.0)
         return reaching(interval, self.share(label, among=among))
+
+    def _quantile_places(self, probabilities: ArrayLike, start: Any) -> Vector:
+        """Return quantiles in numbers of the line, of dates whole days."""
+        if start is None:
+            return to_days(self.cumulative.quantile(probabilities), self.domain)
+        circle, begin = circle_from(self.domain, start)
+        days = to_days(self.cumulative.turned(begin).quantile(probabilities), self.domain)
+        places: Vector = circle.wrapped(np.maximum(days, begin))
+        return places
 
     def _warn_when_limited(self) -> None:
         """Warn, once, where a mean is not that of all values: somebody is outside the range."""

@@ -7,8 +7,14 @@ which perhaps nobody has a value.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+from functools import wraps
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
+from lapwing.errors import WeakAnswerWarning
 from lapwing.results.counted import counted_word
 from lapwing.results.readable import Columns
 from lapwing.results.symbols import missing_unseen
@@ -18,7 +24,12 @@ FEW_KEY = "too_few"
 
 HARDLY_ANYBODY = "hardly anybody has a value"
 
+_SAID = "_said_too_few"
+"""The attribute of a result of too few people that has told its reader so."""
+
 Document = TypeVar("Document")
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 _POINTS = ("value", "share", "difference", "shift")
 
@@ -28,13 +39,51 @@ def too_few(asked: bool) -> dict[str, Any]:
     return {FEW_KEY: True} if asked else {}
 
 
+def is_small(result: Any) -> bool:
+    """Return whether a distribution is of too few people for an interval."""
+    return result.provenance.get(FEW_KEY) is True
+
+
 def reason_of(result: Any) -> str | None:
     """Return why a distribution has no numbers to show. None where it has."""
-    if result.provenance.get(FEW_KEY) is True:
+    if is_small(result):
+        result.__dict__[_SAID] = True
         return f"too few {counted_word(result.guarantee)}"
     if not perhaps_nobody(result):
         return None
     return HARDLY_ANYBODY
+
+
+def unless_few(method: Method) -> Method:
+    """Return a method that gives NaN in place of a point of too few people, and says why, once.
+
+    It is one of a distribution, or of a difference of two. In place of a date it gives NaT, and
+    None in place of a time of day. Where the reason has been said (:func:`reason_of`), no warning
+    repeats it.
+    """
+
+    @wraps(method)
+    def answered(self: Any, *given: Any, **named: Any) -> Any:
+        found = method(self, *given, **named)
+        small = [each for each in getattr(self, "_made_of", (self,)) if is_small(each)]
+        if not small:
+            return found
+        if any(_SAID not in each.__dict__ for each in small):
+            reasons = [reason_of(each) for each in small]
+            said = f"{reasons[0]} for an answer, so it is NaN. Ask about several groups together"
+            warnings.warn(said, WeakAnswerWarning, stacklevel=2)
+        return _nothing_like(found)
+
+    return cast("Method", answered)
+
+
+def _nothing_like(found: Any) -> Any:
+    """Return NaN, NaT or None in the shape of an answer."""
+    kind = np.asarray(found).dtype.kind
+    nothing: Any = np.datetime64("NaT") if kind == "M" else np.nan if kind == "f" else None
+    if isinstance(found, np.ndarray):
+        return np.full(found.shape, nothing, dtype=found.dtype if kind in "Mf" else object)
+    return nothing
 
 
 def perhaps_nobody(result: Any) -> bool:

@@ -404,14 +404,14 @@ class OwnPeople:
     ----------
     center : numpy.ndarray
         float64 [weeks, labels]: shares of these people.
-    weight : numpy.ndarray
+    factor : numpy.ndarray
         float64 [weeks, labels]: part of an error about the population that is one about them.
     alone : numpy.ndarray
         float64 [weeks, labels]: variance that is added, which no other week shares.
     """
 
     center: Matrix
-    weight: Matrix
+    factor: Matrix
     alone: Matrix
 
     __repr__ = short_repr
@@ -420,17 +420,17 @@ class OwnPeople:
         """Return the JSON form. Arrays as base64 of little-endian floats."""
         return {
             "center": encoded(self.center),
-            "weight": encoded(self.weight),
+            "factor": encoded(self.factor),
             "alone": encoded(self.alone),
         }
 
     @classmethod
     def from_document(cls, document: Any, *, size: int, weeks: int) -> OwnPeople:
         """Return what :meth:`to_document` wrote. FormatError when it is none."""
-        keys = ("center", "weight", "alone")
+        keys = ("center", "factor", "alone")
         require(document, set(keys), name="the errors about the people of each week")
         found = cls(*(decoded(document[key], rows=weeks, columns=size) for key in keys))
-        if (found.alone < 0).any() or (found.weight < 0).any() or (found.weight > 1).any():
+        if (found.alone < 0).any() or (found.factor < 0).any() or (found.factor > 1).any():
             raise FormatError("the variances of this series are damaged. Do not use it")
         return found
 
@@ -487,7 +487,7 @@ class LabelErrors:
 
     def _own_apart(self, own: OwnPeople, earlier: int, later: int) -> tuple[Vector, Vector]:
         """Return :meth:`apart` about the people of the two weeks."""
-        one, two = own.weight[earlier], own.weight[later]
+        one, two = own.factor[earlier], own.factor[later]
         variance = one**2 * self.variance[earlier] + two**2 * self.variance[later]
         variance = variance - 2 * one * two * self._shared(earlier, later)
         variance = np.maximum(variance, 0.0) + own.alone[earlier] + own.alone[later]
