@@ -80,8 +80,8 @@ class HistogramQuery(LinearMechanism):
     is less.
 
     **Accuracy.** With 8 to 32 cells it is a default release where few people are expected. On
-    smooth data, linear interpolation makes it the best of the four methods of the paper. Without it, up to
-    the share of one cell is lost in Kolmogorov-Smirnov distance.
+    smooth data, linear interpolation makes it the best of the four methods of the paper. Without
+    it, up to the share of one cell is lost in Kolmogorov-Smirnov distance.
 
     **Cost.** One number for each cell.
 
