@@ -79,7 +79,7 @@ class HistogramQuery(LinearMechanism):
     Laplace noise of scale 2 / epsilon is added to each count, or rounded Gaussian noise where that
     is less.
 
-    **Accuracy.** With 8 to 32 cells it is a default release where few people are expected. On
+    **Accuracy.** With 8 or 16 cells it is a default release where few people are expected. On
     smooth data, linear interpolation makes it the best of the four methods of the paper. Without
     it, up to the share of one cell is lost in Kolmogorov-Smirnov distance.
 

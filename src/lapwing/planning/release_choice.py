@@ -60,13 +60,16 @@ class Choice:
     ratio : float
         Predicted error of the runner-up over that of the chosen one, at least 1.
     people : tuple of int
-        Numbers of people for which the errors were predicted.
+        Numbers of people for which the errors were predicted. With a unit, of rows.
+    counted : {"people", "rows"}
+        Which of the two. Default: "people".
     """
 
     mechanism: LinearMechanism
     runner_up: LinearMechanism
     ratio: float
     people: tuple[int, ...]
+    counted: str = "people"
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -80,11 +83,9 @@ class Choice:
     def __str__(self) -> str:
         """Return the choice in words."""
         few, many = self.people[0], self.people[-1]
-        whom = f"{many:,} expected people" if few == many else f"{few:,} to {many:,} people"
-        return (
-            f"least predicted error for {whom}. Next: {mechanism_text(self.runner_up)}, "
-            f"{self.ratio:.2f} times the error"
-        )
+        whom = f"{many:,} expected" if few == many else f"{few:,} to {many:,}"
+        after = f"{mechanism_text(self.runner_up)}, {self.ratio:.2f} times the error"
+        return f"least predicted error for {whom} {self.counted}. Next: {after}"
 
 
 def mechanism_text(mechanism: Mechanism) -> str:
@@ -118,7 +119,8 @@ def least_error(
     asked = first._strategy(domain, promise)
     others = [one for one in errors if one._strategy(domain, promise) != asked]
     runner_up = min(others, key=errors.__getitem__, default=first)
-    return Choice(first, runner_up, errors[runner_up] / errors[first], people)
+    ratio = errors[runner_up] / errors[first]
+    return Choice(first, runner_up, ratio, people, "people" if promise.unit is None else "rows")
 
 
 def predicted_error(
