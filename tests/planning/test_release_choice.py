@@ -176,7 +176,7 @@ def test_the_result_names_the_choice_and_the_next_one():
     assert choice["people"] == [100]
     assert "100 expected people" in str(made.choice)
     domain = made.release.domain
-    assert "100 to 1,000,000 people" in str(mechanism_choice(domain, PURE)[1])
+    assert "1,000 to 1,000,000 people" in str(mechanism_choice(domain, PURE)[1])
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.release import Mechanism
 
-UNKNOWN = (100, 1_000, 10_000, 100_000, 1_000_000)
+UNKNOWN = (1_000, 10_000, 100_000, 1_000_000)
 """Numbers of people that count alike where none is expected."""
 
 _CELLS = 100
@@ -39,11 +39,11 @@ _PRIORS = (
 """Of each prior: the standard deviation of the first cosines of the density, the frequency from
 which they fall, how fast, and the reciprocal of the number of equal atoms."""
 
-_CLIPPED, _BOUND, _SUMS = 1.3, 1.06, 2.5
+_CLIPPED, _BOUND, _SUMS = 1.3, 1.08, 2.1
 """Measured, and not in the prediction: the error of a histogram whose negative counts are set to
 zero, over that of the best linear decoder. That no count is below zero helps a decoder most where
-each bin is counted once. Each further level of a tree loses so much, prefix sums as much as two or
-three levels.
+each bin is counted once. Each further level of a tree loses so much, prefix sums as much as
+two levels.
 """
 
 
@@ -109,8 +109,8 @@ def least_error(
     promise : Promise
         Privacy parameters of the release.
     expected : int, optional
-        Expected number of people. Default: the mean logarithm of the errors of 100 to a million
-        people counts.
+        Expected number of people. Default: the mean logarithm of the errors of 1,000 to a
+        million people counts.
     """
     people = UNKNOWN if expected is None else (expected,)
     errors = {one: predicted_error(one, domain, promise, people) for one in candidates}

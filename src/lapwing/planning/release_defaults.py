@@ -143,7 +143,8 @@ def mechanism_choice(
         Privacy parameters of the release.
     expected : int, optional
         Expected number of people (with a unit, of rows), at least 1. It must be public knowledge,
-        because the choice shows it. Default: the choice suits 100 to a million people alike.
+        because the choice shows it. Default: the choice suits 1,000 to a million people
+        alike.
     composed : bool
         Whether a ledger composes the release with others. Gaussian noise composes more tightly, so
         numbers then get it wherever the privacy guarantee has a delta. Default: False.
