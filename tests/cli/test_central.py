@@ -223,13 +223,13 @@ class TestDryRun:
         done("new", "--domain-only", *("--low", 0, "--high", 100), "--bins", 1024, "-o", domain[1])
         asked = (*domain, "--epsilon", "1", "--neighbors", "replace-one", "--dry-run")
         said = " ".join(done("release", "nothing.csv", *asked, "100").out.split())
-        assert "Next: sum-tree" in said and "100 to 1,000,000 people" in said
+        assert "Next: sum-tree" in said and "1,000 to 1,000,000 people" in said
         assert "--mechanism histogram-query --set bins=16" in said
         named = ("--mechanism", "histogram-query", "--set", "bins=16")
         assert "Next:" not in done("release", "nothing.csv", *asked, "100", *named).out
         assert "--set" not in done("release", "nothing.csv", *asked, "10000").out
         choice = done("release", "nothing.csv", *asked, "10000", "--json").document["choice"]
-        assert choice["mechanism"]["class"] == "sum-tree" and choice["people"][0] == 100
+        assert choice["mechanism"]["class"] == "sum-tree" and choice["people"][0] == 1000
 
     def test_it_is_as_far_off_as_it_said(self, data: np.ndarray, done: Program) -> None:
         promise = ("--epsilon", "0.2", *PROMISE[2:])

@@ -148,6 +148,7 @@ def test_a_unit_has_the_noise_of_all_its_rows():
     for mechanism in (SumTree(), HistogramQuery(16)):
         one = predicted_error(mechanism, domain, single, (10**6,))
         assert predicted_error(mechanism, domain, unit, (8 * 10**6,)) == pytest.approx(one, rel=0.1)
+    assert "1,000,000 rows" in str(mechanism_choice(domain, unit)[1])
 
 
 def test_the_rows_have_no_part_in_the_choice():
@@ -175,7 +176,7 @@ def test_the_result_names_the_choice_and_the_next_one():
     assert choice["people"] == [100]
     assert "100 expected people" in str(made.choice)
     domain = made.release.domain
-    assert "100 to 1,000,000 people" in str(mechanism_choice(domain, PURE)[1])
+    assert "1,000 to 1,000,000 people" in str(mechanism_choice(domain, PURE)[1])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Prefix sums through their square root: the default release of a distribution function.
+"""Prefix sums through their square root: a default release of a distribution function.
 
 Prefix sums treat all data alike. Smooth data lie near a few polynomials, so a part of the budget
 can be spent on the coefficients of those. How large that part is depends on how much noise there
@@ -216,7 +216,8 @@ def _sensitivity(size: int, neighbors: Neighbors) -> Sensitivity:
 class PrefixSums(LinearMechanism):
     """Square-root factorization mechanism for prefix sums (Henzinger et al., 2023).
 
-    It answers all prefix sums of the counts at once. It is the default release of a CDF.
+    It answers all prefix sums of the counts at once. It is a default release of a CDF where the
+    privacy guarantee has a delta (:func:`lapwing.release` chooses).
 
     Parameters
     ----------
@@ -247,8 +248,11 @@ class PrefixSums(LinearMechanism):
     deviations of unit noise. It grows by about 0.3 each time the symbols double. It is 5.3 % above
     the best of any linear mechanism with Gaussian noise where that is known (64 and 128 symbols).
     The error after decoding matters more. Smooth rows raise the error of unbiased sums and lower
-    that of smooth estimates, the more so the more noise there is. See :func:`recommended_mechanism`
-    for the size of the effect.
+    that of smooth estimates, the more so the more noise there is. They
+    were measured at 256 symbols, over densities from rough to smooth and with atoms. Half of
+    the budget multiplies the root mean square error of the best linear answer by 0.90, where the
+    noise is 3.6 % of the people. Where it is 0.004 % of them, the factor is 0.97, and at worst
+    1.05.
 
     **Cost.** Time O(symbols^2) for the exact answers, at most 2^14 bins. The release has one
     number for each symbol, and 24 more with smooth rows.

@@ -161,7 +161,7 @@ def expected_error(
     ...     lw.Interval(0, 100, bins=128), 20_000, neighbors="replace-one", epsilon=1, delta=1e-6
     ... )
     >>> round(error.deviation, 5), error.noise < error.sampling < error.together
-    (0.00055, True)
+    (0.00054, True)
     >>> error = lw.expected_error(lw.Categories(50), 20_000, neighbors="replace-one", epsilon=1)
     >>> round(error.deviation, 5), round(error.margin, 5), round(error.simultaneous_margin, 5)
     (0.00014, 0.0003, 0.00069)

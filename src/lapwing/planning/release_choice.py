@@ -24,7 +24,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.release import Mechanism
 
-UNKNOWN = (100, 1_000, 10_000, 100_000, 1_000_000)
+UNKNOWN = (1_000, 10_000, 100_000, 1_000_000)
 """Numbers of people that count alike where none is expected."""
 
 _CELLS = 100
@@ -39,11 +39,11 @@ _PRIORS = (
 """Of each prior: the standard deviation of the first cosines of the density, the frequency from
 which they fall, how fast, and the reciprocal of the number of equal atoms."""
 
-_CLIPPED, _BOUND, _SUMS = 1.3, 1.06, 2.5
+_CLIPPED, _BOUND, _SUMS = 1.3, 1.08, 2.1
 """Measured, and not in the prediction: the error of a histogram whose negative counts are set to
 zero, over that of the best linear decoder. That no count is below zero helps a decoder most where
-each bin is counted once. Each further level of a tree loses so much, prefix sums as much as two or
-three levels.
+each bin is counted once. Each further level of a tree loses so much, prefix sums as much as
+two levels.
 """
 
 
@@ -60,13 +60,16 @@ class Choice:
     ratio : float
         Predicted error of the runner-up over that of the chosen one, at least 1.
     people : tuple of int
-        Numbers of people for which the errors were predicted.
+        Numbers of people for which the errors were predicted. With a unit, of rows.
+    counted : {"people", "rows"}
+        Which of the two. Default: "people".
     """
 
     mechanism: LinearMechanism
     runner_up: LinearMechanism
     ratio: float
     people: tuple[int, ...]
+    counted: str = "people"
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -80,11 +83,9 @@ class Choice:
     def __str__(self) -> str:
         """Return the choice in words."""
         few, many = self.people[0], self.people[-1]
-        whom = f"{many:,} expected people" if few == many else f"{few:,} to {many:,} people"
-        return (
-            f"least predicted error for {whom}. Next: {mechanism_text(self.runner_up)}, "
-            f"{self.ratio:.2f} times the error"
-        )
+        whom = f"{many:,} expected" if few == many else f"{few:,} to {many:,}"
+        after = f"{mechanism_text(self.runner_up)}, {self.ratio:.2f} times the error"
+        return f"least predicted error for {whom} {self.counted}. Next: {after}"
 
 
 def mechanism_text(mechanism: Mechanism) -> str:
@@ -108,8 +109,8 @@ def least_error(
     promise : Promise
         Privacy parameters of the release.
     expected : int, optional
-        Expected number of people. Default: the mean logarithm of the errors of 100 to a million
-        people counts.
+        Expected number of people. Default: the mean logarithm of the errors of 1,000 to a
+        million people counts.
     """
     people = UNKNOWN if expected is None else (expected,)
     errors = {one: predicted_error(one, domain, promise, people) for one in candidates}
@@ -118,7 +119,8 @@ def least_error(
     asked = first._strategy(domain, promise)
     others = [one for one in errors if one._strategy(domain, promise) != asked]
     runner_up = min(others, key=errors.__getitem__, default=first)
-    return Choice(first, runner_up, errors[runner_up] / errors[first], people)
+    ratio = errors[runner_up] / errors[first]
+    return Choice(first, runner_up, ratio, people, "people" if promise.unit is None else "rows")
 
 
 def predicted_error(

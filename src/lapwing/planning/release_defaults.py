@@ -43,7 +43,7 @@ BINS_OF_A_SEGMENT = 64
 
 _FEW_CELLS = 96
 
-_FEW = (8, 16, 32)
+_FEW = (8, 16)
 """Cells of the histograms that may be chosen: for few people, of whom no more can be seen."""
 
 _SMOOTH, _SMOOTH_IN_NOISE, _MUCH_NOISE = 40, 50, 16.0
@@ -130,7 +130,7 @@ def mechanism_choice(
     Gaussian noise may be used and a segment has 64 symbols or more, else counts.
 
     For numbers, the mechanism of least predicted error (:func:`least_error`). Candidates are trees
-    with branching 8 to 64, prefix sums where Gaussian noise may be used, and histograms of 8 to 32
+    with branching 8 to 64, prefix sums where Gaussian noise may be used, and histograms of 8 or 16
     cells. A part of the prefix sums' budget may measure 24 polynomials, where there are bins
     enough. It is half where a sum has noise of 16 people and more (epsilon .2 at delta 1e-6), else
     two fifths.
@@ -143,7 +143,8 @@ def mechanism_choice(
         Privacy parameters of the release.
     expected : int, optional
         Expected number of people (with a unit, of rows), at least 1. It must be public knowledge,
-        because the choice shows it. Default: the choice suits 100 to a million people alike.
+        because the choice shows it. Default: the choice suits 1,000 to a million people
+        alike.
     composed : bool
         Whether a ledger composes the release with others. Gaussian noise composes more tightly, so
         numbers then get it wherever the privacy guarantee has a delta. Default: False.
