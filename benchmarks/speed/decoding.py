@@ -188,7 +188,6 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
                 [_decode_line(row) for row in rows],
             ),
             _reading(rows),
-            "Above 4,096 bins the iterations of EMS are accelerated.",
         ]
     )
 

@@ -332,7 +332,14 @@ TINY: dict[str, dict[str, Any]] = {
         "columns": ["uniform"],
         "column_points": [[16, 4, 1000]],
     },
-    "speed/central": {"rounds": 1, "draws": 500, "rows": 1000, "tables": 1, "sizes": [32]},
+    "speed/central": {
+        "rounds": 1,
+        "draws": 500,
+        "rows": 1000,
+        "tables": 1,
+        "people": 1000,
+        "sizes": [32],
+    },
     "accuracy/central_figures": {
         "repeats": 2,
         "repeats_between": 2,
