@@ -36,6 +36,7 @@ errors travel to logs, and a value that a person holds must not.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -243,3 +244,14 @@ class RowsWarning(LapwingWarning):
 
 class WeakAnswerWarning(LapwingWarning):
     """There are too few reports for the answer to say much about the data."""
+
+
+def callers_level() -> int:
+    """Return the `stacklevel` of a warning that names the line of whoever called Lapwing.
+
+    It is for a function that warns below methods of several depths.
+    """
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "lapwing":
+        level, frame = level + 1, frame.f_back
+    return level

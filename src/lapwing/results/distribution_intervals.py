@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.errors import ArgumentError, LimitedWarning
+from lapwing.errors import ArgumentError, LimitedWarning, callers_level
 from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Guarantee
@@ -502,7 +502,7 @@ class DistributionIntervals:
             "and deviations are those of values limited to it. Declare a wider range to include "
             "theirs",
             LimitedWarning,
-            stacklevel=3,
+            stacklevel=callers_level(),
         )
 
     def _warn_at_an_end(self, *places: Places) -> None:
@@ -530,7 +530,7 @@ class DistributionIntervals:
                     f"{counted_word(self.guarantee)} of this bin seem to hold one value. Declare "
                     f"{point} as an atom of the domain: atoms=[{point}] (--atom {point})",
                     LimitedWarning,
-                    stacklevel=3,
+                    stacklevel=callers_level(),
                 )
 
     @cached_property

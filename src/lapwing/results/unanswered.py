@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from lapwing.errors import WeakAnswerWarning
+from lapwing.errors import WeakAnswerWarning, callers_level
 from lapwing.results.counted import counted_word
 from lapwing.results.readable import Columns
 from lapwing.results.symbols import missing_unseen
@@ -71,7 +71,7 @@ def unless_few(method: Method) -> Method:
         if any(_SAID not in each.__dict__ for each in small):
             reasons = [reason_of(each) for each in small]
             said = f"{reasons[0]} for an answer, so it is NaN. Ask about several groups together"
-            warnings.warn(said, WeakAnswerWarning, stacklevel=2)
+            warnings.warn(said, WeakAnswerWarning, stacklevel=callers_level())
         return _nothing_like(found)
 
     return cast("Method", answered)
