@@ -63,7 +63,7 @@ FINDINGS: dict[str, dict[str, str]] = {
         "figure-2": "PP has a best number of functions, and with shaped noise it keeps falling",
         "figure-3": "MP has a best number of terms, and a larger dictionary does not help",
         "figure-4": "in one release at ε = .1, prefix sums are closest to the true CDF",
-        "figure-5": "prefix sums, the default, have the least error at every ε",
+        "figure-5": "prefix sums have the least error at every ε",
         "figure-6": "prefix sums also have the least error from ten sites",
         "figure-7": "prefix sums also have the least error in ten rounds of new data",
         "figure-8": "after the repair, the Legendre dictionary follows the true CDF most closely",
