@@ -69,8 +69,7 @@ def randomize(
     count as days since 1970-01-01 (date), seconds since then (datetime), seconds since midnight
     (time-of-day) or seconds (duration). A timestamp with a time zone gives the date and time of day
     of that zone. Strings of dates and times, such as the cells of a CSV, are read as --texts says.
-    A value that cannot be
-    parsed counts as missing if the survey counts missing values. Otherwise it is refused.
+    A value that cannot be parsed counts as missing where the survey allows it, else it is refused.
     """
     if values.is_dir() and not output.suffix:
         _randomize_folder(survey_file, values, output, given, work, out)

@@ -207,16 +207,11 @@ def release(
     bins = release_bins(promise, by_segment=asked.by is not None)
     domain, note = _domain_and_note(asked, stored, bins=bins)
     reading_of(asked, domain)  # refused before it is paid
-    planned = planned_release(
-        domain,
-        promise,
-        chosen.build_mechanism(),
-        composed=payment.ledger is not None,
-    )
+    composed = payment.ledger is not None
+    planned = planned_release(domain, promise, chosen.build_mechanism(), composed=composed)
     file, name = payment.checked(output, planned)
     if kind.dry_run is not None:
         _examine(data[0], column, domain, out, asked=asked)
-        composed = file is not None
         show_expected_error(out, domain, planned, kind.dry_run, note=note, composed=composed)
         return
     assert output is not None
