@@ -52,7 +52,8 @@ def test_plus_means_different_people_and_says_so() -> None:
 
 def test_pure_losses_add_and_stay_pure() -> None:
     pure = [
-        lw.release(VALUES, AGES, neighbors="replace-one", epsilon=epsilon) for epsilon in ("0.5", 1)
+        lw.release(VALUES, AGES, neighbors="replace-one", epsilon=epsilon, mechanism="sum-tree")
+        for epsilon in ("0.5", 1)
     ]
     whole = lw.Release.sum_of(pure, people="same")
     assert (whole.guarantee.epsilon, whole.guarantee.delta) == (Fraction(3, 2), 0)

@@ -104,7 +104,7 @@ def named_decoder(randomizer: Randomizer) -> Any:
             f"{randomizer.name} is decoded by {name!r}, which is not registered. "
             f"{_remedy(randomizer)}, or pass decoder="
         )
-    return replace(DECODERS.resolve(name), **randomizer._decoder_settings)
+    return replace(DECODERS.resolve(name), **getattr(randomizer, "_decoder_settings", {}))
 
 
 def _remedy(randomizer: Randomizer) -> str:

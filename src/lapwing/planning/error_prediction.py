@@ -352,7 +352,7 @@ def _noise(
             return rng.laplace(scale=np.sqrt(0.5), size=(answers, _DRAWS))
         return rng.standard_normal((answers, _DRAWS))
 
-    if getattr(release.mechanism, "adaptive", False):
+    if getattr(release.mechanism, "_adaptive", False):
         return None, None, None
     block = release.channel.blocks[0]
     held = release.domain.left.size

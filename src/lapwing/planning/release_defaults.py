@@ -211,7 +211,7 @@ def quick_release_decoder(mechanism: Mechanism) -> Decoder:
 
 def release_decoder(mechanism: Mechanism) -> Decoder:
     """Return the decoder of a mechanism's releases."""
-    own: Decoder | None = getattr(mechanism, "decoder", None)
+    own: Decoder | None = getattr(mechanism, "_decoder", None)
     if own is not None:
         return own
     if mechanism.name == HistogramQuery.name:

@@ -72,14 +72,14 @@ class Mechanism(ABC):
     """People whose counts it adds exactly. A smaller limit is public, so only mechanisms that show
     the number of people have one."""
 
-    adaptive: ClassVar[bool] = False
+    _adaptive: ClassVar[bool] = False
     """Whether it chooses later questions by earlier answers, so that no release tells its error."""
 
     hides_units: ClassVar[bool] = False
     """Whether its noise can hide all rows of a unit: it says so, because row noise would not."""
 
     @property
-    def decoder(self) -> Any:
+    def _decoder(self) -> Any:
         """Decoder of its releases, where that of linear mechanisms does not read them."""
         return None
 

@@ -18,7 +18,7 @@ def why_not_in_browser(survey: Survey) -> str | None:
     survey : Survey
     """
     randomizer = survey.randomizer
-    if not randomizer._in_javascript:
+    if not getattr(randomizer, "_in_javascript", False):
         return f"the JavaScript module does not have its randomizer, {randomizer.name}"
     if randomizer.domain.name == "product":
         return "the JavaScript module does not read pairs of attributes"

@@ -19,7 +19,7 @@ from lapwing.linear.function_families import (
     splines,
 )
 from lapwing.mechanisms.prefix_sums import PrefixSums
-from lapwing.papers.functional_approximation import matching_pursuit
+from lapwing.papers.functional_approximation import exponential_mechanism as drawing
 from lapwing.papers.functional_approximation.exponential_mechanism import exponential_mechanism
 from lapwing.papers.functional_approximation.matching_pursuit import (
     SELECTION_SHARE,
@@ -286,6 +286,6 @@ def test_a_coin_for_a_large_exponent_is_not_cut_short(exponent, monkeypatch):
         thrown.append(Fraction(numerator, denominator))
         return True
 
-    monkeypatch.setattr(matching_pursuit, "exponential_coin", always)
-    assert matching_pursuit._exponential_trial(exponent, iter(()))
+    monkeypatch.setattr(drawing, "exponential_coin", always)
+    assert drawing._exponential_trial(exponent, iter(()))
     assert sum(thrown) == exponent and max(thrown) <= 1

@@ -141,10 +141,10 @@ class AdaptiveQuantiles(Mechanism):
     guarded: bool = True
 
     name: ClassVar[str] = "adaptive-quantiles"
-    adaptive: ClassVar[bool] = True
+    _adaptive: ClassVar[bool] = True
 
     @property
-    def decoder(self) -> SortedPoints:
+    def _decoder(self) -> SortedPoints:
         """Decoder of its releases."""
         return SortedPoints()
 

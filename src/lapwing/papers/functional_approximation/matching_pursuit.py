@@ -291,11 +291,11 @@ class MatchingPursuit(Mechanism):
     form: Form = "repaired"
     monotone: bool = True
 
-    adaptive: ClassVar[bool] = True
+    _adaptive: ClassVar[bool] = True
     name: ClassVar[str] = "matching-pursuit"
 
     @property
-    def decoder(self) -> CurveSum:
+    def _decoder(self) -> CurveSum:
         """Decoder of its releases."""
         return CurveSum(monotone=self.monotone)
 

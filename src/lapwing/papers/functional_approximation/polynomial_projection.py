@@ -185,7 +185,7 @@ class PolynomialProjection(LinearMechanism):
     name: ClassVar[str] = "polynomial-projection"
 
     @property
-    def decoder(self) -> CurveSum:
+    def _decoder(self) -> CurveSum:
         """Decoder of its releases."""
         return CurveSum(monotone=self.monotone)
 
