@@ -37,6 +37,9 @@ _NEGLIGIBLE = 1e-4
 """What the reports of a week may say about a direction, alongside how far it may vary at most, and
 be left out of a file: variances are too large by such a part then."""
 
+_LARGEST = 1e6
+"""What every variance and factor in a file is below: far more than masses can vary."""
+
 
 @dataclass(frozen=True)
 class Wider:
@@ -74,7 +77,7 @@ class Wider:
         keys = ("jump", "step", "flicker", "least")
         require(document, set(keys), name="how a series is widened")
         numbers = [document[key] for key in keys]
-        if any(type(each) is not float or not 0 <= each < 1e6 for each in numbers):
+        if any(type(each) is not float or not 0 <= each < _LARGEST for each in numbers):
             raise FormatError("variances must be widened by numbers that are not negative")
         return cls(*numbers)
 
@@ -130,9 +133,12 @@ class WeekErrors:
             raise FormatError(
                 "the information of a week has too many rows. Do not use this document"
             )
+        pilot = decoded(document["pilot"], numbers=size)
+        if (np.abs(pilot) >= _LARGEST).any():
+            raise FormatError("the masses of a week are damaged. Do not use this document")
         return cls(
             root,
-            decoded(document["pilot"], numbers=size),
+            pilot,
             reports,
             {kind: decoded(center, numbers=size) for kind, center in centers.items()},
         )
@@ -337,15 +343,26 @@ class WalkErrors:
                 "the errors of a series must be for both kinds of band. Do not use this document"
             )
         flicker = document["flicker"]
-        if type(flicker) is not float or not 0 <= flicker < 1e6:
+        if type(flicker) is not float or not 0 <= flicker < _LARGEST:
             raise FormatError("the variances of this series are damaged. Do not use it")
         step = decoded(document["step"])
         state = step.size
         shape = decoded(document["shape"], numbers=state)
         jump, odd = (decoded(document[key], numbers=weeks) for key in ("jump", "odd"))
         first = decoded(document["first"], columns=state, rows=state)
-        if state > size or any((each < 0).any() for each in (step, shape, jump, odd)):
+        variances = (step, shape, jump, odd)
+        large = any((np.abs(each) >= _LARGEST).any() for each in (first, *variances))
+        if state > size or large or any((each < 0).any() for each in variances):
             raise FormatError("the variances of this series are damaged. Do not use it")
+        read = tuple(
+            None if week is None else WeekErrors.from_document(week, size=size, state=state)
+            for week in listed
+        )
+        if any(week is not None and set(week.centers) != set(wider) for week in read):
+            raise FormatError(
+                "the errors of a series and of its weeks must be for the same kinds of band. "
+                "Do not use this document"
+            )
         return cls(
             decoded(document["columns"], columns=state, kind="<f4", rows=size),
             first,
@@ -356,10 +373,7 @@ class WalkErrors:
             flicker,
             {kind: Wider.from_document(each) for kind, each in wider.items()},
             document["method"],
-            tuple(
-                None if week is None else WeekErrors.from_document(week, size=size, state=state)
-                for week in listed
-            ),
+            read,
         )
 
 
