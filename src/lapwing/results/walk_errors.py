@@ -134,7 +134,7 @@ class WeekErrors:
                 "the information of a week has too many rows. Do not use this document"
             )
         pilot = decoded(document["pilot"], numbers=size)
-        if (np.abs(pilot) >= _LARGEST).any():
+        if _too_large(pilot):
             raise FormatError("the masses of a week are damaged. Do not use this document")
         return cls(
             root,
@@ -351,7 +351,7 @@ class WalkErrors:
         jump, odd = (decoded(document[key], numbers=weeks) for key in ("jump", "odd"))
         first = decoded(document["first"], columns=state, rows=state)
         variances = (step, shape, jump, odd)
-        large = any((np.abs(each) >= _LARGEST).any() for each in (first, *variances))
+        large = _too_large(first, *variances)
         if state > size or large or any((each < 0).any() for each in variances):
             raise FormatError("the variances of this series are damaged. Do not use it")
         read = tuple(
@@ -375,6 +375,11 @@ class WalkErrors:
             document["method"],
             read,
         )
+
+
+def _too_large(*arrays: Vector) -> bool:
+    """Return whether a file holds a number that no masses have."""
+    return any(bool((np.abs(each) >= _LARGEST).any()) for each in arrays)
 
 
 def _by_kind(entries: Any) -> bool:
@@ -444,7 +449,8 @@ class OwnPeople:
         keys = ("center", "factor", "alone")
         require(document, set(keys), name="the errors about the people of each week")
         found = cls(*(decoded(document[key], rows=weeks, columns=size) for key in keys))
-        if (found.alone < 0).any() or (found.factor < 0).any() or (found.factor > 1).any():
+        bad = (found.alone < 0).any() or (found.factor < 0).any() or (found.factor > 1).any()
+        if bad or _too_large(found.center, found.alone):
             raise FormatError("the variances of this series are damaged. Do not use it")
         return found
 
@@ -527,7 +533,7 @@ class LabelErrors:
         keys = ("mean", "variance", "carried")
         require(document, set(keys), name="the errors of a series", optional={"own"})
         mean, variance, carried = (decoded(document[key], rows=weeks, columns=size) for key in keys)
-        if (variance < 0).any():
+        if (variance < 0).any() or _too_large(mean, variance, carried):
             raise FormatError("the variances of this series are damaged. Do not use it")
         own = document.get("own")
         if "own" in document:
