@@ -71,9 +71,10 @@ are as secret as the column: keep them out of stored logs.
 **Values.** A CSV has a line of column names. With `--no-header` the columns are named 1, 2, 3.
 That line may hold values by mistake, so commands show it only once `--column` or `--by` names one
 of its columns. Labels in a CSV always need `--column`. A CSV is separated by commas, semicolons or
-tabs. It is UTF-8, or UTF-16 with a byte-order mark. `--encoding cp1252` names another encoding, and
-bytes that are not text in it are refused (exit 4). Empty fields and `NA`, `NaN`, `null`, `None` are
-missing values, unless a category has that name.
+tabs. It is UTF-8, or UTF-16 with a byte-order mark. `--encoding cp1252` names another encoding. A
+cell with bytes that are not text in it cannot be parsed, and no other row changes. Such bytes in
+the line of names are refused (exit 4). Empty fields and `NA`, `NaN`, `null`, `None` are missing
+values, unless a category has that name.
 
 Numbers with decimal commas need `--decimal ,`. A CSV with semicolons between its fields needs
 `--decimal ,` or `--decimal .`, because it may use either mark. No number may then contain the

@@ -42,3 +42,14 @@ def test_commands_say_it_in_place_of_numbers(release: Path, done: Program) -> No
     done("show", release, "--csv", "all.csv")
     rows = [line for line in Path("all.csv").read_text().splitlines() if "small" in line]
     assert rows and all(f'"{FEW}"' in line for line in rows)
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.errors.WeakAnswerWarning")
+def test_no_table_is_drawn_of_them(release: Path, lapwing: Program) -> None:
+    """Cells that are empty would be missing values, and nobody knows how many there are."""
+    groups = lw.survey.Publication(lw.Release.load(release)).by_segment()
+    for name, code in (("small", 2), ("large", 0)):
+        groups[name].save(f"{name}.json")
+        run = lapwing("sample", f"{name}.json", "--size", "3", "-o", f"{name}.csv")
+        assert run.code == code and (FEW in run.err) == (code > 0)
+        assert Path(f"{name}.csv").exists() == (code == 0)

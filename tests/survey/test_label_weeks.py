@@ -10,6 +10,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import FormatError
+from lapwing.results.spread_law import decoded, encoded
 
 SHARES = np.array([0.3, 0.25, 0.2, 0.12, 0.08, 0.05])
 RANDOMIZERS = [
@@ -181,7 +182,8 @@ def test_errors_of_weeks_come_back_from_a_file_and_those_of_before_have_one_targ
     assert before is not None and now is not None
     assert not np.array_equal(before.low, now.low)
     damaged = {**own, "factor": document["errors"]["carried"], "alone": own["center"][:-8]}
-    for wrong in ({}, damaged, {**own, "center": None}):
+    large = encoded(np.full_like(decoded(own["alone"]), 1e308))
+    for wrong in ({}, damaged, {**own, "center": None}, {**own, "alone": large}):
         with pytest.raises(FormatError):
             lw.Series.from_document({**document, "errors": {**document["errors"], "own": wrong}})
 

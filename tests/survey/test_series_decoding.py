@@ -12,6 +12,7 @@ import lapwing as lw
 from lapwing.errors import ArgumentError, FormatError, MismatchError, UnsupportedChannelError
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.results.series import _checksum
+from lapwing.results.spread_law import decoded, encoded
 from lapwing.survey.series_decoding import _check_size
 
 BINS = 24
@@ -317,14 +318,21 @@ def test_a_series_comes_back_from_its_file_and_a_damaged_one_is_refused(jumped: 
         ("errors", {**errors, "weeks": [None, *errors["weeks"][1:]]}),
         ("errors", {**errors, "step": errors["jump"]}),
         ("errors", {**errors, "flicker": -1.0}),
+        ("errors", {**errors, "shape": encoded(np.full_like(decoded(errors["shape"]), 1e300))}),
+        # Some weeks with centers for differences, and some or the widening without.
+        ("errors", {**errors, "wider": before["wider"]}),
+        ("errors", {**errors, "weeks": before["weeks"]}),
+        ("errors", {**errors, "weeks": [*errors["weeks"][:-1], before["weeks"][-1]]}),
         (
             "errors",
             {**errors, "weeks": [{**errors["weeks"][0], "reports": 9}, *errors["weeks"][1:]]},
         ),
     ]
+    unsigned = {key: value for key, value in document.items() if key != "checksum"}
     for key, value in damaged:
-        with pytest.raises(FormatError):
-            lw.Series.from_document({**document, key: value})
+        for whole in (document, unsigned):
+            with pytest.raises(FormatError):
+                lw.Series.from_document({**whole, key: value})
     for part in ((), ("name",), ("distribution",)):
         with pytest.raises(FormatError, match="in order" if not part else "another week"):
             lw.Series.from_document(with_swapped_weeks(document, part))

@@ -37,6 +37,9 @@ _NEGLIGIBLE = 1e-4
 """What the reports of a week may say about a direction, alongside how far it may vary at most, and
 be left out of a file: variances are too large by such a part then."""
 
+_LARGEST = 1e6
+"""What every variance and factor in a file is below: far more than masses can vary."""
+
 
 @dataclass(frozen=True)
 class Wider:
@@ -74,7 +77,7 @@ class Wider:
         keys = ("jump", "step", "flicker", "least")
         require(document, set(keys), name="how a series is widened")
         numbers = [document[key] for key in keys]
-        if any(type(each) is not float or not 0 <= each < 1e6 for each in numbers):
+        if any(type(each) is not float or not 0 <= each < _LARGEST for each in numbers):
             raise FormatError("variances must be widened by numbers that are not negative")
         return cls(*numbers)
 
@@ -130,9 +133,12 @@ class WeekErrors:
             raise FormatError(
                 "the information of a week has too many rows. Do not use this document"
             )
+        pilot = decoded(document["pilot"], numbers=size)
+        if _too_large(pilot):
+            raise FormatError("the masses of a week are damaged. Do not use this document")
         return cls(
             root,
-            decoded(document["pilot"], numbers=size),
+            pilot,
             reports,
             {kind: decoded(center, numbers=size) for kind, center in centers.items()},
         )
@@ -337,15 +343,26 @@ class WalkErrors:
                 "the errors of a series must be for both kinds of band. Do not use this document"
             )
         flicker = document["flicker"]
-        if type(flicker) is not float or not 0 <= flicker < 1e6:
+        if type(flicker) is not float or not 0 <= flicker < _LARGEST:
             raise FormatError("the variances of this series are damaged. Do not use it")
         step = decoded(document["step"])
         state = step.size
         shape = decoded(document["shape"], numbers=state)
         jump, odd = (decoded(document[key], numbers=weeks) for key in ("jump", "odd"))
         first = decoded(document["first"], columns=state, rows=state)
-        if state > size or any((each < 0).any() for each in (step, shape, jump, odd)):
+        variances = (step, shape, jump, odd)
+        large = _too_large(first, *variances)
+        if state > size or large or any((each < 0).any() for each in variances):
             raise FormatError("the variances of this series are damaged. Do not use it")
+        read = tuple(
+            None if week is None else WeekErrors.from_document(week, size=size, state=state)
+            for week in listed
+        )
+        if any(week is not None and set(week.centers) != set(wider) for week in read):
+            raise FormatError(
+                "the errors of a series and of its weeks must be for the same kinds of band. "
+                "Do not use this document"
+            )
         return cls(
             decoded(document["columns"], columns=state, kind="<f4", rows=size),
             first,
@@ -356,11 +373,13 @@ class WalkErrors:
             flicker,
             {kind: Wider.from_document(each) for kind, each in wider.items()},
             document["method"],
-            tuple(
-                None if week is None else WeekErrors.from_document(week, size=size, state=state)
-                for week in listed
-            ),
+            read,
         )
+
+
+def _too_large(*arrays: Vector) -> bool:
+    """Return whether a file holds a number that no masses have."""
+    return any(bool((np.abs(each) >= _LARGEST).any()) for each in arrays)
 
 
 def _by_kind(entries: Any) -> bool:
@@ -430,7 +449,8 @@ class OwnPeople:
         keys = ("center", "factor", "alone")
         require(document, set(keys), name="the errors about the people of each week")
         found = cls(*(decoded(document[key], rows=weeks, columns=size) for key in keys))
-        if (found.alone < 0).any() or (found.factor < 0).any() or (found.factor > 1).any():
+        bad = (found.alone < 0).any() or (found.factor < 0).any() or (found.factor > 1).any()
+        if bad or _too_large(found.center, found.alone):
             raise FormatError("the variances of this series are damaged. Do not use it")
         return found
 
@@ -513,7 +533,7 @@ class LabelErrors:
         keys = ("mean", "variance", "carried")
         require(document, set(keys), name="the errors of a series", optional={"own"})
         mean, variance, carried = (decoded(document[key], rows=weeks, columns=size) for key in keys)
-        if (variance < 0).any():
+        if (variance < 0).any() or _too_large(mean, variance, carried):
             raise FormatError("the variances of this series are damaged. Do not use it")
         own = document.get("own")
         if "own" in document:

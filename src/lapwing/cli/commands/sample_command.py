@@ -18,6 +18,7 @@ from lapwing.results.answers import limits_of
 from lapwing.results.exact_values import promise_text
 from lapwing.results.readable import write_rows
 from lapwing.results.rounding import count_text, number_writer
+from lapwing.results.unanswered import is_small, reason_of
 
 VALUE_LIMIT = 10**8
 """Synthetic values in one table: about a gigabyte of CSV."""
@@ -64,6 +65,8 @@ def sample(
     if seed is not None and seed < 0:
         raise ArgumentError(f"--seed must be at least 0, got {seed}")
     result = read_result(result_file)
+    if is_small(result):
+        raise ArgumentError(f"{reason_of(result)}, so there is nothing to draw values from")
     _write(output, column, result, size, seed, out)
     document = {
         "command": "sample",

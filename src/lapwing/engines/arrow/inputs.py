@@ -192,8 +192,24 @@ def codec_of(encoding: str | None) -> codecs.CodecInfo | None:
     )
 
 
+def _no_text(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Return what stands in place of bytes that are no text: a byte that no UTF-8 has."""
+    if isinstance(error, UnicodeDecodeError):
+        return "\udcff", error.end
+    if isinstance(error, UnicodeEncodeError):
+        return b"\xff" * (error.end - error.start), error.end
+    raise error
+
+
+_ROW_ALONE = "lapwing-row-alone"
+codecs.register_error(_ROW_ALONE, _no_text)
+
+
 class StreamInUtf8(io.RawIOBase):
     """A CSV in UTF-8, whatever its encoding is.
+
+    Bytes that are no text in its encoding are none in UTF-8 either. So they are a matter of their
+    row, as in a CSV that is UTF-8.
 
     Parameters
     ----------
@@ -213,8 +229,8 @@ class StreamInUtf8(io.RawIOBase):
         super().__init__()
         assert codec.incrementaldecoder is not None  # all encodings of text have one
         self._stream, self._name, self._label = stream, codec.name, label
-        self._decoder = codec.incrementaldecoder()
-        self._held, self._lines, self._ended, self._cut = b"", 0, False, cut
+        self._decoder = codec.incrementaldecoder(_ROW_ALONE)
+        self._held, self._ended, self._cut = b"", False, cut
 
     def readable(self) -> bool:
         """Return True: it is only read."""
@@ -226,32 +242,23 @@ class StreamInUtf8(io.RawIOBase):
         Raises
         ------
         FormatError
-            When some bytes stand for no text.
+            When the file does not begin as its encoding asks for, as UTF-16 without a byte-order
+            mark.
         """
         while not self._ended and (size < 0 or len(self._held) < size):
             part = bytes(self._stream.read(size))
             self._ended = not part
-            before = self._decoder.getstate()
             try:
-                text = self._decoder.decode(part, final=not part and not self._cut).encode()
-            except UnicodeError as error:
-                line = self._lines + 1 + self._line_ends_before(error, part, before)
+                text = self._decoder.decode(part, final=not part and not self._cut)
+            except UnicodeError:
                 raise FormatError(
-                    f"{self._label} must be text in the encoding {self._name}, line {line} is "
-                    "not. Name its encoding (--encoding)"
+                    f"{self._label} must be text in the encoding {self._name}, it is not. Name its "
+                    "encoding (--encoding)"
                 ) from None
-            self._lines += text.count(b"\n")
-            self._held += text
+            self._held += text.encode(errors=_ROW_ALONE)
         end = len(self._held) if size < 0 else size
         part, self._held = self._held[:end], self._held[end:]
         return part
-
-    def _line_ends_before(self, error: UnicodeError, part: bytes, state: tuple[bytes, int]) -> int:
-        """Return how many lines end in a part before the bytes that are no text."""
-        if not isinstance(error, UnicodeDecodeError):
-            return 0
-        self._decoder.setstate(state)
-        return self._decoder.decode(part[: max(0, error.start - len(state[0]))]).count("\n")
 
 
 class StreamFromItsStart(io.RawIOBase):

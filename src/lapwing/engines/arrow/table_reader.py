@@ -640,20 +640,21 @@ def _csv_in_utf8(
         return Table(path, ("1",), rows, typed=False, header=False)
     if line is None:
         raise FormatError(f"{input_name(path)} is empty. A CSV starts with a line of column names")
-    try:
-        first = line.decode("utf-8-sig").rstrip("\r")
+    try:  # where the first line is a row, its cells are read as those of all others
+        first = line.decode("utf-8-sig", "strict" if header else "replace").rstrip("\r")
     except UnicodeDecodeError:
         raise FormatError(
-            f"{input_name(path)} must be UTF-8 text, it is not. Name its encoding (--encoding)"
+            f"the first line of {input_name(path)} must be text in UTF-8, or in the encoding that "
+            "is named. Name its encoding (--encoding)"
         ) from None
     if "\r" in first:
         raise FormatError(
             f"{input_name(path)} has old line ends (CR alone). Write it with LF or CR LF"
         )
-    if not first.replace("\t", "").isprintable():
+    if header and not first.replace("\t", "").isprintable():
         raise FormatError(f"{input_name(path)} must be a table of strings, it is something else")
     delimiter = _delimiter(first, header=header, commas="," in marks)
-    names = next(csv.reader([first], delimiter=delimiter))
+    names = _fields(first, delimiter)
     alone = len(names) == 1
     if not header:
         numbers = tuple(str(place) for place in range(1, len(names) + 1))
@@ -664,6 +665,15 @@ def _csv_in_utf8(
     rows = 0 if none and whole else None
     fault = _fault(first, names, lines[blank + 1 : blank + 2], delimiter)
     return Table(path, tuple(names), rows, False, delimiter, blank, fault=fault)
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    """Return the fields of a line, which may be as long as a block."""
+    limit = csv.field_size_limit(CSV_BLOCK)
+    try:
+        return next(csv.reader([line], delimiter=delimiter))
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _fault(first: str, names: list[str], second: list[bytes], delimiter: str) -> str:
