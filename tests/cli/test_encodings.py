@@ -92,6 +92,13 @@ DOMAIN = ("--low", "0", "--high", "10", "--bins", "20")
         (b"x\n1\n2\n", "utf-16", 4, "must be text in the encoding utf-16"),
         ("x\n1\n".encode("utf-16")[:-1], None, 4, "must be text in the encoding utf-16"),
         ("größe\n1\n".encode("cp1252"), None, 4, "Name its encoding (--encoding)"),
+        *[
+            (f"x{end}1{end}".encode(written), named, 4, "(--encoding utf-16-le, utf-16-be")
+            for end in ("\n", "\r\n")
+            for written in ("utf-16-le", "utf-16-be")
+            for named in (None, "utf-16")
+        ],
+        ("x\r\n1\r\n".encode("utf-16"), "cp1252", 4, "bytes of zero"),
     ],
 )
 def test_what_is_no_text_is_refused(

@@ -66,6 +66,23 @@ def test_a_quote_that_never_ends_is_refused_before_anything_is_paid(
 
 
 @pytest.mark.usefixtures("domain")
+@pytest.mark.parametrize("row", [1, 11, 300])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_quote_before_other_columns_is_not_taken_for_decimal_commas(
+    row: int, end: str, lapwing: Program, tmp_path: Path
+) -> None:
+    rows = [f"{number},fine,{number % 100}" for number in range(1, 301)]
+    rows[row - 1] = rows[row - 1].replace("fine", '"tall')
+    (tmp_path / "a.csv").write_bytes(end.join(["id,why,x", *rows, ""]).encode())
+    made = lapwing("count", "a.csv", "-c", "x", "--domain", "d.json", "-o", "a.lws", "-q")
+    assert made.code == 4
+    assert made.complaint == (
+        f"a.csv must have as many fields in every line as in its first, row {row} has not. One of "
+        "its cells goes on in the next line: a quotation mark may never end. Correct the file"
+    )
+
+
+@pytest.mark.usefixtures("domain")
 def test_a_quote_that_never_ends_on_standard_input(
     lapwing: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:

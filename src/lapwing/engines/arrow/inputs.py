@@ -52,7 +52,7 @@ def reading(path: Path, *, header: bool = True, decimal: Decimal | None = ".") -
 
 def _damage(message: str, path: Path, *, header: bool, decimal: Decimal | None) -> FormatError:
     reason = _reason(message, path, header=header)
-    if decimal is None and "as many fields" in reason:
+    if decimal is None and reason.endswith("has not"):
         reason += "; where its numbers have decimal commas, say --decimal ,"
     return FormatError(f"{input_name(path)} {reason}")
 
@@ -62,7 +62,13 @@ def _reason(message: str, path: Path, *, header: bool) -> str:
     # Arrow counts the header as row 1.
     where = f"row {int(row.group(1)) - header}" if row else "some row"
     if re.search(r"Expected \d+ columns, got \d+", message):
-        return f"must have as many fields in every line as in its first, {where} has not"
+        fewer = f"must have as many fields in every line as in its first, {where} has not"
+        if "\n" in message:  # Arrow quotes the start of the row
+            fewer += (
+                ". One of its cells goes on in the next line: a quotation mark may never end. "
+                "Correct the file"
+            )
+        return fewer
     if "invalid UTF8" in message:
         return f"must be UTF-8 text, {where} is not. Name its encoding (--encoding)"
     if "straddling" in message:
@@ -236,9 +242,10 @@ class StreamInUtf8(io.RawIOBase):
                 text = self._decoder.decode(part, final=not part and not self._cut).encode()
             except UnicodeError as error:
                 line = self._lines + 1 + self._line_ends_before(error, part, before)
+                named = " utf-16-le, utf-16-be or another" if self._name == "utf-16" else ""
                 raise FormatError(
                     f"{self._label} must be text in the encoding {self._name}, line {line} is "
-                    "not. Name its encoding (--encoding)"
+                    f"not. Name its encoding (--encoding{named})"
                 ) from None
             self._lines += text.count(b"\n")
             self._held += text

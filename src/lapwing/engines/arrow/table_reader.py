@@ -640,6 +640,12 @@ def _csv_in_utf8(
         return Table(path, ("1",), rows, typed=False, header=False)
     if line is None:
         raise FormatError(f"{input_name(path)} is empty. A CSV starts with a line of column names")
+    if 0 in line:
+        raise FormatError(
+            f"{input_name(path)} must be a table of strings, its first line has bytes of zero. It "
+            "is something else, or UTF-16. Then name its encoding (--encoding utf-16-le, utf-16-be "
+            "or another)"
+        )
     try:
         first = line.decode("utf-8-sig").rstrip("\r")
     except UnicodeDecodeError:
