@@ -230,6 +230,9 @@ class TestDryRun:
         assert "--set" not in done("release", "nothing.csv", *asked, "10000").out
         choice = done("release", "nothing.csv", *asked, "10000", "--json").document["choice"]
         assert choice["mechanism"]["class"] == "sum-tree" and choice["people"][0] == 1000
+        for people, least in (("100", "histogram-query"), ("10000", "sum-tree")):
+            told = done("release", "nothing.csv", *asked, people, "--json").document
+            assert told["least_error"]["class"] == least
 
     def test_it_is_as_far_off_as_it_said(self, data: np.ndarray, done: Program) -> None:
         promise = ("--epsilon", "0.2", *PROMISE[2:])
