@@ -266,7 +266,8 @@ def release(
     segments : sequence of str or int, optional
         The segments, for `by`: public, and not from the data. Rows in none of them are kept apart.
     texts : {"iso", "days", "seconds"}
-        How strings of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
+        How strings of dates, times and durations are read:
+        :mod:`lapwing.protocol.domains.text_values`.
     unit : array_like [n], optional
         Whose each row is, where a person may have several: user numbers, say. The unit with all
         its rows is then protected. Rows that name no unit are left out. The number of rows is
