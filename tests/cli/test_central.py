@@ -234,6 +234,16 @@ class TestDryRun:
             told = done("release", "nothing.csv", *asked, people, "--json").document
             assert told["least_error"]["class"] == least
 
+    def test_a_unit_of_values_is_not_the_unit_of_a_release(
+        self, done: Program, tmp_path: Path
+    ) -> None:
+        done("new", "--domain-only", *("--low", 0, "--high", 100), "-o", "domain.json")
+        (tmp_path / "t.csv").write_text("x\n" + "0:10:00\n" * 200)
+        asked = ("--domain", "domain.json", "--epsilon", "1", "--neighbors", "replace-one")
+        made = done("release", "t.csv", *asked, "--dry-run", "200")
+        said = " ".join(f"{made.out} {made.err}".split())
+        assert said.count("--unit") == said.count("lapwing new --unit") == 2
+
     def test_it_is_as_far_off_as_it_said(self, data: np.ndarray, done: Program) -> None:
         promise = ("--epsilon", "0.2", *PROMISE[2:])
         said = done(
