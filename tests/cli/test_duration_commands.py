@@ -36,6 +36,10 @@ def test_commands_say_how_a_duration_is_written(
     assert refused.complaint == (
         "--low must be a duration such as 1:30:00 (hours, minutes, seconds)"
     )
+    refused = lapwing("new", "--domain-only", *wrong[:-1], "minutes", "-o", "d.json")
+    assert refused.complaint == (
+        "--unit must be one of number, whole, date, datetime, time-of-day, duration, got 'minutes'"
+    )
     done("new", "--domain-only", "--low", "0:00:00", *wrong[2:], "-o", "d.json")
     for rows in ("300\n", "5:00\n"):  # seconds, or minutes and seconds
         (tmp_path / "t.csv").write_text("t\n" + rows * 200)

@@ -259,7 +259,8 @@ def release(
         Expected number of people (with `unit`, of rows), for the choice of the mechanism. It must
         be public and not come from the data. Default: the choice suits 1,000 to a million
         people alike. Sites whose releases are to be added must all give the same number, or none.
-        All of them must have a ledger, or none.
+        All of them must have a ledger, or none. Labels, and any column with `by`, have one default
+        mechanism, which it does not change.
     by : array_like [n], optional
         The segment of each person, which is as protected as the value: a replaced row may change
         both. Then :meth:`Publication.by_segment` has a distribution for each.
