@@ -276,7 +276,7 @@ def near_name(name: str, names: list[str], places: Mapping[str, str]) -> str:
     name : str
         Wrong name.
     names : list of str
-        What the package offers.
+        Names that the package offers.
     places : dict of str to str
         Where each of the other names is.
     """
