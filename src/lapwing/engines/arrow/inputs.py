@@ -26,6 +26,9 @@ PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
 """How the names of typed tables end."""
 
+COMMAS = "where its numbers have commas, say --decimal , (as in 1,5) or --thousands , (as in 1,234)"
+"""What to do where commas end fields, and should not."""
+
 
 def pyarrow_or_error() -> Any:
     """Return the package. MissingExtraError where it is not installed."""
@@ -53,7 +56,7 @@ def reading(path: Path, *, header: bool = True, decimal: Decimal | None = ".") -
 def _damage(message: str, path: Path, *, header: bool, decimal: Decimal | None) -> FormatError:
     reason = _reason(message, path, header=header)
     if decimal is None and reason.endswith("has not"):
-        reason += "; where its numbers have decimal commas, say --decimal ,"
+        reason += f"; {COMMAS}"
     return FormatError(f"{input_name(path)} {reason}")
 
 

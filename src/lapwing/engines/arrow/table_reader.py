@@ -29,6 +29,7 @@ from typing import Any, Protocol
 from lapwing.documents import nearest
 from lapwing.engines.arrow.inputs import (
     ARROW,
+    COMMAS,
     CSV_BLOCK,
     PARQUET,
     STDIN,
@@ -427,7 +428,7 @@ class Table:
                 commas = not self.header and self.delimiter == ","
                 raise ArgumentError(
                     f"{option} must name one of the columns of {self.label}: {self._listed()}"
-                    + (", or, where its numbers have decimal commas, say --decimal ," * commas)
+                    + (f", or, {COMMAS}" * commas)
                 )
             some = len(self.names)
             which = "the column of labels in" if some == 1 else f"one of the {some} columns of"
