@@ -150,6 +150,19 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
         _ = lw.fish
 
 
+def test_a_name_that_is_near_another_is_told_where_that_is() -> None:
+    with pytest.raises(AttributeError, match=r"\(did you mean lw.papers.wavelet.Wavelet\?\)$"):
+        _ = lw.wavelet
+    with pytest.raises(AttributeError, match=r"\(did you mean SquareWave\?\)$"):
+        _ = lw.SquareWav
+    for folder, name, near in (
+        ("papers", "wavlet", "wavelet"),
+        ("decoders", "Wienr", "lw.papers.convolution.Wiener"),
+    ):
+        with pytest.raises(AttributeError, match=f"^lapwing.{folder} has no {name} .*{near}"):
+            getattr(importlib.import_module(f"lapwing.{folder}"), name)
+
+
 @each("name", NAMES)
 def test_every_name_is_documented_and_ours(name: str) -> None:
     thing = getattr(lw, name)
@@ -163,7 +176,7 @@ def test_a_method_of_a_paper_is_in_its_folder_and_other_folders_say_so(name: str
     made = getattr(importlib.import_module(HOMES[name]), name)
     assert made.__module__.startswith(f"{HOMES[name]}.") and (inspect.getdoc(made) or "").strip()
     place = f"Use {HOMES[name].replace('lapwing', 'lw')}.{name}"
-    for folder in (*FOLDERS, "survey"):
+    for folder in (*FOLDERS, "survey", "papers"):
         with pytest.raises(AttributeError, match=rf"^lapwing.{folder} has no {name}. {place}$"):
             getattr(importlib.import_module(f"lapwing.{folder}"), name)
         with pytest.raises(ImportError, match=f"{place}$"):

@@ -107,8 +107,7 @@ def with_directions(
 
 def _direction(name: str, names: list[str]) -> str:
     """Return the words that say where a name is, or which one is near."""
-    from lapwing.documents import nearest  # neither is needed to import lapwing
-    from lapwing.registry import HOMES
+    from lapwing.registry import HOMES, near_name  # not needed to import lapwing
 
     places = {
         offered: f"lw.{module}.{offered}"
@@ -121,4 +120,4 @@ def _direction(name: str, names: list[str]) -> str:
         return f". Use {places[name]}"
     if name.lower() in KNOWN_AS:
         return f". Use {KNOWN_AS[name.lower()]}"
-    return nearest(name, [*names, *places])
+    return near_name(name, names, places)

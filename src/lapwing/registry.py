@@ -268,6 +268,23 @@ def class_of(document_format: str) -> Any:
 Names = tuple[Callable[[str], object], Callable[[], list[str]], list[str]]
 
 
+def near_name(name: str, names: list[str], places: Mapping[str, str]) -> str:
+    """Return words that suggest the nearest name: one of a package's own, or the place of another.
+
+    Parameters
+    ----------
+    name : str
+        Wrong name.
+    names : list of str
+        Names that the package offers.
+    places : dict of str to str
+        Where each of the other names is.
+    """
+    near = nearest(name, [*names, *places])
+    shown = {**places, **{own: own for own in names}}
+    return re.sub(r"(?<=mean )\w+", lambda found: shown[found[0]], near)
+
+
 def attached(package: str, file: str) -> Names:
     """Return the lazy `__getattr__`, `__dir__` and `__all__` of a package that has a stub.
 
@@ -284,9 +301,14 @@ def attached(package: str, file: str) -> Names:
 
     def getattribute(name: str) -> object:
         """Return a public name, whose file is read now."""
-        if name not in HOMES:
+        if name in names:
             return attribute(name)
-        message = f"{package} has no {name}. Use {HOMES[name].replace('lapwing', 'lw', 1)}.{name}"
+        places = {
+            made: f"{home.replace('lapwing', 'lw', 1)}.{made}" for made, home in HOMES.items()
+        }
+        if name not in places:
+            raise AttributeError(f"{package} has no {name}{near_name(name, names, places)}")
+        message = f"{package} has no {name}. Use {places[name]}"
         # `from ... import NAME` asks from there first, and drops what an AttributeError says.
         imported = sys._getframe(1).f_globals.get("__name__") == "importlib._bootstrap"
         raise ImportError(message) if imported else AttributeError(message)

@@ -230,6 +230,19 @@ class TestDryRun:
         assert "--set" not in done("release", "nothing.csv", *asked, "10000").out
         choice = done("release", "nothing.csv", *asked, "10000", "--json").document["choice"]
         assert choice["mechanism"]["class"] == "sum-tree" and choice["people"][0] == 1000
+        for people, least in (("100", "histogram-query"), ("10000", "sum-tree")):
+            told = done("release", "nothing.csv", *asked, people, "--json").document
+            assert told["least_error"]["class"] == least
+
+    def test_a_unit_of_values_is_not_the_unit_of_a_release(
+        self, done: Program, tmp_path: Path
+    ) -> None:
+        done("new", "--domain-only", *("--low", 0, "--high", 100), "-o", "domain.json")
+        (tmp_path / "t.csv").write_text("x\n" + "0:10:00\n" * 200)
+        asked = ("--domain", "domain.json", "--epsilon", "1", "--neighbors", "replace-one")
+        made = done("release", "t.csv", *asked, "--dry-run", "200")
+        said = " ".join(f"{made.out} {made.err}".split())
+        assert said.count("--unit") == said.count("lapwing new --unit") == 2
 
     def test_it_is_as_far_off_as_it_said(self, data: np.ndarray, done: Program) -> None:
         promise = ("--epsilon", "0.2", *PROMISE[2:])

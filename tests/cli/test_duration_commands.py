@@ -26,3 +26,24 @@ def test_commands_read_and_write_durations(done: Program, tmp_path: Path) -> Non
     (tmp_path / "u.csv").write_text("t\n" + "90 minutes\n" * 200)
     told = done("count", "u.csv", "--domain", "d.json", "-c", "t", "-o", "c.lws")
     assert "Write durations as 1:30:00" in told.err
+
+
+def test_commands_say_how_a_duration_is_written(
+    done: Program, lapwing: Program, tmp_path: Path
+) -> None:
+    wrong = ("--low", "0", "--high", "8:00:00", "--unit", "duration")
+    refused = lapwing("new", "--domain-only", *wrong, "-o", "d.json")
+    assert refused.complaint == (
+        "--low must be a duration such as 1:30:00 (hours, minutes, seconds)"
+    )
+    refused = lapwing("new", "--domain-only", *wrong[:-1], "minutes", "-o", "d.json")
+    assert refused.complaint == (
+        "--unit must be one of number, whole, date, datetime, time-of-day, duration, got 'minutes'"
+    )
+    done("new", "--domain-only", "--low", "0:00:00", *wrong[2:], "-o", "d.json")
+    for rows in ("300\n", "5:00\n"):  # seconds, or minutes and seconds
+        (tmp_path / "t.csv").write_text("t\n" + rows * 200)
+        told = done("count", "t.csv", "--domain", "d.json", "-o", "c.lws", "--force").err
+        assert "1:30 could be hours or minutes" in told and "--texts seconds" in told
+    told = done("count", "t.csv", "--help").out.split("--texts")[1].split("--", 1)[0]
+    assert "durations" in told

@@ -91,6 +91,13 @@ DOMAIN = ("--low", "0", "--high", "10", "--bins", "20")
             ("größe\n1\n".encode("cp1252"), named, 4, "Name its encoding (--encoding)")
             for named in (None, "ascii")
         ],
+        *[
+            (f"x{end}1{end}".encode(written), named, 4, "(--encoding utf-16-le, utf-16-be")
+            for end in ("\n", "\r\n")
+            for written in ("utf-16-le", "utf-16-be")
+            for named in (None, "utf-16")
+        ],
+        ("x\r\n1\r\n".encode("utf-16"), "cp1252", 4, "bytes of zero"),
     ],
 )
 def test_a_wrong_encoding_is_refused(

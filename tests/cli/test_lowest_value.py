@@ -83,8 +83,11 @@ def holds(low: Any, high: Any, *, truth: float = NOBODY) -> bool:
 def test_python_holds_the_lowest_value(results: dict[str, lw.Distribution], case: str) -> None:
     result = results[case]
     first = float(result.domain.right[1])
-    with pytest.warns(LimitedWarning, match=r"Declare 0 as an atom of the domain: atoms=\[0\]"):
+    with pytest.warns(
+        LimitedWarning, match=r"Declare 0 as an atom of the domain: atoms=\[0\]"
+    ) as told:
         at_low = float(result.cdf(0))
+    assert told[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # it is said once
         assert result.cdf([0.0, first]).tolist()[0] == at_low

@@ -17,6 +17,9 @@ from tests.cli.running import Program
 
 ROWS = [f"{number},{number % 100}" for number in range(300)]
 
+COMMAS = "where its numbers have commas, say --decimal , (as in 1,5) or --thousands , (as in 1,234)"
+"""The end of a message."""
+
 
 def with_quote(row: int, cell: str) -> str:
     """Return a table of two columns, of which one row has another end."""
@@ -63,6 +66,35 @@ def test_a_quote_that_never_ends_is_refused_before_anything_is_paid(
         "rows after it would be one cell. Correct the file"
     )
     assert (tmp_path / "b.json").read_bytes() == before and not (tmp_path / "r.json").exists()
+
+
+@pytest.mark.usefixtures("domain")
+@pytest.mark.parametrize("row", [1, 11, 300])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_quote_before_other_columns_is_not_taken_for_decimal_commas(
+    row: int, end: str, lapwing: Program, tmp_path: Path
+) -> None:
+    rows = [f"{number},fine,{number % 100}" for number in range(1, 301)]
+    rows[row - 1] = rows[row - 1].replace("fine", '"tall')
+    (tmp_path / "a.csv").write_bytes(end.join(["id,why,x", *rows, ""]).encode())
+    made = lapwing("count", "a.csv", "-c", "x", "--domain", "d.json", "-o", "a.lws", "-q")
+    assert made.code == 4
+    assert made.complaint == (
+        f"a.csv must have as many fields in every line as in its first, row {row} has not. One of "
+        "its cells goes on in the next line: a quotation mark may never end. Correct the file"
+    )
+
+
+@pytest.mark.usefixtures("domain")
+def test_commas_of_numbers_are_told_of_where_they_end_fields(
+    lapwing: Program, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text("x\n1,234\n2,345\n")
+    made = lapwing("count", "a.csv", "-c", "x", "--domain", "d.json", "-o", "a.lws", "-q")
+    assert made.code == 4 and made.complaint.endswith(COMMAS)
+    (tmp_path / "a.csv").write_text("1,234\n2,345\n")
+    made = lapwing("count", "a.csv", "--no-header", "--domain", "d.json", "-o", "a.lws", "-q")
+    assert made.code == 2 and made.complaint.endswith(COMMAS)
 
 
 @pytest.mark.usefixtures("domain")

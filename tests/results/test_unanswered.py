@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.errors import ArgumentError, WeakAnswerWarning
+from lapwing.errors import ArgumentError, LimitedWarning, WeakAnswerWarning
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import csv_rows, table_rows
 from lapwing.results.answers import difference_answer, result_answer
@@ -154,6 +155,29 @@ def test_python_gives_nan_in_place_of_a_point_and_says_why_once(case: str) -> No
             screen(fresh, *asked)
             found = points(fresh, case)
         assert all(each is None or np.isnan(each).all() for each in found)
+
+
+@pytest.mark.parametrize("case", ["many counts", "curves"])
+def test_a_mean_that_is_nan_is_of_no_limited_values(case: str) -> None:
+    small = CASES[case].by_segment()["small"]
+    outside = small.domain.outside_indices
+    mass = small.mass.copy()
+    mass[outside[-1]] += 0.01
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LimitedWarning)
+        assert np.isnan(replace(small, mass=mass / mass.sum()).mean())
+
+
+def test_less_than_half_a_person_is_not_outside() -> None:
+    mass = np.full(34, 1 / 32)
+    mass[[0, -1]] = 1e-17
+    domain = lw.Interval(0, 32, bins=32, outside="overflow")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LimitedWarning)
+        lw.Distribution(domain, mass, reports=1000).mean()
+    mass[-1] = 0.001
+    with pytest.warns(LimitedWarning, match="% of the people are outside"):
+        lw.Distribution(domain, mass / mass.sum(), reports=1000).mean()
 
 
 def test_a_date_of_too_few_people_is_no_date_and_a_time_of_day_is_none() -> None:

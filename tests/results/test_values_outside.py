@@ -83,6 +83,8 @@ def test_a_mean_is_of_values_limited_to_the_range(income: lw.Distribution) -> No
 
 def test_moments_and_differences_of_limited_values_say_so_once(income: lw.Distribution) -> None:
     for ask in (
+        lambda one: one.mean(),
+        lambda one: one.std(),
         lambda one: one.cumulative.moment(2),
         lambda one: one.difference(replace(income)).mean(),
     ):

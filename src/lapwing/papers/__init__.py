@@ -1,5 +1,5 @@
 """The five papers, a folder each: their methods, also those that no default uses."""
 
-import lazy_loader
+from lapwing.registry import attached
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attached(__name__, __file__)

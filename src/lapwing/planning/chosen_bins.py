@@ -21,7 +21,7 @@ BINS_FOR_ATOMS = 1024
 EPSILON_FOR_ATOMS = 2
 """From this epsilon on so many bins pay, where single values may be held by many people."""
 
-ADVICE = "If values are whole numbers, declare whole=True (--unit whole)."
+ADVICE = "For whole numbers, declare whole=True (lapwing new --unit whole)."
 """What is said of bounds that are whole numbers."""
 
 MOST_WHOLE = 10_000
@@ -131,7 +131,7 @@ def advice_on(domain: Domain) -> str:
     Examples
     --------
     >>> advice_on(Interval(0, 600, bins=600))
-    'If values are whole numbers, declare whole=True (--unit whole).'
+    'For whole numbers, declare whole=True (lapwing new --unit whole).'
     >>> advice_on(Interval(0, 0.5, bins=100)), advice_on(Interval(0, 600, bins=600, whole=True))
     ('', '')
     """

@@ -226,7 +226,7 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
                 "Ask for the share of missing values"
             )
         curve = Cumulative.on(self.domain, self.mass)
-        return replace(curve, warn=self._warn_when_limited) if curve.outside else curve
+        return replace(curve, warn=self._warn_of_a_moment) if curve.outside else curve
 
     @unless_few
     def pdf(self, points: ArrayLike) -> NDArray[np.float64]:

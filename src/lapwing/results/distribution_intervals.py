@@ -42,6 +42,7 @@ from lapwing.results.rounding import estimate_text
 from lapwing.results.signed_estimate import band_on, present_uncertainty
 from lapwing.results.steps import Steps
 from lapwing.results.symbols import share_symbol
+from lapwing.results.unanswered import is_small
 from lapwing.results.uncertainty import Uncertainty
 
 
@@ -51,6 +52,7 @@ class DistributionIntervals:
     if TYPE_CHECKING:  # fields, properties and methods of a Distribution
         domain: Domain
         mass: NDArray[np.float64]
+        reports: int
         guarantee: Guarantee | None
         uncertainty: Uncertainty | None
 
@@ -489,6 +491,10 @@ class DistributionIntervals:
         places: Vector = circle.wrapped(np.maximum(days, begin))
         return places
 
+    def _warn_of_a_moment(self) -> None:
+        """Warn as for a mean, one frame deeper: :func:`unless_few` wraps a mean, and no moment."""
+        self._warn_when_limited()
+
     def _warn_when_limited(self) -> None:
         """Warn, once, where a mean is not that of all values: somebody is outside the range."""
         if self._limited is None or "_warned" in self.__dict__:
@@ -537,9 +543,11 @@ class DistributionIntervals:
     def _limited(self) -> tuple[float, str, str] | None:
         """The share outside and the range, where the interval of that share lies above zero."""
         outside = self.domain.outside_indices
-        if not outside:
+        if not outside or is_small(self):
             return None
         share = float(self.cumulative.mass[outside].sum())
+        if 2 * share * self.reports < 1 <= self.reports:  # less than half a person
+            return None
         law = answering(self._present_uncertainty, "empirical")
         if law is None:
             least = share

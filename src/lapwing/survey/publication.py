@@ -259,14 +259,16 @@ def release(
         Expected number of people (with `unit`, of rows), for the choice of the mechanism. It must
         be public and not come from the data. Default: the choice suits 1,000 to a million
         people alike. Sites whose releases are to be added must all give the same number, or none.
-        All of them must have a ledger, or none.
+        All of them must have a ledger, or none. Labels, and any column with `by`, have one default
+        mechanism, which it does not change.
     by : array_like [n], optional
         The segment of each person, which is as protected as the value: a replaced row may change
         both. Then :meth:`Publication.by_segment` has a distribution for each.
     segments : sequence of str or int, optional
         The segments, for `by`: public, and not from the data. Rows in none of them are kept apart.
     texts : {"iso", "days", "seconds"}
-        How strings of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
+        How strings of dates, times and durations are read:
+        :mod:`lapwing.protocol.domains.text_values`.
     unit : array_like [n], optional
         Whose each row is, where a person may have several: user numbers, say. The unit with all
         its rows is then protected. Rows that name no unit are left out. The number of rows is

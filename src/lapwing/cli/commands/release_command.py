@@ -327,6 +327,7 @@ def show_expected_error(
     if planned.choice is not None:
         rows["chosen"] = str(planned.choice)
         other, _ = mechanism_choice(domain, promise, expected=users, composed=composed)
+        document["least_error"] = other.to_document()
         if other != mechanism:
             rows[f"least error for {count_text(users)}"] = _options_of(other)
     if line := delta_line(promise, users):

@@ -20,7 +20,7 @@ from lapwing.errors import ArgumentError, DomainError, FormatError
 from lapwing.planning.chosen_bins import with_bins
 from lapwing.privacy.guarantee import PrivacyUnit
 from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, check_choice
 from lapwing.protocol.domains.domain_documents import build_domain, build_open_domain
 from lapwing.protocol.domains.hashed_strings import HashedStrings
 from lapwing.protocol.domains.integers import Integers
@@ -34,6 +34,7 @@ from lapwing.protocol.domains.text_values import (
     check_marks,
     check_texts,
 )
+from lapwing.protocol.domains.units import UNITS
 from lapwing.stored_files import DOMAIN
 
 TextsName = Annotated[
@@ -41,8 +42,9 @@ TextsName = Annotated[
     typer.Option(
         "--texts",
         metavar="HOW",
-        help="How strings of dates and times are read: iso (default, as 2026-11-21T09:30), days or "
-        "seconds (since 1970 or midnight). Strings that cannot be parsed are missing values.",
+        help="How strings of dates, times and durations are read: iso (default, as "
+        "2026-11-21T09:30 or 1:30:00), or as numbers of days or seconds (of dates and times since "
+        "1970 or midnight). Strings that cannot be parsed are missing values.",
     ),
 ]
 
@@ -248,6 +250,10 @@ class DomainOptions(DomainFile):
         if interval.get("scale") == "circular":
             del interval["scale"]
             interval["circular"] = True
+        number, *others = UNITS
+        check_choice(
+            interval.get("unit", number), name="--unit", choices=(number, "whole", *others)
+        )
         if interval.get("unit") == "whole":
             del interval["unit"]
             interval["whole"] = True

@@ -314,11 +314,11 @@ def _ordered(
             "time-of-day": "times of day or timestamps",
             "duration": "durations",
         }[unit]
-        advice = "Choose another column, or a survey whose domain has the right --unit"
+        advice = "Choose another column, or a domain of the right unit (lapwing new --unit)"
         if (kind, unit) == ("dates", "time-of-day"):
             advice = str(NoClockError())
         elif (kind, unit) == ("durations", "number"):
-            advice = "Declare the unit of its domain, unit='duration' (--unit duration)"
+            advice = "Declare the unit of its domain, unit='duration' (lapwing new --unit duration)"
         _refuse_kind(column, kind, needed, advice)
     if kind == "numbers":
         return _said(_floats(array), unit, column=column)

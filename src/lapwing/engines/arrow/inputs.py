@@ -26,6 +26,9 @@ PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
 """How the names of typed tables end."""
 
+COMMAS = "where its numbers have commas, say --decimal , (as in 1,5) or --thousands , (as in 1,234)"
+"""What to do where commas end fields, and should not."""
+
 
 def pyarrow_or_error() -> Any:
     """Return the package. MissingExtraError where it is not installed."""
@@ -52,8 +55,8 @@ def reading(path: Path, *, header: bool = True, decimal: Decimal | None = ".") -
 
 def _damage(message: str, path: Path, *, header: bool, decimal: Decimal | None) -> FormatError:
     reason = _reason(message, path, header=header)
-    if decimal is None and "as many fields" in reason:
-        reason += "; where its numbers have decimal commas, say --decimal ,"
+    if decimal is None and reason.endswith("has not"):
+        reason += f"; {COMMAS}"
     return FormatError(f"{input_name(path)} {reason}")
 
 
@@ -62,7 +65,13 @@ def _reason(message: str, path: Path, *, header: bool) -> str:
     # Arrow counts the header as row 1.
     where = f"row {int(row.group(1)) - header}" if row else "some row"
     if re.search(r"Expected \d+ columns, got \d+", message):
-        return f"must have as many fields in every line as in its first, {where} has not"
+        fewer = f"must have as many fields in every line as in its first, {where} has not"
+        if "\n" in message:  # Arrow quotes the start of the row
+            fewer += (
+                ". One of its cells goes on in the next line: a quotation mark may never end. "
+                "Correct the file"
+            )
+        return fewer
     if "invalid UTF8" in message:
         return f"must be UTF-8 text, {where} is not. Name its encoding (--encoding)"
     if "straddling" in message:
@@ -251,9 +260,10 @@ class StreamInUtf8(io.RawIOBase):
             try:
                 text = self._decoder.decode(part, final=not part and not self._cut)
             except UnicodeError:
+                named = " utf-16-le, utf-16-be or another" if self._name == "utf-16" else ""
                 raise FormatError(
                     f"{self._label} must be text in the encoding {self._name}, it is not. Name its "
-                    "encoding (--encoding)"
+                    f"encoding (--encoding{named})"
                 ) from None
             self._held += text.encode(errors=_ROW_ALONE)
         end = len(self._held) if size < 0 else size

@@ -29,6 +29,7 @@ from typing import Any, Protocol
 from lapwing.documents import nearest
 from lapwing.engines.arrow.inputs import (
     ARROW,
+    COMMAS,
     CSV_BLOCK,
     PARQUET,
     STDIN,
@@ -427,7 +428,7 @@ class Table:
                 commas = not self.header and self.delimiter == ","
                 raise ArgumentError(
                     f"{option} must name one of the columns of {self.label}: {self._listed()}"
-                    + (", or, where its numbers have decimal commas, say --decimal ," * commas)
+                    + (f", or, {COMMAS}" * commas)
                 )
             some = len(self.names)
             which = "the column of labels in" if some == 1 else f"one of the {some} columns of"
@@ -640,6 +641,12 @@ def _csv_in_utf8(
         return Table(path, ("1",), rows, typed=False, header=False)
     if line is None:
         raise FormatError(f"{input_name(path)} is empty. A CSV starts with a line of column names")
+    if header and 0 in line:
+        raise FormatError(
+            f"{input_name(path)} must be a table of strings, its first line has bytes of zero. It "
+            "is something else, or UTF-16. Then name its encoding (--encoding utf-16-le, utf-16-be "
+            "or another)"
+        )
     try:  # where the first line is a row, its cells are read as those of all others
         first = line.decode("utf-8-sig", "strict" if header else "replace").rstrip("\r")
     except UnicodeDecodeError:

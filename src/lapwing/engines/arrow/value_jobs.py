@@ -51,8 +51,8 @@ class Reading:
     Parameters
     ----------
     texts : {"iso", "days", "seconds"}
-        Format of strings with dates and times. Default: "iso" (ISO 8601). Else numbers of days or
-        seconds since 1970-01-01, or since midnight for a time of day.
+        Format of strings with dates, times and durations. Default: "iso" (ISO 8601). Else numbers
+        of days or seconds: since 1970-01-01, since midnight for a time of day, or of a duration.
     header : bool
         Whether the first line of a CSV names its columns. Default: True.
     decimal : {".", ","}, optional

@@ -31,13 +31,14 @@ _UNREADABLE_SHARE = 0.01
 _FORMS = {
     "number": "Write numbers as 1234.5. Of a table, --thousands reads separators of thousands, "
     "currency and percent signs, and --decimal , reads decimal commas. Truth values are no "
-    "numbers. Durations need unit='duration' (--unit duration)",
+    "numbers. Durations need unit='duration' (lapwing new --unit duration)",
     "date": "Write dates as 2026-11-21. Other orders of day, month and year are not read",
     "datetime": "Write timestamps as 2026-11-21T09:30. Other orders of day, month and year are not "
     "read",
-    "duration": "Write durations as 1:30:00 (hours, minutes, seconds), or as numbers and say of "
-    "what (texts=, --texts)",
-    "time-of-day": "Write times as 09:30, or as numbers and say of what (texts=, --texts)",
+    "duration": "Write durations as 1:30:00 (hours, minutes, seconds), because 1:30 could be hours "
+    "or minutes. Strings of seconds need texts='seconds' (--texts seconds)",
+    "time-of-day": "Write times as 09:30. Strings of seconds since midnight need texts='seconds' "
+    "(--texts seconds)",
 }
 """What to do about rows that cannot be read, for each unit."""
 

@@ -41,7 +41,7 @@ EXAMPLES = {
     "date": "2026-11-21",
     "datetime": "2026-11-21T09:30",
     "time-of-day": "09:30",
-    "duration": "1:30:00",
+    "duration": "1:30:00 (hours, minutes, seconds)",
 }
 
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?", re.ASCII)
