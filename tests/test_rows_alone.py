@@ -22,6 +22,7 @@ import lapwing as lw
 from lapwing.errors import PrivacyError
 from lapwing.mechanisms.private_bounds import count_steps
 from lapwing.registry import MECHANISMS
+from lapwing.results.unanswered import is_small
 from tests.nasty_cells import COLUMNS, DOMAINS, OBJECTS, TEXTS, check_each_row_alone
 
 pytestmark = pytest.mark.filterwarnings("ignore::lapwing.errors.RowsWarning")
@@ -199,7 +200,8 @@ def test_no_rows_are_a_table(mechanism: str, neighbors: Any) -> None:
             )  # fmt: skip
             result = published.distribution
             assert np.isfinite(result.mass).all()
-            assert 0 <= result.quantile(0.5) <= 100
+            median = result.quantile(0.5)
+            assert np.isnan(median) if is_small(result) else 0 <= median <= 100
             document = published.release.to_document()
             shapes.append(
                 (published.release.answers.size, sorted(document), str(published.guarantee))
