@@ -34,7 +34,7 @@ FULL: dict[str, Any] = {
         *("zeros and a tail", "multimodal", "whole numbers, combs", "dates"),
     ],
     "bins": [0, 383, 512, 1024, 2048, 4096],
-    "repeats": {"0": 60, "383": 60, "512": 60, "1024": 60, "2048": 20, "4096": 4},
+    "repeats": {"0": 20, "383": 20, "512": 20, "1024": 20, "2048": 6, "4096": 2},
     "ranges": 40,
 }
 QUICK: dict[str, Any] = FULL | {
