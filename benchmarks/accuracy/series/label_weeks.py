@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import cycle, islice
 from typing import Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 import lapwing as lw
 from benchmarks.markdown import table
 from lapwing.privacy.sampling.randomness import seeded
+from lapwing.registry import HOMES
 from lapwing.results.band import Kind, Target
 
 TITLE = "Intervals of weeks of labels"
@@ -87,7 +89,9 @@ class LabelSetting:
             )
             return published, published.distribution
         either = self.way.split(" or ")
-        made = getattr(lw.randomizers, either[seed % len(either)])(domain, epsilon=self.epsilon)
+        name = either[seed % len(either)]
+        module = import_module(HOMES.get(name, "lapwing.randomizers"))
+        made = getattr(module, name)(domain, epsilon=self.epsilon)
         survey = lw.Survey("weeks", made)
         tally = lw.simulate(made, counts, rng=seed)
         alone = survey.decode(tally)
