@@ -190,3 +190,14 @@ def test_the_result_names_the_choice_and_the_next_one():
 def test_expected_must_be_a_number_that_is_used(given, message):
     with pytest.raises(ArgumentError, match=message):
         lw.release([1], lw.Interval(0, 2, bins=8), neighbors="replace-one", epsilon=1, **given)
+
+
+@pytest.mark.parametrize("epsilon", [8, 16])
+def test_noise_of_less_than_a_person_is_gaussian_where_a_delta_allows_it(epsilon: int) -> None:
+    """Laplace noise is then mostly zero, and 55% of a pointwise band held at epsilon 16."""
+    domain = lw.Interval(0, 100, bins=512, outside="clip")
+    promise = Promise("add-or-remove-one", epsilon=epsilon, delta="1e-6")
+    made, choice = mechanism_choice(domain, promise)
+    assert isinstance(made, PrefixSums) and choice is not None
+    pure, _ = mechanism_choice(domain, Promise("add-or-remove-one", epsilon=epsilon))
+    assert isinstance(pure, SumTree)

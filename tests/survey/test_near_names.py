@@ -14,7 +14,7 @@ AGES = lw.Interval(0, 100, bins=16)
 
 
 @pytest.mark.parametrize(
-    ("given", "near"), [("SquareWav", "SquareWave"), ("wasserstien", "wasserstein")]
+    ("given", "near"), [("SquareWav", "SquareWave"), ("wasserstien", "lw.distances.wasserstein")]
 )
 def test_a_public_name(given: str, near: str) -> None:
     with pytest.raises(AttributeError, match=rf"has no {given} \(did you mean {near}\?\)"):

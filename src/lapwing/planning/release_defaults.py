@@ -131,9 +131,10 @@ def mechanism_choice(
 
     For numbers, the mechanism of least predicted error (:func:`least_error`). Candidates are trees
     with branching 8 to 64, prefix sums where Gaussian noise may be used, and histograms of 8 or 16
-    cells. A part of the prefix sums' budget may measure 24 polynomials, where there are bins
-    enough. It is half where a sum has noise of 16 people and more (epsilon .2 at delta 1e-6), else
-    two fifths.
+    cells. Where Gaussian noise hides a unit with less than a row of deviation (from about epsilon 5
+    on at delta 1e-6), prefix sums alone. A part of the prefix sums' budget may measure 24
+    polynomials, where there are bins enough. It is half where a sum has noise of 16 people and more
+    (epsilon .2 at delta 1e-6), else two fifths.
 
     Parameters
     ----------
@@ -165,7 +166,11 @@ def mechanism_choice(
     if domain.left.size < 2 or bins > MOST_BINS:
         return SumTree(), None  # which says what must hold
     kind: Kind | None = "normal" if composed and not promise.pure else None
-    candidates: list[LinearMechanism] = [SumTree(many, noise=kind) for many in (32, 16, 8, 64)]
+    # Laplace noise of less than a person is mostly zero, which a Gaussian band does not hold.
+    exact = not promise.pure and _noise_of_a_unit(promise) < 1
+    candidates: list[LinearMechanism] = []
+    if not exact:
+        candidates += [SumTree(many, noise=kind) for many in (32, 16, 8, 64)]
     low, high = SMOOTH_RANGE
     if not promise.pure:
         candidates.append(PrefixSums(noise=kind))
@@ -173,7 +178,7 @@ def mechanism_choice(
             candidates.append(PrefixSums(noise=kind, smooth=_smooth_percent(promise)))
     # Where symbols have no width, cells would spread the people of one value over others.
     widths = np.delete(domain.right - domain.left, domain.outside_indices)
-    if kind is None and (widths > 0).all():
+    if kind is None and not exact and (widths > 0).all():
         candidates += [HistogramQuery(cells) for cells in _FEW if 2 * cells <= bins]
     choice = least_error(candidates, domain, promise, expected)
     return choice.mechanism, choice
@@ -191,10 +196,14 @@ def _by_segment(table: Segmented, promise: Promise) -> Mechanism:
 
 def _smooth_percent(promise: Promise) -> int:
     """Return the part of the budget that smooth rows get, from the noise that hides one unit."""
+    return _SMOOTH_IN_NOISE if _noise_of_a_unit(promise) >= _MUCH_NOISE else _SMOOTH
+
+
+def _noise_of_a_unit(promise: Promise) -> float:
+    """Return the standard deviation, in rows, of the Gaussian noise that hides one unit."""
     rows = 1 if promise.unit is None else promise.unit.most
     noise = calibrated(promise, Sensitivity((rows * UNIT) ** 2, rows * UNIT), kind="normal")
-    noisy = float(noise.variance) ** 0.5 >= _MUCH_NOISE * UNIT
-    return _SMOOTH_IN_NOISE if noisy else _SMOOTH
+    return float(noise.variance) ** 0.5 / UNIT
 
 
 def quick_release_decoder(mechanism: Mechanism) -> Decoder:
