@@ -189,8 +189,8 @@ def _interpolated(
         weights = np.zeros(len(nodes))
         weights[number] = 1.0
         weight = float(np.interp(place, np.log(nodes), weights))
-        # A row without weight must not decide the order of the parts.
-        for kind, one, other, share in table[node] if weight else ():
+        # The rows below 1 came later. Without weight they do not decide the order of the parts.
+        for kind, one, other, share in table[node] if weight or node >= 1 else ():
             key = (kind, one, other)
             sums[key] = sums.get(key, 0.0) + round(weight * share, 4)
     return {key: share for key, share in sums.items() if share >= _LEAST}
