@@ -6,6 +6,7 @@ mechanisms to be read.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -203,7 +204,7 @@ def _noise_of_a_unit(promise: Promise) -> float:
     """Return the standard deviation, in rows, of the Gaussian noise that hides one unit."""
     rows = 1 if promise.unit is None else promise.unit.most
     noise = calibrated(promise, Sensitivity((rows * UNIT) ** 2, rows * UNIT), kind="normal")
-    return float(noise.variance) ** 0.5 / UNIT
+    return math.sqrt(noise.variance) / UNIT
 
 
 def quick_release_decoder(mechanism: Mechanism) -> Decoder:
