@@ -166,7 +166,7 @@ def local_by_epsilon() -> str:
 
 
 def _fresh() -> str:
-    """Return a sentence on the columns on which nothing was chosen, beside EMS alone."""
+    """Return a sentence on the columns on which nothing was chosen, against EMS alone."""
     cells = kept("accuracy/fresh_columns")["measured"]["cells"]
     some = [cell for cell in cells if cell["kind"] == "real" and cell["epsilon"] == 1]
     ratio = _overall(some, "w1")

@@ -1,4 +1,4 @@
-"""The default mechanism beside every single choice: cells, trees and prefix sums."""
+"""The default mechanism compared with every single choice: cells, trees and prefix sums."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def worst_columns(cells: Iterable[Mapping[str, Any]], name: str) -> NDArray[np.f
 
 
 def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
-    """Return the ratios to the best single choice, beside those asked."""
+    """Return the ratios to the best single choice, and those asked."""
     cells = measured["cells"]
     rows = []
     for size, delta in product(settings["bins"], settings["deltas"]):

@@ -1,4 +1,4 @@
-"""The default mixture above epsilon 4, beside the mixture of epsilon 4 that it had there before."""
+"""The default mixture above epsilon 4, compared with the one of epsilon 4 used before."""
 
 from __future__ import annotations
 

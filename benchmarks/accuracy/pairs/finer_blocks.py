@@ -1,4 +1,4 @@
-"""Blocks of pairs by the number of people: those for many people beside those for few."""
+"""Blocks of pairs by the number of people: those for many compared with those for few."""
 
 from __future__ import annotations
 
