@@ -1,4 +1,4 @@
-"""Intervals of labels in weeks decoded together: coverage and width, also beside a change."""
+"""Intervals of labels in weeks decoded together and of differences of weeks, across a change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import lapwing as lw
 from benchmarks.markdown import table
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.registry import HOMES
-from lapwing.results.band import Kind, Target
+from lapwing.results.band import Band, DifferenceBand, Kind, Target
 
 TITLE = "Intervals of weeks of labels"
 FULL: dict[str, Any] = {"settings": 44, "repeats": 80, "of_many": 20}
@@ -31,8 +31,11 @@ LEAST: dict[Kind, float] = {"pointwise": 0.93, "simultaneous": 0.90}
 WIDEST = 1.02
 TARGETS: tuple[Target, ...] = ("empirical", "population")
 
-PLACES = ("still", "before", "after")
-"""Weeks not beside the change, the week before it, and the first week after it."""
+PLACES = ("still", "before", "after", "between")
+"""Weeks not beside the change, the week before it, the first week after it, and differences."""
+
+PAIRS = ((CHANGED - 1, CHANGED), (CHANGED - 3, CHANGED + 2))
+"""Weeks that are compared: across the change, next to each other and further apart."""
 
 RELEASE, GAUSSIAN = "release", "release, δ 1e-6"
 IN_TURN = "RandomizedResponse or OptimizedUnaryEncoding"
@@ -135,7 +138,9 @@ def _cell(setting: LabelSetting, number: int, repeats: int) -> dict[str, Any]:
             *(setting.week(week, int(rng.integers(2**31))) for week in counts), strict=True
         )
         series = lw.decode_series(given)
+        own = [week / week.sum() for week in counts]
         for target in TARGETS:
+            truths = own if target == "empirical" else shares
             for kind in LEAST:
                 row = []
                 for place, week in enumerate(series):
@@ -143,24 +148,22 @@ def _cell(setting: LabelSetting, number: int, repeats: int) -> dict[str, Any]:
                     band = week.distribution.confidence_band(kind=kind, target=target)
                     one = alone[place].confidence_band(kind=kind, target=target)
                     assert band is not None
-                    truth = shares[place]
-                    if target == "empirical":
-                        truth = counts[place] / counts[place].sum()
-                    # A release has a label for missing values, which nobody lacks here.
-                    truth = np.append(truth, np.zeros(band.low.size - truth.size))
-                    inside = (band.low <= truth + 1e-12) & (truth <= band.high + 1e-12)
-                    row.append(float(inside.mean() if kind == "pointwise" else inside.all()))
+                    row.append(_held(band, truths[place], kind))
                     if one is not None:
                         both = widths.setdefault(f"{target}, {kind}", [0.0, 0.0])
                         both[0] += float((band.high - band.low).sum())
                         both[1] += float((one.high - one.low).sum())
+                for one, two in PAIRS:
+                    apart = series.between(one, two, target=target).confidence_band(kind=kind)
+                    assert apart is not None
+                    row.append(_held(apart, truths[two] - truths[one], kind))
                 held.setdefault(f"{target}, {kind}", []).append(row)
     cell: dict[str, Any] = {"setting": setting.name, "repeats": repeats}
     for name, rows in held.items():
-        weeks = np.mean(rows, axis=0)
+        weeks, pairs = np.split(np.mean(rows, axis=0), [WEEKS])
         near = {CHANGED - 1, CHANGED} if setting.change else set()
         still = [week for week in range(WEEKS) if week not in near]
-        cell[name] = {"still": float(weeks[still].mean())}
+        cell[name] = {"still": float(weeks[still].mean()), "between": float(pairs.mean())}
         if setting.change:
             cell[name] |= {"before": float(weeks[CHANGED - 1]), "after": float(weeks[CHANGED])}
         # Over the series, which are independent, unlike the weeks of one.
@@ -169,6 +172,14 @@ def _cell(setting: LabelSetting, number: int, repeats: int) -> dict[str, Any]:
         name: together / alone for name, (together, alone) in widths.items() if alone > 0
     }
     return cell
+
+
+def _held(band: Band | DifferenceBand, truth: NDArray[np.float64], kind: Kind) -> float:
+    """Return which part of the shares a band holds, or whether it holds all."""
+    # A release has a label for missing values, which nobody lacks here.
+    truth = np.append(truth, np.zeros(band.low.size - truth.size))
+    inside = (band.low <= truth + 1e-12) & (truth <= band.high + 1e-12)
+    return float(inside.mean() if kind == "pointwise" else inside.all())
 
 
 def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
@@ -205,12 +216,18 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"share of the first label falls in week {CHANGED + 1} by the points that are named, "
             "and that of the last grows by as much. Percent covered by nominal 95% intervals, "
             "pointwise (mean over the labels) and of all labels of a week at once: in weeks not "
-            "beside the change / in the week before it / in the first week after it. Width: mean "
+            "beside the change / in the week before it / in the first week after it / of "
+            "differences of two weeks, the two beside the change and two that are "
+            f"{PAIRS[1][1] - PAIRS[1][0]} weeks apart. Width: mean "
             "over the weeks, divided by that of each week decoded alone, for own people pointwise, "
             "simultaneous, population pointwise, simultaneous. "
             f"{settings['repeats']} series of each setting, {settings['of_many']} from {MANY} "
             "labels on.",
-            table(["about", "kind", "still", "week before", "week after"], pooled, texts=2),
+            table(
+                ["about", "kind", "still", "week before", "week after", "differences"],
+                pooled,
+                texts=2,
+            ),
             table(
                 [
                     *("setting", "series"),

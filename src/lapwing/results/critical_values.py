@@ -21,8 +21,11 @@ _LEAST_PART = 1e-4
 
 _HALVINGS = 60
 
-_FEW, _MOST_STEPS = 3.0, 48
+FEW_PEOPLE, _MOST_STEPS = 3.0, 48
 """Standard deviation in people below which errors are whole numbers, and the largest of them."""
+
+MOST_TAILS = 3.0
+"""The excess kurtosis of Laplace noise: sums of it have less."""
 
 
 def normal_critical_value(level: float) -> float:
@@ -76,7 +79,7 @@ def _outside(bound: Vector, part: Vector) -> Vector:
     return beyond
 
 
-def whole_reach(critical: float | Vector, deviation: Vector) -> Vector:
+def whole_reach(critical: float, deviation: Vector) -> Vector:
     """Return how far intervals of whole numbers reach, where errors are a few of them.
 
     Below a standard deviation of three people, errors follow a Poisson distribution, or that of the
@@ -87,7 +90,7 @@ def whole_reach(critical: float | Vector, deviation: Vector) -> Vector:
 
     Parameters
     ----------
-    critical : float or numpy.ndarray
+    critical : float
         Standard deviations that a normal error would need.
     deviation : numpy.ndarray
         Standard deviations of the errors, in people.
@@ -99,20 +102,20 @@ def whole_reach(critical: float | Vector, deviation: Vector) -> Vector:
     """
     from scipy.special import ive, ndtr, pdtr, pdtrc
 
-    reach: Vector = np.broadcast_to(critical * deviation, deviation.shape).copy()
-    few = np.flatnonzero((deviation > 0) & (deviation < _FEW))
+    reach: Vector = critical * deviation
+    few = np.flatnonzero((deviation > 0) & (deviation < FEW_PEOPLE))
     if few.size == 0:
         return reach
-    variance = deviation[few] ** 2
-    outside = 2 * ndtr(-np.broadcast_to(critical, deviation.shape)[few])
-    outside = outside * (1 + variance / (2 * _FEW**2))
+    # Those of many labels are mostly the same number.
+    variance, same = np.unique(deviation[few] ** 2, return_inverse=True)
+    outside = 2 * ndtr(-critical) * (1 + variance / (2 * FEW_PEOPLE**2))
     steps = np.arange(_MOST_STEPS + 1)[:, None]
     alike = 2 * ive(steps + 1, variance)[::-1].cumsum(axis=0)[::-1]
     above = pdtrc(np.floor(variance + steps + 0.5), variance)
     below = np.where(variance > steps + 0.5, pdtr(np.maximum(variance - steps - 1, 0), variance), 0)
     held = np.maximum(alike, above + below) <= outside
     most = np.argmax(held, axis=0)
-    reach[few] = np.maximum(reach[few], np.where(most > 0, most + 0.5, 0.0))
+    reach[few] = np.maximum(reach[few], np.where(most > 0, most + 0.5, 0.0)[same])
     return reach
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -64,13 +64,14 @@ class Reading:
 
     def reach(self, level: float) -> float:
         """Return how far the interval of a level goes to each side."""
-        critical = normal_critical_value(level)
+        critical = normal = normal_critical_value(level)
         if self.tails > 0:
             critical = float(independent_critical_values(level, 1, np.array([self.tails]))[0])
+        reach = critical * self.deviation
         if self.people:
             steps = np.array([self.deviation * self.people])
-            return float(whole_reach(critical, steps)[0]) / self.people
-        return critical * self.deviation
+            reach = max(reach, float(whole_reach(normal, steps)[0]) / self.people)
+        return reach
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,11 @@ def probability_ends(error_law: Uncertainty, domain: Domain, spans: Sequence[Spa
         The range, as :func:`to_spans` returns it.
     """
     symbols = touched(domain, spans)
-    least, most = (functional(error_law, of.astype(float)) for of in (symbols.whole, symbols.some))
+    people = error_law.reports if error_law.whole else 0
+    least, most = (
+        replace(functional(error_law, of.astype(float)), people=people)
+        for of in (symbols.whole, symbols.some)
+    )
     return Ends(least, most)
 
 

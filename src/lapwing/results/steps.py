@@ -141,6 +141,7 @@ def grouped(law: Uncertainty, groups: NDArray[np.int64]) -> Uncertainty:
         law.method,
         tails=law.tails,
         laplace=laplace,
+        whole=law.whole,
     )
 
 

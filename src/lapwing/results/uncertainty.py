@@ -23,6 +23,7 @@ from lapwing.linear.covariance import Covariance
 from lapwing.linear.memoized import cached_property
 from lapwing.results.band import Band, Kind, Target, check_kind, check_level, cut_band
 from lapwing.results.critical_values import (
+    MOST_TAILS,
     independent_critical_values,
     normal_critical_value,
     whole_reach,
@@ -57,9 +58,6 @@ _ROUNDING = 1e-8
 
 SIMULATED_LIMIT = 2**15
 """Labels up to which suprema are simulated, in a second."""
-
-_MOST_TAILS = 3.0
-"""The excess kurtosis of Laplace noise: sums of it have less."""
 
 _BATCH_LIMIT = 2**22
 """Limit of the numbers in a simulated batch: memory stays small on large domains."""
@@ -211,7 +209,7 @@ class Uncertainty:
         That which one Laplace error has in a normal one when their sum has the same kurtosis.
         """
         if self.laplace is None:
-            return math.sqrt(self.tails / _MOST_TAILS)
+            return math.sqrt(self.tails / MOST_TAILS)
         if not (self.laplace > 0 and deviation > 0):
             return 0.0
         # The sum of all masses is known, or divided by: it takes the mean of the weights out.
@@ -244,6 +242,7 @@ class Uncertainty:
             part = self.laplace / np.maximum(deviation**2, 1e-300)
             at_once = max(1, int(used.sum())) if kind == "simultaneous" else 1
             critical = independent_critical_values(level, at_once, part)
+            (normal,) = independent_critical_values(level, at_once, np.zeros(1))
         else:
             if kind == "simultaneous" and used.any():
                 # A simulated value may by chance be below that of one point.
@@ -257,7 +256,8 @@ class Uncertainty:
                 critical = with_tails(normal, self.tails)
         reach = critical * deviation
         if self.whole and not cumulative:
-            reach = whole_reach(critical, deviation * self.reports) / self.reports
+            few = whole_reach(normal, deviation * self.reports) / self.reports
+            reach = np.maximum(reach, few)
         low, high = (np.clip(heights + side * reach, least, 1.0) for side in (-1, 1))
         # The sum of all is one, and a posterior has it to some 1e-9: rounding must not exclude it.
         high[high > 1.0 - _ROUNDING] = 1.0
@@ -550,7 +550,7 @@ class Uncertainty:
         reports = document["reports"]
         tails = document.get("tails", 0.0)
         whole = type(reports) is int and reports >= 1
-        whole = whole and type(tails) in (int, float) and 0 <= tails <= _MOST_TAILS
+        whole = whole and type(tails) in (int, float) and 0 <= tails <= MOST_TAILS
         whole = whole and (spread is None or bool((arrays["signs"] == 1).all()))
         if any(arrays[key].size != sizes[key] for key in keys) or not whole:
             raise FormatError("the uncertainty of this distribution is damaged. Do not use it")

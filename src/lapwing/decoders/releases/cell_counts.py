@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from lapwing.decoders.decoder import decoder_document, distribution_of, required
-from lapwing.decoders.releases.prefix_estimate import noise_tails
+from lapwing.decoders.releases.prefix_estimate import sums_tails
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
@@ -143,7 +143,7 @@ class CellCounts:
             people,
             method,
             # The sums of 1, 2, ... cells: the sum of k answers has a k-th of an answer's tails.
-            tails=noise_tails(release) * float(np.mean(1 / np.arange(1, kept.size + 1))),
+            tails=sums_tails(release, lambda: float(np.mean(1 / np.arange(1, kept.size + 1)))),
         )
         provenance = decoder_document(self)
         return distribution_of(

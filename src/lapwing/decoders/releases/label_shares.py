@@ -25,6 +25,7 @@ from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.release import Release
+from lapwing.results.critical_values import FEW_PEOPLE
 from lapwing.results.distribution import Distribution
 from lapwing.results.unanswered import too_few
 from lapwing.results.uncertainty import Uncertainty
@@ -210,7 +211,9 @@ class CountedShares:
         zeros = np.zeros(size)
         laplace = self.deviation**2 if tails == "laplace" else 0.0
         law = Uncertainty(
-            self.center, self.noise, zeros, self._plug_in, people, METHOD, laplace=laplace
+            *(self.center, self.noise, zeros, self._plug_in, people, METHOD),
+            laplace=laplace,
+            whole=self.deviation * people < FEW_PEOPLE,
         )
         return law if self.total_is_known else total.allowed(law, np.full(size, 1 / size))
 

@@ -107,7 +107,7 @@ class NoisyTotal:
             spread_law = Uncertainty.spread(
                 law, changed.remainder, each.plug_in, changed.reports, each.method
             )
-            return replace(spread_law, tails=each.tails)
+            return replace(spread_law, tails=each.tails, whole=each.whole)
 
         variants = {name: one(each) for name, each in law.variants.listed().items()}
         return replace(one(law), variants=Variants(**variants))

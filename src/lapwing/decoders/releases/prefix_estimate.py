@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from lapwing.linear.operators.sums import UNIT, BlendedSums, NestedSums, NormalR
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.release import Release
+from lapwing.results.critical_values import FEW_PEOPLE, MOST_TAILS
 
 DENSE = 2048
 """Most symbols of a release whose strategy is inverted as a matrix."""
@@ -138,9 +140,32 @@ def spikes_of(root: Operator) -> float:
 
 
 def noise_tails(release: Release) -> float:
-    """Return the excess kurtosis of the noise in one answer, 3 for Laplace, 0 for Gaussian."""
-    spread = sum(part.noise.variance**2 for part in release.parts if part.noise.kind == "laplace")
-    return float(3 * spread / release.variance**2)
+    """Return the excess kurtosis of the noise in one answer, 0 for Gaussian.
+
+    That of discrete Laplace noise of variance v is ``3 + 1 / v``: noise of less than a person is
+    mostly zero, and then a person or more.
+    """
+    variances = [part.noise.variance for part in release.parts if part.noise.kind == "laplace"]
+    return float(sum(3 * one**2 + one for one in variances) / release.variance**2)
+
+
+def sums_tails(release: Release, spikes: Callable[[], float]) -> float:
+    """Return the excess kurtosis of sums of answers, at most that of Laplace noise.
+
+    Parameters
+    ----------
+    release : Release
+    spikes : callable
+        Returns how far the sums rest on single answers, see :func:`spikes_of`. It is not called
+        where the noise is Gaussian.
+    """
+    tails = noise_tails(release)
+    return min(tails * spikes(), MOST_TAILS) if tails else 0.0
+
+
+def in_whole_people(release: Release) -> bool:
+    """Return whether errors are a few whole people: the noise in an answer is below three."""
+    return release.variance < FEW_PEOPLE**2
 
 
 def prefix_estimate(channel: Channel, release: Release) -> PrefixEstimate:

@@ -44,7 +44,12 @@ from lapwing.decoders.empirical_bayes.spectral_prior import (
 )
 from lapwing.decoders.empirical_bayes.wave_basis import Basis, ScaledBasis
 from lapwing.decoders.releases.fine_band import FINE, FineLikelihood, fine_band
-from lapwing.decoders.releases.prefix_estimate import noise_tails, prefix_estimate, spikes_of
+from lapwing.decoders.releases.prefix_estimate import (
+    in_whole_people,
+    prefix_estimate,
+    spikes_of,
+    sums_tails,
+)
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix, Vector
@@ -503,9 +508,11 @@ class SpectralPursuit:
             mass = _distribution(shown, population, held)
         uncertainty = None
         if self.band:
-            tails = noise_tails(release)
-            tails *= spikes_of(prefix_estimate(channel, release).root) if tails else 0.0
-            uncertainty = _with_tails(_uncertainty(channel, release, learned, basis, cells), tails)
+            uncertainty = _with_tails(
+                _uncertainty(channel, release, learned, basis, cells),
+                sums_tails(release, lambda: spikes_of(prefix_estimate(channel, release).root)),
+                whole=in_whole_people(release),
+            )
         provenance = decoder_document(self) | {
             key: pursued.provenance[key] for key in ("jumps", KEY) if key in pursued.provenance
         }
@@ -531,14 +538,17 @@ def _distribution(masses: Vector, population: Vector, held: int) -> Vector:
     return found
 
 
-def _with_tails(uncertainty: Uncertainty, tails: float) -> Uncertainty:
+def _with_tails(uncertainty: Uncertainty, tails: float, *, whole: bool) -> Uncertainty:
     """Return an error distribution and all its variants with errors of this excess kurtosis.
 
-    That of the unbiased sums: a posterior mean rests on no fewer answers, so it has no more.
+    That of the unbiased sums: a posterior mean rests on no fewer answers, so it has no more. About
+    the people, errors may be a few whole people.
     """
-    variants = uncertainty.variants.listed()
-    changed = Variants(**{name: replace(one, tails=tails) for name, one in variants.items()})
-    return replace(uncertainty, tails=tails, variants=changed)
+    changed = {
+        name: replace(one, tails=tails, whole=whole and name.startswith("empirical"))
+        for name, one in uncertainty.variants.listed().items()
+    }
+    return replace(uncertainty, tails=tails, whole=whole, variants=Variants(**changed))
 
 
 def _uncertainty(

@@ -19,10 +19,11 @@ from scipy.linalg import eigh
 from lapwing.decoders.decoder import decoder_document
 from lapwing.decoders.releases.prefix_estimate import (
     PrefixEstimate,
-    noise_tails,
+    in_whole_people,
     prefix_estimate,
     removed_columns,
     spikes_of,
+    sums_tails,
 )
 from lapwing.decoders.resolution import steps_entry
 from lapwing.errors import ArgumentError
@@ -337,9 +338,7 @@ class StepPursuit:
             mass,
             reports=people,
             guarantee=channel.guarantee,
-            uncertainty=self._uncertainty(whole, people, mass, noise_tails(release))
-            if self.band
-            else None,
+            uncertainty=self._uncertainty(whole, people, mass, release) if self.band else None,
             provenance=provenance,
         )
 
@@ -364,7 +363,7 @@ class StepPursuit:
 
     @staticmethod
     def _uncertainty(
-        estimate: PrefixEstimate, people: int, mass: Vector, tails: float
+        estimate: PrefixEstimate, people: int, mass: Vector, release: Release
     ) -> Uncertainty:
         # About the people themselves nothing depends on the decoded mass.
         center = np.diff(estimate.sums, prepend=0.0) / people
@@ -378,7 +377,8 @@ class StepPursuit:
             mass,
             people,
             METHOD,
-            tails=tails * spikes_of(estimate.root) if tails else 0.0,
+            tails=sums_tails(release, lambda: spikes_of(estimate.root)),
+            whole=in_whole_people(release),
         )
 
 
