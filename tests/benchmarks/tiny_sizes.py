@@ -399,11 +399,10 @@ TINY: dict[str, dict[str, Any]] = {
     "accuracy/central_default": {"repeats": 2, "people": 300, "bins": 64, "epsilons": [1]},
     "accuracy/release_choice": {
         "columns": ["lognormal"],
-        "bins": [64],
-        "people": [300],
-        "epsilons": ["1"],
-        "deltas": ["1e-6"],
-        "repeats": 2,
+        "new": [],
+        "grids": [
+            {"bins": [64], "epsilons": ["1"], "deltas": ["1e-6"], "repeats": {"300": 2}},
+        ],
     },
     "accuracy/central_coverage": {"repeats": 2, "people": 300, "epsilons": [1]},
     "accuracy/found_atoms": {

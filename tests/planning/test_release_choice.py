@@ -140,6 +140,16 @@ def test_few_people_get_few_cells_and_only_where_they_are_expected():
     assert recommended_mechanism(atoms, weak, expected=300).name == "sum-tree"
 
 
+@pytest.mark.parametrize("bins", [64, 256])
+@pytest.mark.parametrize("promise", ["0", "1e-6"])
+@pytest.mark.parametrize("people", [10, 30, 100])
+def test_people_of_whom_nothing_is_seen_get_few_cells(bins, promise, people):
+    """Predicted errors of all mechanisms are then those of the priors. Real ones are not."""
+    weak = Promise("replace-one", epsilon="0.1", delta=promise)
+    made = recommended_mechanism(domain_of(bins), weak, expected=people)
+    assert made == HistogramQuery(8)
+
+
 def test_a_unit_has_the_noise_of_all_its_rows():
     """So 8 times the rows of 8 rows a unit are chosen for as single rows are."""
     single = Promise("add-or-remove-one", epsilon=1)

@@ -23,6 +23,7 @@ from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.mechanisms.sum_tree import SumTree
+from lapwing.planning.release_choice import mechanism_text
 from lapwing.planning.release_defaults import recommended_mechanism
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import Domain
@@ -38,6 +39,7 @@ QUICK: dict[str, Any] = {"repeats": 2, "people": 500, "bins": 64, "epsilons": [1
 DEFAULT = "default"
 BEFORE = "prefix sums, step pursuit"
 ALONE = "prefix sums, spectral pursuit"
+SMOOTH = "smooth prefix sums, spectral pursuit"
 OTHERS = ("HQ 40, linear", "PP 12, repaired", "PP 16, repaired", "MP 6, repaired")
 ADAPTIVE = "AQ 80, repaired"
 MEAN, WORST = 1.1, 1.2
@@ -50,6 +52,7 @@ def methods(domain: Domain, promise: Promise) -> Mapping[str, Method]:
     return {
         DEFAULT: Method(recommended_mechanism(domain, promise), decoder=SpectralPursuit()),
         ALONE: Method(PrefixSums(), decoder=plain),
+        SMOOTH: Method(PrefixSums(smooth=40), decoder=plain),
         BEFORE: Method(PrefixSums(), decoder=StepPursuit(band=False)),
         "Haar": Method(SumTree(strategy="haar"), decoder=plain),
         **{name: METHODS[name] for name in (*OTHERS, ADAPTIVE)},
@@ -90,7 +93,8 @@ def measure(*, repeats: int, people: int, bins: int, epsilons: Sequence[float]) 
                             for kind, share in covered_parts(answer, target, held).items():
                                 covered.setdefault(f"{kind} {target}", []).append(share)
             coverage = {name: float(np.mean(shares)) for name, shares in covered.items()}
-            row = {"law": name, "epsilon": epsilon, "coverage": coverage}
+            chosen = mechanism_text(used[DEFAULT].mechanism)
+            row = {"law": name, "epsilon": epsilon, "mechanism": chosen, "coverage": coverage}
             cells.append(row | compared(found))
     return {"cells": cells, "delta": delta}
 
@@ -141,7 +145,7 @@ def compared(found: Mapping[str, Sequence[float]]) -> dict[str, Any]:
 def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     """Return the distances, and the ratios beside those asked."""
     cells = measured["cells"]
-    names = [DEFAULT, ALONE, BEFORE, *OTHERS, ADAPTIVE, "Haar"]
+    names = [DEFAULT, ALONE, SMOOTH, BEFORE, *OTHERS, ADAPTIVE, "Haar"]
     scores = [
         [cell["law"], f"{cell['epsilon']:g}"]
         + [f"{1e4 * cell['scores'][name]['mean']:.0f}" for name in names]
@@ -166,19 +170,31 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         [
             f"KS to the people at the edges of {settings['bins']} bins in units of 0.0001, "
             f"{settings['people']:,} people, delta {measured['delta']:.0e}, replaced rows, "
-            f"{settings['repeats']} repeats with other people in each. *Default*: prefix sums with "
-            "24 polynomials, decoded by spectral pursuit.",
+            f"{settings['repeats']} repeats with other people in each. *Default*: "
+            f"{default_text(cells)}, decoded by spectral pursuit.",
             table(["law", "ε", *names], scores, texts=1),
-            "The default against what it was before, against the best of our own (chosen on one "
-            "half of the repeats, scored on the other, both ways), and how many times the paper's "
-            "best with a valid budget is farther off:",
-            table(["law", "ε", "before", "own best", "which", "paper's", "which"], ratios, texts=1),
+            "The default against prefix sums with step pursuit, against the best of our own "
+            "(chosen on one half of the repeats, scored on the other, both ways), and how many "
+            "times the paper's best with a valid budget is farther off:",
+            table(
+                ["law", "ε", "step pursuit", "own best", "which", "paper's", "which"],
+                ratios,
+                texts=1,
+            ),
             _coverage(cells, settings["repeats"]),
             f"Against the best of our own {mean:.2f} in the mean and {worst:.2f} at worst (asked: "
             f"{MEAN:g} and {WORST:g}): "
             f"{'reached' if mean <= MEAN and worst <= WORST else 'missed'}. {_factors(cells)}",
         ]
     )
+
+
+def default_text(cells: Sequence[dict[str, Any]]) -> str:
+    """Return which mechanism the default was, by epsilon."""
+    epsilons: dict[str, dict[str, None]] = {}
+    for cell in cells:
+        epsilons.setdefault(cell["mechanism"], {})[f"{cell['epsilon']:g}"] = None
+    return ", ".join(f"{name} at ε {' and '.join(those)}" for name, those in epsilons.items())
 
 
 def _coverage(cells: Sequence[dict[str, Any]], repeats: int) -> str:

@@ -14,7 +14,7 @@ from benchmarks.accuracy.bands.default_release_bands import masses
 from benchmarks.markdown import table
 from lapwing.mechanisms.histogram_query import HistogramQuery
 from lapwing.mechanisms.linear_mechanism import LinearMechanism
-from lapwing.mechanisms.prefix_sums import PrefixSums
+from lapwing.mechanisms.prefix_sums import SMOOTH_RANGE, PrefixSums
 from lapwing.mechanisms.sum_tree import SumTree
 from lapwing.planning.release_defaults import quick_release_decoder, recommended_mechanism
 from lapwing.privacy.promise import Promise
@@ -25,19 +25,42 @@ from lapwing.protocol.messages.exact_counts import ExactCounts
 
 TITLE = "The choice of the mechanism"
 FULL: dict[str, Any] = {
-    "columns": ["lognormal", "multimodal", "whole numbers, combs", "zeros and a tail"],
-    "bins": [64, 256, 1024],
-    "people": [100, 3_000, 100_000, 1_000_000],
-    "epsilons": ["0.1", "1", "4"],
-    "deltas": ["0", "1e-6"],
-    "repeats": 2,
+    "columns": [
+        *("lognormal", "multimodal", "whole numbers, combs", "zeros and a tail"),
+        *("two atoms", "dates"),
+    ],
+    "new": ["two atoms", "dates"],
+    "grids": [
+        {
+            "bins": [64, 256, 1024],
+            "epsilons": ["0.1", "1", "4"],
+            "deltas": ["0", "1e-6"],
+            "repeats": {"100": 8, "3000": 4, "100000": 2, "1000000": 2},
+        },
+        {
+            "bins": [64, 256, 1024],
+            "epsilons": ["0.1", "1"],
+            "deltas": ["1e-9"],
+            "repeats": {"3000": 4, "100000": 2},
+        },
+        {
+            "bins": [4096],
+            "epsilons": ["0.1", "1"],
+            "deltas": ["0", "1e-6"],
+            "repeats": {"3000": 4, "1000000": 2},
+        },
+        {
+            "bins": [16384],
+            "epsilons": ["1"],
+            "deltas": ["0", "1e-6"],
+            "repeats": {"3000": 2, "1000000": 2},
+        },
+    ],
 }
-QUICK: dict[str, Any] = FULL | {
+QUICK: dict[str, Any] = {
     "columns": ["lognormal"],
-    "bins": [64],
-    "people": [1_000],
-    "epsilons": ["1"],
-    "repeats": 2,
+    "new": [],
+    "grids": [{"bins": [64], "epsilons": ["1"], "deltas": ["0", "1e-6"], "repeats": {"1000": 2}}],
 }
 
 EXPECTED, DEFAULT = "default, people expected", "default"
@@ -55,22 +78,22 @@ def singles(domain: Domain, promise: Promise) -> dict[str, LinearMechanism]:
     found |= {f"tree {branching}": SumTree(branching) for branching in (16, 32)}
     if not promise.pure:
         found["prefix sums"] = PrefixSums()
-        found["smooth prefix sums"] = PrefixSums(smooth=40)
+        if domain.left.size <= SMOOTH_RANGE[1]:
+            found["smooth prefix sums"] = PrefixSums(smooth=40)
     return found
 
 
 def measure(
-    *,
-    columns: Sequence[str],
-    bins: Sequence[int],
-    people: Sequence[int],
-    epsilons: Sequence[str],
-    deltas: Sequence[str],
-    repeats: int,
+    *, columns: Sequence[str], new: Sequence[str], grids: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Return distances to the people at the ends of bins. Each release has noise of its own."""
     cells = []
-    for size, rows, epsilon, delta in product(bins, people, epsilons, deltas):
+    for size, epsilon, delta, (people, repeats) in (
+        cell
+        for grid in grids
+        for cell in product(grid["bins"], grid["epsilons"], grid["deltas"], grid["repeats"].items())
+    ):
+        rows = int(people)
         domain = Interval(0, 100, bins=size, outside="clip").for_curator()
         promise = Promise("replace-one", epsilon=epsilon, delta=delta)
         defaults = {
@@ -117,13 +140,15 @@ def _distances(
     return float(gaps.mean()), float(gaps.max())
 
 
-def regrets(cell: Mapping[str, Any], name: str) -> NDArray[np.float64]:
+def regrets(
+    cell: Mapping[str, Any], name: str, *, columns: slice = slice(None)
+) -> NDArray[np.float64]:
     """Return logarithms of a default's error over that of the best single choice: W1 and KS.
 
     The best is chosen on one half of the repeats and scored on the other, both ways, so that luck
     with the noise does not count.
     """
-    logs = {key: np.log(np.maximum(each, 1e-12)) for key, each in cell["scores"].items()}
+    logs = _logarithms(cell, columns)
     own = [key for key in logs if key not in (EXPECTED, DEFAULT)]
     found = []
     for half in (0, 1):
@@ -136,68 +161,134 @@ def regrets(cell: Mapping[str, Any], name: str) -> NDArray[np.float64]:
     return both
 
 
+def deviations(
+    cell: Mapping[str, Any], name: str, *, columns: slice = slice(None)
+) -> NDArray[np.float64]:
+    """Return the standard errors of :func:`regrets`, from how the repeats of a column differ."""
+    logs = _logarithms(cell, columns)
+    own = [key for key in logs if key not in (EXPECTED, DEFAULT)]
+    found = []
+    for metric in range(2):
+        best = min(own, key=lambda key: float(logs[key][:, :, metric].mean()))
+        ratios = (logs[name] - logs[best])[:, :, metric]
+        of_columns = ratios.var(axis=1, ddof=1) / ratios.shape[1]
+        found.append(np.sqrt(of_columns.sum()) / of_columns.size)
+    return np.array(found)
+
+
+def _logarithms(cell: Mapping[str, Any], columns: slice) -> dict[str, NDArray[np.float64]]:
+    return {
+        key: np.log(np.maximum(np.asarray(each)[columns], 1e-12))
+        for key, each in cell["scores"].items()
+    }
+
+
 def worst_columns(cells: Iterable[Mapping[str, Any]], name: str) -> NDArray[np.float64]:
     """Return of each column its mean error over that of its own best choice: [columns, 2]."""
-    logs: list[NDArray[np.float64]] = []
+    logs = []
     for cell in cells:
-        each = {
-            key: np.log(np.maximum(of, 1e-12)).mean(axis=1) for key, of in cell["scores"].items()
-        }
-        own = [one for key, one in each.items() if key not in (EXPECTED, DEFAULT)]
-        logs.append(each[name] - np.min(own, axis=0))
+        columns = range(len(cell["scores"][name]))
+        logs.append([regrets(cell, name, columns=slice(one, one + 1)) for one in columns])
     return np.asarray(np.exp(np.mean(logs, axis=0)))
+
+
+def systematic(
+    cells: Iterable[Mapping[str, Any]], name: str, most: float, *, each: bool = False
+) -> list[str]:
+    """Return the cells whose ratio is above a limit by two standard errors, in either distance.
+
+    Parameters
+    ----------
+    each : bool
+        Whether the ratio is that of a column to its own best choice.
+    """
+    found = []
+    for cell in cells:
+        count = len(cell["scores"][name])
+        slices = [slice(one, one + 1) for one in range(count)] if each else [slice(None)]
+        for columns in slices:
+            ratios, errors = (of(cell, name, columns=columns) for of in (regrets, deviations))
+            if (ratios - 2 * errors > np.log(most)).any():
+                found.append(
+                    f"{cell['bins']:,} bins, {cell['people']:,} people, ε {cell['epsilon']}, "
+                    f"δ {cell['delta']}: "
+                    + " and ".join(
+                        f"{np.exp(ratio):.2f} ± {np.exp(ratio) * error:.2f}"
+                        for ratio, error in zip(ratios, errors, strict=True)
+                    )
+                )
+    return found
+
+
+def _mean_text(cells: Sequence[Mapping[str, Any]], name: str, columns: slice = slice(None)) -> str:
+    """Return the mean ratios over cells, with their standard errors."""
+    ratios = np.exp(np.mean([regrets(cell, name, columns=columns) for cell in cells], axis=0))
+    squares = [deviations(cell, name, columns=columns) ** 2 for cell in cells]
+    errors = ratios * np.sqrt(np.sum(squares, axis=0)) / len(cells)
+    return " and ".join(
+        f"{ratio:.2f} ± {error:.2f} in {metric}"
+        for ratio, error, metric in zip(ratios, errors, METRICS, strict=True)
+    )
 
 
 def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     """Return the ratios to the best single choice, and those asked."""
     cells = measured["cells"]
     rows = []
-    for size, delta in product(settings["bins"], settings["deltas"]):
+    for size, delta in dict.fromkeys((cell["bins"], cell["delta"]) for cell in cells):
         here = [cell for cell in cells if (cell["bins"], cell["delta"]) == (size, delta)]
-        ratios = [
-            f"{value:.2f}"
-            for name in (EXPECTED, DEFAULT)
-            for value in np.exp(np.mean([regrets(cell, name) for cell in here], axis=0))
-        ]
-        rows.append([f"{size:,}", delta, *ratios])
-    whole = {
-        name: np.exp(np.mean([regrets(cell, name) for cell in cells], axis=0))
-        for name in (EXPECTED, DEFAULT)
-    }
+        people = sorted({cell["people"] for cell in here})
+        epsilons = dict.fromkeys(cell["epsilon"] for cell in here)
+        ratios = []
+        for name in (EXPECTED, DEFAULT):
+            values = np.exp(np.mean([regrets(cell, name) for cell in here], axis=0))
+            squares = np.mean([deviations(cell, name) ** 2 for cell in here], axis=0) / len(here)
+            ratios += [
+                f"{value:.2f} ± {value * error:.2f}"
+                for value, error in zip(values, np.sqrt(squares), strict=True)
+            ]
+        many = f"{people[0]:,} to {people[-1]:,}" if len(people) > 1 else f"{people[0]:,}"
+        rows.append([f"{size:,}", delta, many, ", ".join(epsilons), *ratios])
     columns = worst_columns(cells, EXPECTED)
-    people = ", ".join(f"{number:,}" for number in settings["people"])
     head = [
-        "bins",
-        "δ",
+        *("bins", "δ", "people", "ε"),
         *(f"{name}, {metric}" for name in (EXPECTED, DEFAULT) for metric in METRICS),
     ]
     few = [cell for cell in cells if cell["people"] * float(cell["epsilon"]) <= 100]
     rest = [cell for cell in cells if cell not in few]
     parts = [
-        (text, np.exp(np.mean([regrets(cell, EXPECTED) for cell in those], axis=0)))
+        f"With people times ε {text}: {_mean_text(those, EXPECTED)}."
         for text, those in (("at most 100", few), ("above 100", rest))
         if those
     ]
+    new = len(settings["new"])
+    if new:
+        parts.append(
+            f"The columns that no choice was tuned on ({', '.join(settings['new'])}) alone: "
+            f"{_mean_text(cells, EXPECTED, slice(-new, None))}."
+        )
+    repeats = [number for grid in settings["grids"] for number in grid["repeats"].values()]
+    above = systematic(cells, EXPECTED, MEAN)
+    of_columns = systematic(cells, EXPECTED, WORST, each=True)
     return "\n\n".join(
         [
             "Error of the default over that of the best single choice of a setting: 16, 32, 64 or "
             "256 cells, a tree of branching 16 or 32, prefix sums with and without smooth rows. "
-            "Geometric means over columns, numbers of people and ε. The best is chosen on one half "
-            "of the repeats and scored on the other. Decoded without band, on 96 cells.",
-            f"{len(settings['columns'])} columns, {people} people, "
-            f"ε {', '.join(settings['epsilons'])}, replaced rows, {settings['repeats']} "
-            "repeats. *People expected*: `expected=` is their number.",
-            table(head, rows, texts=2),
-            "Over all settings: "
-            + ", ".join(
-                f"{name} {values[0]:.3f} in W1 and {values[1]:.3f} in KS"
-                for name, values in whole.items()
-            )
-            + f" (asked with people expected: {MEAN:g}). With people times ε "
-            + ", ".join(f"{text}: {of[0]:.2f} and {of[1]:.2f}" for text, of in parts)
-            + ".",
-            "Over its own best choice of each setting, which is also chosen by luck, the mean of a "
-            f"column is at most {columns[:, 0].max():.2f} in W1 and {columns[:, 1].max():.2f} in "
-            f"KS (asked: {WORST:g}).",
+            "Geometric means over columns, numbers of people and ε, with standard errors. The best "
+            "is chosen on one half of the repeats and scored on the other. Decoded without band, "
+            "on 96 cells.",
+            f"{len(settings['columns'])} columns, replaced rows, {min(repeats)} repeats and up to "
+            f"{max(repeats)} of few people. *People expected*: `expected=` is their number.",
+            table(head, rows, texts=4),
+            f"Over all settings: {EXPECTED} {_mean_text(cells, EXPECTED)}, {DEFAULT} "
+            f"{_mean_text(cells, DEFAULT)} (asked with people expected: {MEAN:g}). "
+            + " ".join(parts),
+            f"Settings above {MEAN:g} by two standard errors, with people expected: {len(above)} "
+            f"of {len(cells)}{': ' if above else ''}{'; '.join(above)}. Over its own best choice "
+            "of each setting, the mean of a column is at most "
+            f"{columns[:, 0].max():.2f} in W1 and {columns[:, 1].max():.2f} in KS (asked: "
+            f"{WORST:g}). A column in one setting is above that by two standard errors in "
+            f"{len(of_columns)} of {len(cells) * len(settings['columns'])} cases"
+            f"{': ' if of_columns else ''}{'; '.join(of_columns)}.",
         ]
     )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Matrix, Whole
+from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.linear.function_families import legendre_tails
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.sums import UNIT, BlendedSums, SquareRootSums, coefficients
@@ -120,38 +120,45 @@ def _first_apart(size: int) -> int:
     return int((squares[-1] + squares[-2::-1] - 2 * cross).max())
 
 
-def _column_distances(size: int, lag: int) -> tuple[Whole, Whole]:
-    """Return squared and absolute distances of all columns of the root so far from each other.
-
-    Each int64 [size - lag].
-    """
-    f = coefficients(size)
-    squares, sums = np.cumsum(f * f), np.cumsum(f)
-    # Columns i and i + lag: the first has size - i entries, the second lag fewer.
-    last = size - 1 - np.arange(size - lag)
-    cross = np.cumsum(f[lag:] * f[: size - lag])
-    squared = squares[last] + squares[last - lag] - 2 * cross[last - lag]
-    # f decreases: before the lag the change is f, after it negative, and sums telescope.
-    return squared, 2 * sums[lag - 1] + sums[last - lag] - sums[last]
-
-
 @memoized(most=16)
 def _blended_sensitivity(bins: int, size: int, percent: int, neighbors: Neighbors) -> Sensitivity:
-    rows = _rows(bins, size, percent)
+    # Whole numbers, whose sums of squares stay below 2^53. So floating point is exact.
+    rows = _rows(bins, size, percent) / _ROUGH
+    f = coefficients(size).astype(np.float64)
+    sums, squares = np.cumsum(f), np.cumsum(f * f)[::-1]
+    norms = _ROUGH**2 * (rows**2).sum(axis=0)
     if neighbors == "add-or-remove-one":
-        f = coefficients(size)
-        squares, sums = np.cumsum(f * f)[::-1], np.cumsum(f)[::-1]
-        return Sensitivity(
-            int((squares + (rows**2).sum(axis=0)).max()),
-            int((sums + np.abs(rows).sum(axis=0)).max()),
-        )
-    squared = absolute = 0
-    for lag in range(1, size):
-        one, two = _column_distances(size, lag)
-        moved = rows[:, lag:] - rows[:, : size - lag]
-        squared = max(squared, int((one + (moved**2).sum(axis=0)).max()))
-        absolute = max(absolute, int((two + np.abs(moved).sum(axis=0)).max()))
-    return Sensitivity(squared, absolute)
+        alone = sums[::-1] + _ROUGH * np.abs(rows).sum(axis=0)
+        return Sensitivity(int((squares + norms).max()), int(alone.max()))
+
+    def telescoped(after: int) -> Vector:
+        """Return the absolute distances of the root's columns after one from it, so many."""
+        # f decreases: before the lag the change is f, after it negative, and sums telescope.
+        apart: Vector = 2 * sums[:after] + sums[after - 1 :: -1] - sums[after]
+        return apart
+
+    def largest(after: int, of: NDArray[np.int64]) -> float:
+        """Return the largest absolute distance of a column from some of the columns after it."""
+        one = size - 1 - after
+        moved = np.abs(rows[:, one + 1 + of] - rows[:, one, None]).sum(axis=0)
+        return float((telescoped(after)[of] + _ROUGH * moved).max())
+
+    # Of the first column all are computed. They bound what can be larger.
+    squared, absolute = 0.0, largest(size - 1, np.arange(size - 1))
+    products = np.zeros(size)
+    for after in range(1, size):
+        one = size - 1 - after
+        # Columns one place further to the left have one more product in their sum.
+        products[:after] += f[after] * f[after - 1 :: -1]
+        apart = squares[one] + squares[one + 1 :] - 2 * products[:after]
+        smooth = 2 * _ROUGH**2 * (rows[:, one] @ rows[:, one + 1 :])
+        moved = norms[one] + norms[one + 1 :] - smooth
+        squared = max(squared, float((apart + moved).max()))
+        # An absolute sum of 24 numbers is at most the root of 24 times that of their squares.
+        (near,) = np.nonzero(telescoped(after) + np.sqrt(FUNCTIONS * moved) > absolute)
+        if near.size:
+            absolute = max(absolute, largest(after, near))
+    return Sensitivity(int(squared), int(absolute))
 
 
 MOST_CELLS = 2**20

@@ -17,7 +17,7 @@ import numpy as np
 
 from lapwing.linear.arrays import Matrix, Vector, read_only
 from lapwing.linear.memoized import memoized
-from lapwing.mechanisms.histogram_query import CellStrategy
+from lapwing.mechanisms.histogram_query import CellStrategy, HistogramQuery
 from lapwing.mechanisms.linear_mechanism import LinearMechanism, Strategy, UnitStrategy
 from lapwing.mechanisms.sum_tree import TreeStrategy
 from lapwing.privacy.promise import Promise
@@ -44,6 +44,12 @@ _CLIPPED, _BOUND, _SUMS = 1.3, 1.08, 2.1
 zero, over that of the best linear decoder. That no count is below zero helps a decoder most where
 each bin is counted once. Each further level of a tree loses so much, prefix sums as much as
 two levels.
+"""
+
+_LEAST_SEEN = 10.0
+"""Fewer people than so many deviations of the noise in a count are taken for so many. Hardly
+anything of them is seen, so their predicted errors are those of the priors, whichever mechanism.
+Measured, 8 cells have .5 to .8 of a tree's error up to there.
 """
 
 
@@ -113,7 +119,11 @@ def least_error(
         million people counts.
     """
     people = UNKNOWN if expected is None else (expected,)
-    errors = {one: predicted_error(one, domain, promise, people) for one in candidates}
+    histograms = [one for one in candidates if isinstance(one, HistogramQuery)]
+    deviations = [math.sqrt(_asked(one, domain, promise)[1]) for one in histograms]
+    least = math.ceil(_LEAST_SEEN * max(deviations, default=0.0))
+    seen = [max(number, least) for number in people]
+    errors = {one: predicted_error(one, domain, promise, seen) for one in candidates}
     first = min(errors, key=errors.__getitem__)
     # Trees of few symbols may be the same one.
     asked = first._strategy(domain, promise)
@@ -150,11 +160,16 @@ def predicted_error(
     The curve is taken at up to 100 cells. The noise counts as Gaussian of the same variance. Values
     that are missing or outside the range are left out.
     """
+    strategy, variance = _asked(mechanism, domain, promise)
+    return _error(strategy, domain.left.size, variance, tuple(people))
+
+
+def _asked(mechanism: LinearMechanism, domain: Domain, promise: Promise) -> tuple[Strategy, float]:
+    """Return what a mechanism asks of rows, and the variance of the noise in an answer."""
     strategy = mechanism._strategy(domain, promise)
     noise, _ = mechanism.noise_for(strategy, promise)
-    if isinstance(strategy, UnitStrategy):
-        strategy = strategy.strategy
-    return _error(strategy, domain.left.size, float(noise.variance), tuple(people))
+    rows = strategy.strategy if isinstance(strategy, UnitStrategy) else strategy
+    return rows, float(noise.variance)
 
 
 @memoized(most=64)

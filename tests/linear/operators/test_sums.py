@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lapwing.linear.operators.operator import dense
+from lapwing.linear.operators.operator import Stacked, dense
 from lapwing.linear.operators.sums import (
     UNIT,
     BlendedSums,
     CellSums,
+    NestedSums,
     SquareRootSums,
     running_sums,
 )
@@ -30,3 +31,18 @@ def test_gram_matrices_are_products_with_the_transpose(size: int) -> None:
     for operator in (SquareRootSums(size), BlendedSums(rows), CellSums([0], size)):
         matrix = dense(operator)
         np.testing.assert_allclose(operator.gram(), matrix.T @ matrix, rtol=1e-9)
+
+
+@pytest.mark.parametrize("starts", [[], [[0, 1, 5]], [[0], [0, 3], [0, 2, 3, 6]]], ids=len)
+def test_sums_of_nested_cells_are_those_of_stacked_ones_bit_for_bit(
+    starts: list[list[int]],
+) -> None:
+    levels = [CellSums(places, 7) for places in (*starts, range(7))]
+    nested, stacked = NestedSums(levels), Stacked(levels)
+    rng = np.random.default_rng(3)
+    for width in ((), (1,), (4,)):
+        entries = rng.normal(size=(7, *width))
+        answers = rng.normal(size=(nested.shape[0], *width))
+        assert np.array_equal(nested @ entries, stacked @ entries)
+        assert np.array_equal(nested.adjoint() @ answers, stacked.adjoint() @ answers)
+    assert np.array_equal(nested.gram(), dense(stacked).T @ dense(stacked))

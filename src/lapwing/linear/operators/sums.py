@@ -235,7 +235,34 @@ class NestedSums(Stacked):
 
     def __init__(self, levels: Sequence[CellSums]) -> None:
         super().__init__(levels)
-        self._levels = tuple(levels[-2::-1])
+        self._above = tuple(levels[:-1])
+        self._levels = self._above[::-1]
+
+    # SciPy's checks of every level would take most of a product's time. The last level is the
+    # identity.
+    def _matvec(self, x: Vector) -> Vector:
+        return self._matmat(x.ravel())
+
+    def _matmat(self, x: Matrix) -> Matrix:
+        return np.concatenate([*(cells._matmat(x) for cells in self._above), x])
+
+    def _rmatvec(self, r: Vector) -> Vector:
+        return self._rmatmat(r.ravel())
+
+    def _rmatmat(self, r: Matrix) -> Matrix:
+        product = np.zeros((self.shape[1], *r.shape[1:]))
+        for cells, start in zip(self._above, self._starts, strict=False):
+            product += cells._rmatmat(r[start : start + cells.shape[0]])
+        product += r[-self.shape[1] :]
+        return product
+
+    def gram(self) -> Matrix:
+        """Return ``A' A``: of each pair of entries, at how many levels they share a cell."""
+        product = np.eye(self.shape[1])
+        for cells in self._above:
+            for start, length in zip(cells.starts.tolist(), cells.lengths.tolist(), strict=True):
+                product[start : start + length, start : start + length] += 1
+        return product
 
     @cached_property
     def removed(self) -> list[tuple[CellSums, Vector, Vector]]:
