@@ -6,9 +6,10 @@ import math
 import re
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral, Rational, Real
-from typing import Any
+from numbers import Rational, Real
+from typing import Annotated, Any
 
+from lapwing.declared import From, Read, checked
 from lapwing.errors import ArgumentError, LapwingError, PrivacyError, kind_of
 from lapwing.linear.memoized import memoized
 
@@ -69,6 +70,10 @@ def exact_epsilon(epsilon: Any) -> Fraction:
     if exact.denominator > LARGEST_DENOMINATOR:
         raise PrivacyError(f"{RANGE}, with a denominator of at most 10^30, got more digits")
     return exact
+
+
+Epsilon = Annotated[Fraction, Read(exact_epsilon)]
+"""A field that holds an epsilon."""
 
 
 def _exact(number: Any, wanted: str = RANGE) -> Fraction:
@@ -163,25 +168,11 @@ def check_whole(
     1000
     >>> check_whole("bins", 0, low=1, high=4)
     Traceback (most recent call last):
-    lapwing.errors.ArgumentError: bins must be from 1 to 4, got 0
+    lapwing.errors.ArgumentError: bins must be a whole number from 1 to 4, got 0
     """
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise error(f"{name} must be a whole number, got {kind_of(value)}")
-    whole = int(value)
-    if whole < low or (high is not None and whole > high):
-        legal = f"at least {low}" if high is None else f"from {_limit(low)} to {_limit(high)}"
-        raise error(f"{name} must be {legal}, got {shown_number(Fraction(whole))}")
+    hint = Annotated[int, From(low, math.inf if high is None else high)]
+    whole: int = checked(value, hint, name=name, error=error)
     return whole
-
-
-def _limit(number: int) -> str:
-    """Return a limit as people read it: a large power of two, or 1 less than one, as such."""
-    for less in (0, 1):
-        power = abs(number) + less
-        if power > 2**20 and power & (power - 1) == 0:
-            text = f"2^{power.bit_length() - 1}" + "-1" * less
-            return text if number > 0 else f"-({text})"
-    return f"{number:,}" if abs(number) >= 10_000 else str(number)
 
 
 def check_whole_field(made: Any, name: str, **limits: Any) -> None:

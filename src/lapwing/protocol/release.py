@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from lapwing.declared import Declared
 from lapwing.documents import (
     Stored,
     class_document,
@@ -55,7 +56,7 @@ LARGEST_SUM = 2**63 - 2**12
 _IDENTIFIER = re.compile(r"[0-9a-f]{32}")
 
 
-class Mechanism(ABC):
+class Mechanism(Declared, ABC):
     """Base class of the curator's algorithms: a frozen dataclass of a few public parameters.
 
     Values derived from the fields are written here. A class may inherit it, but need not: any

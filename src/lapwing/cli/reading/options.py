@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 import typer
 
 from lapwing.cli.option_groups import option
+from lapwing.declared import declared_fields, excludes, received, requirement
 from lapwing.documents import nearest
 from lapwing.engines.arrow.ordered_work import threads_or_all
 from lapwing.errors import ArgumentError, LapwingError
@@ -169,10 +169,13 @@ def pick(table: Mapping[str, type[Any]], name: str, *, what: str) -> type[Any]:
     )
 
 
-def parameters_of(made: type[Any]) -> list[str]:
-    """Return the names of the parameters of a randomizer or decoder."""
-    fields = [field.name for field in dataclasses.fields(made) if field.init]
-    return [name for name in fields if name not in ("domain", "epsilon")]
+def parameters_of(made: type[Any]) -> dict[str, str]:
+    """Return the parameters of a randomizer, decoder or mechanism, and what each must be."""
+    return {
+        name: requirement(hint, typed=True)
+        for name, hint in declared_fields(made).items()
+        if name not in ("domain", "epsilon")
+    }
 
 
 def make_with_settings(made: type[Any], *arguments: Any, settings: Sequence[str]) -> Any:
@@ -201,13 +204,16 @@ def make_with_settings(made: type[Any], *arguments: Any, settings: Sequence[str]
             raise ArgumentError(f"{name!r} is given twice. Once is enough")
         given[name] = _value(text.strip(), name)
     known = parameters_of(made)
-    for name in given:
+    hints = declared_fields(made)
+    for name, value in given.items():
+        option = name.replace("_", "-")
         if name not in known:
-            option = name.replace("_", "-")
-            has = ", ".join(known) or "none"
+            has = ", ".join(f"{one} ({known[one]})" for one in known) or "none"
             raise ArgumentError(
                 f"{made.name} has no parameter {option!r}{nearest(name, known)}. It has: {has}"
             )
+        if excludes(hints[name], value):
+            raise ArgumentError(f"{name} must be {known[name]}, got {received(value, hints[name])}")
     try:
         return made(*arguments, **given)
     except LapwingError:
@@ -224,8 +230,8 @@ def _value(text: str, name: str) -> Any:
             raise ArgumentError(
                 f"the list of --set {name} must be JSON, for example [0.5, 1, 0.5]"
             ) from None
-    if text in ("true", "false"):
-        return text == "true"
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
     for kind in (int, float):
         try:
             return kind(text)

@@ -12,31 +12,29 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import DomainError, kind_of
+from lapwing.declared import From, Later
+from lapwing.errors import DomainError
 from lapwing.linear.arrays import Values, Vector, declared_repr
 from lapwing.linear.memoized import cached_property
-from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.protocol.domains.domain import (
     BY_BINS,
     LEAST_OVERFLOW,
     MAXIMUM_BINS,
-    OUTSIDE,
     Closed,
     Domain,
     Outside,
-    check_choice,
     check_list,
     read_numbers,
     refuse_fractions,
     refuse_outside,
 )
 from lapwing.protocol.domains.text_values import Unit
-from lapwing.protocol.domains.units import UNITS, to_number, to_text
+from lapwing.protocol.domains.units import to_number, to_text
 
 Point = float | str | datetime.date | datetime.time | np.number[Any] | np.datetime64
 """What an end, an edge or an atom may be written as. A datetime is a date, too."""
@@ -138,19 +136,19 @@ class Interval(Domain):
     lapwing.errors.DomainError: the number of bins is missing. Pass bins=, or call lw.recommend
     """
 
-    low: float = _OF_EDGES
-    high: float = _OF_EDGES
+    low: Annotated[float, Later] = _OF_EDGES
+    high: Annotated[float, Later] = _OF_EDGES
     _: KW_ONLY
-    bins: int = _NOT_CHOSEN
+    bins: Annotated[int, From(1, MAXIMUM_BINS)] = _NOT_CHOSEN
     circular: bool = False
     scale: Literal["linear", "log"] = "linear"
-    atoms: Sequence[float] = ()
+    atoms: Annotated[Sequence[float], Later] = ()
     outside: Outside = BY_BINS
     missing: Literal["refuse", "bin"] = "refuse"
     unit: Unit = "number"
     # A document without one of these was written before they came, and keeps its meaning.
     closed: Closed = field(default=_OF_EDGES, metadata={"absent": "left"})
-    edges: Sequence[float] | None = field(default=None, metadata={"absent": None})
+    edges: Annotated[Sequence[float] | None, Later] = field(default=None, metadata={"absent": None})
     whole: bool = field(default=False, metadata={"absent": False})
 
     if TYPE_CHECKING:  # what it takes: bins by their number or by their edges
@@ -192,17 +190,9 @@ class Interval(Domain):
 
     def __post_init__(self) -> None:
         """Check every field and turn dates and texts into numbers."""
-        check_choice(self.scale, name="scale", choices=("linear", "log"))
-        check_choice(self.missing, name="missing", choices=("refuse", "bin"))
-        check_choice(self.unit, name="unit", choices=UNITS)
-        if not isinstance(self.circular, bool):
-            raise DomainError(f"circular must be True or False, got {kind_of(self.circular)}")
-        if not isinstance(self.whole, bool):
-            raise DomainError(f"whole must be True or False, got {kind_of(self.whole)}")
+        super().__post_init__()
         if self.whole and (self.circular or self.unit not in ("number", "date")):
             raise DomainError("whole=True is for numbers and dates on a line. Leave it out")
-        if self.outside is not None:
-            check_choice(self.outside, name="outside", choices=OUTSIDE)
         if self.circular and self.outside == "overflow":
             raise DomainError("a circle has no outside, because values wrap. Declare none")
         if self.edges is not None:
@@ -227,7 +217,6 @@ class Interval(Domain):
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         if self.bins is not None:
-            check_whole_field(self, "bins", low=1, high=MAXIMUM_BINS, error=DomainError)
             line = not (self.circular or self.whole_day)
             self._count_or_clip(overflow=self.bins >= LEAST_OVERFLOW and line)
         if self.circular and high in atoms:
@@ -237,7 +226,6 @@ class Interval(Domain):
         if self.closed is None:
             plain = self.unit in ("number", "duration") and not self.circular
             object.__setattr__(self, "closed", "right" if plain else "left")
-        check_choice(self.closed, name="closed", choices=("left", "right"))
         if self.edges is not None:
             return
         if self.scale == "log" and not math.isfinite(high / low):
