@@ -297,19 +297,22 @@ class ExpectationMaximization:
         """Check the knobs."""
         given = self.tolerance
         if given is not None and (not isinstance(given, Real) or not 0 < given < math.inf):
-            raise ArgumentError(f"tolerance must be greater than 0, got {given!r}")
+            raise ArgumentError("tolerance", "must be greater than 0", f"{given!r}")
         if self.limit is not None and self.limit < 1:
-            raise ArgumentError(f"limit must be at least 1, got {self.limit}")
+            raise ArgumentError("limit", "must be at least 1", f"{self.limit}")
         whole = isinstance(self.strength, int) and not isinstance(self.strength, bool)
         if self.strength != "held-out" and not (whole and 0 <= self.strength <= 64):
             raise ArgumentError(
-                f"strength must be a whole number from 0 to 64, or 'held-out', got "
-                f"{self.strength!r}"
+                "strength",
+                "must be a whole number from 0 to 64, or 'held-out'",
+                f"{self.strength!r}",
             )
         if not self.smoothed and self.strength != 1:
-            raise ArgumentError("strength belongs to the smoothing. Also pass smoothed=True")
+            raise ArgumentError(
+                "strength", "belongs to the smoothing", advice="Also pass smoothed=True"
+            )
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise ArgumentError(f"seed must be a whole number of at least 0, got {self.seed!r}")
+            raise ArgumentError("seed", "must be a whole number of at least 0", f"{self.seed!r}")
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:

@@ -91,7 +91,9 @@ class Normalization:
     def __post_init__(self) -> None:
         """Check the knobs."""
         if self.method not in METHODS:
-            raise ArgumentError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
+            raise ArgumentError(
+                "method", f"must be one of {', '.join(METHODS)}", f"{self.method!r}"
+            )
         if self.signed and self.method == "clip-and-normalize":
             raise ArgumentError(
                 "method='clip-and-normalize' makes no signed estimate. Use 'additive' or "

@@ -126,8 +126,9 @@ class PrefixHashing(Mixture[TallyLog]):
             plain = plain and all(type(bits) is int for bits in lengths) and len(lengths) > 0
             if not plain or [*lengths] != sorted({*lengths}) or not 1 <= lengths[0] <= FIRST_BITS:
                 raise ArgumentError(
-                    "prefixes must be increasing lengths in bits, the first from 1 to "
-                    f"{FIRST_BITS}, got {lengths!r}"
+                    "prefixes",
+                    f"must be increasing lengths in bits, the first from 1 to {FIRST_BITS}",
+                    f"{lengths!r}",
                 )
             if lengths[-1] != self._key_bits:
                 raise ArgumentError(

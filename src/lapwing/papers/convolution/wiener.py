@@ -145,7 +145,9 @@ class Wiener:
     def __post_init__(self) -> None:
         """Check the knobs."""
         if self.method not in METHODS:
-            raise ArgumentError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
+            raise ArgumentError(
+                "method", f"must be one of {', '.join(METHODS)}", f"{self.method!r}"
+            )
         if self.iterations is not None:
             _check_whole(self.iterations, name="iterations", least=0)
         _check_whole(self.permutations, name="permutations", least=1)
@@ -434,7 +436,7 @@ def _powers(numbers: Any, *, name: str) -> tuple[float, ...]:
     try:
         powers = tuple(float(number) for number in numbers)
     except (TypeError, ValueError):
-        raise ArgumentError(f"{name} must be numbers, got {kind_of(numbers)}") from None
+        raise ArgumentError(name, "must be numbers", f"{kind_of(numbers)}") from None
     if not powers or not all(0 <= power < math.inf for power in powers):
         raise ArgumentError(f"every number of {name} must be finite and not negative")
     return powers
@@ -442,7 +444,7 @@ def _powers(numbers: Any, *, name: str) -> tuple[float, ...]:
 
 def _check_whole(number: Any, *, name: str, least: int) -> None:
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
-        raise ArgumentError(f"{name} must be a whole number of at least {least}, got {number!r}")
+        raise ArgumentError(name, f"must be a whole number of at least {least}", f"{number!r}")
 
 
 @dataclass(frozen=True)
@@ -509,9 +511,9 @@ class GaussianSmoothing:
     def __post_init__(self) -> None:
         """Check the width."""
         if isinstance(self.sigma, bool) or not isinstance(self.sigma, Real):
-            raise ArgumentError(f"sigma must be a number, got {kind_of(self.sigma)}")
+            raise ArgumentError("sigma", "must be a number", f"{kind_of(self.sigma)}")
         if not 0 < float(self.sigma) < math.inf:
-            raise ArgumentError(f"sigma must be greater than 0 and finite, got {self.sigma}")
+            raise ArgumentError("sigma", "must be greater than 0 and finite", f"{self.sigma}")
         object.__setattr__(self, "sigma", float(self.sigma))
 
     @one_thread
@@ -622,7 +624,9 @@ class BinomialSmoothing:
     def __post_init__(self) -> None:
         """Check the number of rounds."""
         if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or self.rounds < 1:
-            raise ArgumentError(f"rounds must be a whole number of at least 1, got {self.rounds!r}")
+            raise ArgumentError(
+                "rounds", "must be a whole number of at least 1", f"{self.rounds!r}"
+            )
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:

@@ -303,7 +303,7 @@ class MatchingPursuit(Mechanism):
         """Check the knobs."""
         parts = (self.dictionary,) if isinstance(self.dictionary, str) else self.dictionary
         if callable(parts) or not len(parts):
-            raise ArgumentError("dictionary must be the name of one, or a list of functions")
+            raise ArgumentError("dictionary", "must be the name of one, or a list of functions")
         entries = tuple(map(entry_of, parts))
         check_functions([entry for entry in entries if isinstance(entry, tuple)])
         if not isinstance(self.dictionary, str):
@@ -321,7 +321,7 @@ class MatchingPursuit(Mechanism):
             )
         check_whole_field(self, "terms", low=1, high=min(64, functions))
         if self.form not in ("repaired", "published"):
-            raise ArgumentError(f"form must be 'repaired' or 'published', got {self.form!r}")
+            raise ArgumentError("form", "must be 'repaired' or 'published'", f"{self.form!r}")
         if not 0 <= self.degree <= 5:
             raise ArgumentError(f"the degree of splines must be from 0 to 5, got {self.degree}")
 

@@ -387,16 +387,16 @@ class GeneralWave(Randomizer[CountTally]):
 
 def _unit(number: Any, *, name: str) -> float:
     if isinstance(number, bool) or not isinstance(number, Real):
-        raise ArgumentError(f"{name} must be a number, got {kind_of(number)}")
+        raise ArgumentError(name, "must be a number", f"{kind_of(number)}")
     if not 0 <= float(number) <= 1:
-        raise ArgumentError(f"{name} must be from 0 to 1, got {number}")
+        raise ArgumentError(name, "must be from 0 to 1", f"{number}")
     return float(number)
 
 
 def _heights(shape: Any) -> tuple[float, ...]:
     if isinstance(shape, str) or not isinstance(shape, Sequence | np.ndarray):
         raise ArgumentError(
-            "shape must be 'trapezoid' or the heights of the wave at every offset of its window"
+            "shape", "must be 'trapezoid' or the heights of the wave at every offset of its window"
         )
     heights = tuple(_unit(height, name="every height") for height in shape)
     if len(heights) % 2 == 0 or max(heights, default=0.0) != 1:

@@ -328,15 +328,17 @@ class TreeConsistency:
     def __post_init__(self) -> None:
         """Check the knobs."""
         if self.method not in ("weighted-average", "admm"):
-            raise ArgumentError(f"method must be 'weighted-average' or 'admm', got {self.method!r}")
+            raise ArgumentError(
+                "method", "must be 'weighted-average' or 'admm'", f"{self.method!r}"
+            )
         if self.signed and self.method == "admm":
             raise ArgumentError(
                 "signed=True is for method='weighted-average'. ADMM has no signed estimate"
             )
         if not 0 < self.tolerance < math.inf:
-            raise ArgumentError(f"tolerance must be greater than 0, got {self.tolerance}")
+            raise ArgumentError("tolerance", "must be greater than 0", f"{self.tolerance}")
         if self.limit < 1:
-            raise ArgumentError(f"limit must be at least 1, got {self.limit}")
+            raise ArgumentError("limit", "must be at least 1", f"{self.limit}")
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:

@@ -99,7 +99,9 @@ class Categories(Unordered):
         if isinstance(self.other, np.integer):
             object.__setattr__(self, "other", int(self.other))
         if type(self.other) not in (str, int) or not self._is_listed(self.other):
-            raise DomainError("other must be one of the labels. Add the label that it names")
+            raise DomainError(
+                "other", "must be one of the labels", advice="Add the label that it names"
+            )
 
     def _check_labels(self) -> None:
         if isinstance(self.labels, int | np.integer):
@@ -138,8 +140,9 @@ class Categories(Unordered):
             if str(labels[place]) == str(labels[first]) and not same:
                 equal = "are one in a CSV, as a number and as a string"
             raise DomainError(
-                f"labels must all be different, those at positions {place} and {first} {equal}. "
-                "Drop one"
+                "labels",
+                f"must all be different, those at positions {place} and {first} {equal}",
+                advice="Drop one",
             )
         object.__setattr__(self, "labels", labels)
 

@@ -95,7 +95,9 @@ class Integers(Domain):
             limits = {"low": -LARGEST_INTEGER, "high": LARGEST_INTEGER}
             check_whole_field(self, name, **limits, error=DomainError)
         if not self.low <= self.high:
-            raise DomainError(f"low must be at most high, got {self.low} and {self.high}")
+            raise DomainError(
+                "low", "must be at most high", f"{self.low} and {self.high}", others=("high",)
+            )
         bins = self.high - self.low + 1
         check_whole("high - low + 1", bins, low=1, high=MAXIMUM_BINS, error=DomainError)
         if self.outside is None:

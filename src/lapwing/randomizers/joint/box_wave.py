@@ -28,8 +28,10 @@ def require_product(domain: Any, *, name: str) -> Product:
     require_domain(domain)
     if not isinstance(domain, Product):
         raise DomainError(
-            f"{name} needs a Product of two axes, got {kind_of(domain)}. For example "
-            "Product(delay=Interval(0, 60, bins=64), hour=Integers(0, 23))"
+            name,
+            "needs a Product of two axes",
+            f"{kind_of(domain)}",
+            "For example Product(delay=Interval(0, 60, bins=64), hour=Integers(0, 23))",
         )
     return domain
 
@@ -106,7 +108,9 @@ class BoxWave(TwoLevel):
         require_product(self.domain, name="a box wave")
         widths = self.widths
         if isinstance(widths, str) or not isinstance(widths, Sequence) or len(widths) != 2:
-            raise ArgumentError("widths must be a pair, one entry for each axis, such as (8, 16)")
+            raise ArgumentError(
+                "widths", "must be a pair, one entry for each axis, such as (8, 16)"
+            )
         if all(width is None for width in widths):
             raise ArgumentError("a box must ask about at least one axis. Give it a width")
         object.__setattr__(self, "widths", tuple(widths))

@@ -302,8 +302,9 @@ class MultiscaleBoxes(Mixture[CountTally]):
             components = default_boxes(domain, float(self.epsilon))
         if not isinstance(components, Sequence) or isinstance(components, str):
             raise ArgumentError(
-                "components must be a list of (kind, (size, size), share), got "
-                f"{kind_of(components)}"
+                "components",
+                "must be a list of (kind, (size, size), share)",
+                f"{kind_of(components)}",
             )
         object.__setattr__(self, "components", tuple(_component(row) for row in components))
         super().__post_init__()

@@ -197,10 +197,10 @@ class SquareWave(TwoLevel):
             raise DomainError("a square wave needs an Interval or Integers. Labels have no order")
         if self.width is not None:
             if isinstance(self.width, bool) or not isinstance(self.width, Real):
-                raise ArgumentError(f"width must be a number, got {kind_of(self.width)}")
+                raise ArgumentError("width", "must be a number", f"{kind_of(self.width)}")
             if not 0 <= self.width <= 1:
                 raise ArgumentError(
-                    f"width must be from 0 to 1, a share of the domain's length, got {self.width}"
+                    "width", "must be from 0 to 1, a share of the domain's length", f"{self.width}"
                 )
             object.__setattr__(self, "width", float(self.width))
         if self.grid is not None:
@@ -216,7 +216,7 @@ class SquareWave(TwoLevel):
         check_whole_field(self, "grid", low=1)
         if self._points % domain.bins:
             raise ArgumentError(
-                f"grid must be a multiple of the {domain.bins} bins, got {self.grid}"
+                "grid", f"must be a multiple of the {domain.bins} bins", f"{self.grid}"
             )
 
     @cached_property
@@ -318,8 +318,9 @@ class SquareWave(TwoLevel):
         regular = isinstance(self.domain, Interval) and self.domain.regular
         if not isinstance(self.domain, Interval) or not regular or bins < 2 or self._points % bins:
             raise ArgumentError(
-                f"bins must divide the {self._points} points of the grid of a regular interval, "
-                f"got {bins}"
+                "bins",
+                f"must divide the {self._points} points of the grid of a regular interval",
+                f"{bins}",
             )
         block = Block(self._operator_at(bins, *self._probabilities), Multinomial())
         return Channel(self.domain.refined(bins), [block], self.fingerprint, self.guarantee)
