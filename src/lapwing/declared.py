@@ -129,9 +129,13 @@ def checked(value: Any, hint: Any, *, name: str, error: type[LapwingError] = Arg
     return kept
 
 
-def refusal(value: Any, hint: Any, *, name: str, error: type[LapwingError]) -> LapwingError:
+def refusal(
+    value: Any, hint: Any, *, name: str, error: type[LapwingError], typed: bool = False
+) -> LapwingError:
     """Return the error about a value that its annotation excludes."""
-    return error(f"{name} must be {requirement(hint)}, got {received(value, hint)}")
+    unordered = isinstance(value, set | frozenset)
+    advice = "Pass sorted(...) of it, because it has no order" if unordered else None
+    return error(name, f"must be {requirement(hint, typed=typed)}", received(value, hint), advice)
 
 
 def excludes(hint: Any, value: Any) -> bool:

@@ -130,8 +130,10 @@ class HistogramQuery(LinearMechanism):
         inside = domain.left.size - len(domain.outside_indices)
         if self.bins > inside:
             raise ArgumentError(
-                f"bins must be at most the {inside} symbols of the domain, got "
-                f"{self.bins}. Use fewer, or a domain with more bins"
+                "bins",
+                f"must be at most the {inside} symbols of the domain",
+                f"{self.bins}",
+                "Use fewer, or a domain with more bins",
             )
 
     def strategy_for(self, domain: Domain, neighbors: Neighbors) -> CellStrategy:

@@ -413,8 +413,9 @@ class Release(Summed, Stored):
             or max(groups) == 1
         ):
             raise ArgumentError(
-                "groups must be whole numbers from 1 on that sum to the number of parts, one of "
-                "them 2 or more"
+                "groups",
+                "must be whole numbers from 1 on that sum to the number of parts, one of them 2 "
+                "or more",
             )
         object.__setattr__(self, "groups", groups)
         relations = {(part.promise.neighbors, part.promise.unit) for part in self.parts}
@@ -601,8 +602,9 @@ class Release(Summed, Stored):
         """
         if people not in ("different", "same"):
             raise ArgumentError(
-                "people must be 'different' (nobody is in two of the releases) or 'same', got "
-                f"{people!r}"
+                "people",
+                "must be 'different' (nobody is in two of the releases) or 'same'",
+                f"{people!r}",
             )
         given = [getattr(each, "release", each) for each in releases]
         if not given or not all(isinstance(each, Release) for each in given):

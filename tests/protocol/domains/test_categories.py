@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lapwing import Categories, HashedStrings, Interval
 from lapwing.decoders import Candidates
 from lapwing.documents import canonical
-from lapwing.errors import DomainError
+from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.label_text import label_text
 from tests.mistaken import mistaken

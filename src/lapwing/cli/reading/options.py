@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 import typer
 
 from lapwing.cli.option_groups import option
-from lapwing.declared import declared_fields, excludes, received, requirement
+from lapwing.declared import declared_fields, excludes, refusal, requirement
 from lapwing.documents import nearest
 from lapwing.engines.arrow.ordered_work import threads_or_all
 from lapwing.errors import ArgumentError, LapwingError
@@ -138,7 +138,7 @@ Settings = Annotated[
 def check_level(level: float) -> None:
     """Raise ArgumentError unless the level of an interval is between 0 and 1."""
     if not 0 < level < 1:
-        raise ArgumentError(f"--level must be between 0 and 1, got {level}. For example 0.95")
+        raise ArgumentError("level", "must be between 0 and 1", f"{level}", "For example 0.95")
 
 
 def target_of(typed: str) -> Target:
@@ -146,7 +146,7 @@ def target_of(typed: str) -> Target:
     from lapwing.results.band import Target  # slow to import
 
     if typed not in get_args(Target):
-        raise ArgumentError(f"--target must be 'population' or 'empirical', got {typed!r}")
+        raise ArgumentError("target", "must be 'population' or 'empirical'", f"{typed!r}")
     return cast("Target", typed)
 
 
@@ -154,8 +154,9 @@ def relation_of(typed: str) -> Neighbors:
     """Return what is protected. ArgumentError when it is no relation."""
     if typed not in get_args(Neighbors):
         raise ArgumentError(
-            "--neighbors must be replace-one (the number of rows is public) or add-or-remove-one, "
-            f"got {typed!r}{nearest(typed, get_args(Neighbors))}"
+            "neighbors",
+            "must be replace-one (the number of rows is public) or add-or-remove-one",
+            f"{typed!r}{nearest(typed, get_args(Neighbors))}",
         )
     return cast(Neighbors, typed)
 
@@ -199,7 +200,7 @@ def make_with_settings(made: type[Any], *arguments: Any, settings: Sequence[str]
         name, equals, text = setting.partition("=")
         name = name.strip().replace("-", "_")
         if not equals:
-            raise ArgumentError(f"--set must be NAME=VALUE, got {setting!r}")
+            raise ArgumentError("set", "must be NAME=VALUE", f"{setting!r}")
         if name in given:
             raise ArgumentError(f"{name!r} is given twice. Once is enough")
         given[name] = _value(text.strip(), name)
@@ -213,7 +214,7 @@ def make_with_settings(made: type[Any], *arguments: Any, settings: Sequence[str]
                 f"{made.name} has no parameter {option!r}{nearest(name, known)}. It has: {has}"
             )
         if excludes(hints[name], value):
-            raise ArgumentError(f"{name} must be {known[name]}, got {received(value, hints[name])}")
+            raise refusal(value, hints[name], name=name, error=ArgumentError, typed=True)
     try:
         return made(*arguments, **given)
     except LapwingError:

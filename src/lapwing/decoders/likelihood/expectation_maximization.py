@@ -297,7 +297,9 @@ class ExpectationMaximization(Declared):
         """Check the fields, and that a strength has something to smooth."""
         super().__post_init__()
         if not self.smoothed and self.strength != 1:
-            raise ArgumentError("strength belongs to the smoothing. Also pass smoothed=True")
+            raise ArgumentError(
+                "strength", "belongs to the smoothing", advice="Also pass smoothed=True"
+            )
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:

@@ -247,7 +247,9 @@ def check_sparsity(sparsity: int, channel: Channel) -> None:
     limit = min(channel.domain.size, sum(block.outputs for block in channel.blocks))
     if sparsity > limit:
         raise ArgumentError(
-            f"sparsity must be at most the number of symbols and of counts, {limit}, got {sparsity}"
+            "sparsity",
+            f"must be at most the number of symbols and of counts, {limit}",
+            str(sparsity),
         )
 
 

@@ -125,8 +125,9 @@ class PrefixHashing(Mixture[TallyLog]):
             lengths = self.prefixes
             if not lengths or [*lengths] != sorted({*lengths}) or lengths[0] > FIRST_BITS:
                 raise ArgumentError(
-                    "prefixes must be increasing lengths in bits, the first from 1 to "
-                    f"{FIRST_BITS}, got {lengths!r}"
+                    "prefixes",
+                    f"must be increasing lengths in bits, the first from 1 to {FIRST_BITS}",
+                    f"{lengths!r}",
                 )
             if lengths[-1] != self._key_bits:
                 raise ArgumentError(

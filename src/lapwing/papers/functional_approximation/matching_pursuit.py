@@ -304,7 +304,7 @@ class MatchingPursuit(Mechanism):
         super().__post_init__()
         parts = (self.dictionary,) if isinstance(self.dictionary, str) else self.dictionary
         if callable(parts) or not len(parts):
-            raise ArgumentError("dictionary must be the name of one, or a list of functions")
+            raise ArgumentError("dictionary", "must be the name of one, or a list of functions")
         entries = tuple(map(entry_of, parts))
         check_functions([entry for entry in entries if isinstance(entry, tuple)])
         if not isinstance(self.dictionary, str):
@@ -320,7 +320,7 @@ class MatchingPursuit(Mechanism):
             )
         if self.terms > functions:
             raise ArgumentError(
-                f"terms must be at most the number of functions, {functions}, got {self.terms}"
+                "terms", f"must be at most the number of functions, {functions}", str(self.terms)
             )
 
     @property

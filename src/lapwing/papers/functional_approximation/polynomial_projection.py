@@ -193,7 +193,7 @@ class PolynomialProjection(LinearMechanism):
         if isinstance(self.basis, str):
             if self.basis not in FAMILIES:
                 raise ArgumentError(
-                    f"basis must be one of {', '.join(FAMILIES)}, got {self.basis!r}"
+                    "basis", f"must be one of {', '.join(FAMILIES)}", f"{self.basis!r}"
                 )
         else:
             given = tuple(tuple(map(float, function)) for function in self.basis)
@@ -201,8 +201,9 @@ class PolynomialProjection(LinearMechanism):
             object.__setattr__(self, "basis", given)
             if len(self.basis) != self.functions:
                 raise ArgumentError(
-                    f"functions must be the number of functions in the basis, {len(self.basis)}, "
-                    f"got {self.functions}"
+                    "functions",
+                    f"must be the number of functions in the basis, {len(self.basis)}",
+                    f"{self.functions}",
                 )
         if self.shape in POWERS and self.basis != "legendre":
             raise ArgumentError("raw moments are those of the Legendre basis. Use another shape")

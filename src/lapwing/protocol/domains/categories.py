@@ -96,7 +96,9 @@ class Categories(Unordered):
         super().__post_init__()
         self._check_labels()
         if self.other is not None and not self._is_listed(self.other):
-            raise DomainError("other must be one of the labels. Add the label that it names")
+            raise DomainError(
+                "other", "must be one of the labels", advice="Add the label that it names"
+            )
 
     def _check_labels(self) -> None:
         if isinstance(self.labels, int | np.integer):
@@ -135,8 +137,9 @@ class Categories(Unordered):
             if str(labels[place]) == str(labels[first]) and not same:
                 equal = "are one in a CSV, as a number and as a string"
             raise DomainError(
-                f"labels must all be different, those at positions {place} and {first} {equal}. "
-                "Drop one"
+                "labels",
+                f"must all be different, those at positions {place} and {first} {equal}",
+                advice="Drop one",
             )
         object.__setattr__(self, "labels", labels)
 

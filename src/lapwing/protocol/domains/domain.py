@@ -260,8 +260,10 @@ def require_domain(given: Any) -> Any:
     parts = ("size", "ordered", "missing_index", "index")
     if isinstance(given, type) or not all(hasattr(given, part) for part in parts):
         raise DomainError(
-            "the domain must be an Interval, Integers or Categories (or HashedStrings), got "
-            f"{kind_of(given)}. For example Interval(0, 100, bins=64), or Categories(['yes', 'no'])"
+            "domain",
+            "must be an Interval, Integers or Categories (or HashedStrings)",
+            kind_of(given),
+            "For example Interval(0, 100, bins=64), or Categories(['yes', 'no'])",
         )
     return given
 
@@ -274,7 +276,7 @@ def check_choice(word: Any, *, name: str, choices: tuple[str, ...]) -> None:
     """Raise DomainError unless the word is one of the choices."""
     if word not in choices:
         said = repr(word[:40]) if isinstance(word, str) else kind_of(word)
-        raise DomainError(f"{name} must be one of {', '.join(choices)}, got {said}")
+        raise DomainError(name, f"must be one of {', '.join(choices)}", said)
 
 
 def check_ordered(domain: Domain, *, name: str) -> None:
@@ -302,11 +304,13 @@ def check_list(entries: Any, *, name: str) -> None:
     """
     if isinstance(entries, set | frozenset):
         raise DomainError(
-            f"{name} must be a list, got {kind_of(entries)}, which has no order. Pass "
-            "sorted(...) of it"
+            name,
+            "must be a list",
+            f"{kind_of(entries)}, which has no order",
+            "Pass sorted(...) of it",
         )
     if not isinstance(entries, Iterable) or isinstance(entries, str | bytes | Mapping):
-        raise DomainError(f"{name} must be a list, got {kind_of(entries)}")
+        raise DomainError(name, "must be a list", f"{kind_of(entries)}")
 
 
 def read_numbers(

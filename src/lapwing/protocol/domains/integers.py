@@ -88,7 +88,9 @@ class Integers(Domain):
         """Check every field, and choose what becomes of numbers outside where nothing is said."""
         super().__post_init__()
         if not self.low <= self.high:
-            raise DomainError(f"low must be at most high, got {self.low} and {self.high}")
+            raise DomainError(
+                "low", "must be at most high", f"{self.low} and {self.high}", others=("high",)
+            )
         bins = self.high - self.low + 1
         check_whole("high - low + 1", bins, low=1, high=MAXIMUM_BINS, error=DomainError)
         if self.outside is None:

@@ -192,7 +192,7 @@ class Interval(Domain):
         """Check every field and turn dates and texts into numbers."""
         super().__post_init__()
         if self.whole and (self.circular or self.unit not in ("number", "date")):
-            raise DomainError("whole=True is for numbers and dates on a line. Leave it out")
+            raise DomainError("whole", "is for numbers and dates on a line", advice="Leave it out")
         if self.circular and self.outside == "overflow":
             raise DomainError("a circle has no outside, because values wrap. Declare none")
         if self.edges is not None:
@@ -203,17 +203,27 @@ class Interval(Domain):
         low = to_number(self.low, unit=self.unit, name="low")
         high = to_number(self.high, unit=self.unit, name="high")
         if not math.isfinite(high - low):
-            raise DomainError("low and high must be finite numbers")
+            raise DomainError("low", "and high must be finite numbers", others=("high",))
         if low >= high:
             low_text, high_text = (to_text(end, unit=self.unit) for end in (low, high))
             turn = "They are equal" if low == high else "Exchange them"
-            raise DomainError(f"low must be less than high, got {low_text} and {high_text}. {turn}")
+            raise DomainError(
+                "low",
+                "must be less than high",
+                f"{low_text} and {high_text}",
+                turn,
+                others=("high",),
+            )
         if self.scale == "log" and (low <= 0 or self.circular):
-            raise DomainError("scale='log' needs low > 0 and an interval that is not circular")
+            raise DomainError(
+                "scale",
+                "log needs low > 0 and an interval that is not circular",
+                others=("low",),
+            )
         check_list(self.atoms, name="atoms")
-        atoms = {to_number(atom, unit=self.unit, name="an atom") for atom in self.atoms}
+        atoms = {to_number(atom, unit=self.unit, name="atoms") for atom in self.atoms}
         if any(not low <= atom <= high for atom in atoms):
-            raise DomainError("every atom must lie between low and high")
+            raise DomainError("atoms", "must lie between low and high", others=("low", "high"))
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         if self.bins is not None:
@@ -229,13 +239,17 @@ class Interval(Domain):
         if self.edges is not None:
             return
         if self.scale == "log" and not math.isfinite(high / low):
-            raise DomainError("scale='log' needs high / low to be finite in float64")
+            raise DomainError(
+                "scale", "log needs high / low to be finite in float64", others=("low", "high")
+            )
         if self.bins is None:
             return
         # The second: below the smallest normal number, positions cannot be computed.
         edges = self.bin_edges
         if np.any(edges[1:] <= edges[:-1]) or not math.isfinite(self.bins / (high - low)):
-            raise DomainError(f"{self.bins} bins are too narrow for float64 here. Use fewer")
+            raise DomainError(
+                "bins", "must be wide enough for float64", str(self.bins), "Use fewer"
+            )
 
     def _count_or_clip(self, *, overflow: bool) -> None:
         """Choose what becomes of values outside, where nothing was said of them."""
@@ -245,20 +259,27 @@ class Interval(Domain):
     def _take_ends(self, given_edges: Sequence[Any]) -> None:
         """Read edges of one's own. Other statements about the bins must agree with them."""
         check_list(given_edges, name="edges")
-        edges = tuple(to_number(one, unit=self.unit, name="an edge") for one in given_edges)
+        edges = tuple(to_number(one, unit=self.unit, name="edges") for one in given_edges)
         if len(edges) < 2 or not all(map(math.isfinite, edges)):
-            raise DomainError(f"edges must be at least two finite values, got {len(edges)}")
+            raise DomainError("edges", "must be at least two finite values", f"{len(edges)}")
         if not all(one < next_one for one, next_one in pairwise(edges)):
-            raise DomainError("edges must increase, each above the one before")
+            raise DomainError("edges", "must increase, each above the one before")
         if self.scale != "linear":
-            raise DomainError("scale is for bins that low, high and bins make. Leave it out here")
+            raise DomainError(
+                "scale",
+                "is for bins that low, high and bins make",
+                advice="Leave it out here",
+                others=("low", "high", "bins"),
+            )
         of_edges = {"low": edges[0], "high": edges[-1], "bins": len(edges) - 1}
         for name, number in of_edges.items():
             given = getattr(self, name)
             if given is not None and name != "bins":
                 given = to_number(given, unit=self.unit, name=name)
             if given is not None and given != number:
-                raise DomainError(f"{name} must be left out with edges, or be theirs: {number}")
+                raise DomainError(
+                    name, f"must be left out with edges, or be theirs: {number}", others=("edges",)
+                )
             object.__setattr__(self, name, number)
         object.__setattr__(self, "edges", edges)
 

@@ -71,7 +71,7 @@ class Segmented(Unordered):
         """Check the segments, and that there are not too many cells."""
         super().__post_init__()
         if isinstance(self.domain, Segmented) or isinstance(self.segments, int | np.integer):
-            raise DomainError("segments must be a list of labels, of a domain without segments")
+            raise DomainError("segments", "must be a list of labels, of a domain without segments")
         object.__setattr__(self, "segments", self.segmentation.listed)
         if self.size > MAXIMUM_BINS:
             raise DomainError(

@@ -456,15 +456,17 @@ class CompressivePrivatization(TwoLevel):
             self._check_promise()
         elif not 1 <= self._near < self.outputs:
             raise ArgumentError(
-                f"weight must be from 1 to {self.outputs - 1}, the outputs minus one, got "
-                f"{self._near}"
+                "weight",
+                f"must be from 1 to {self.outputs - 1}, the outputs minus one",
+                f"{self._near}",
             )
 
     def _check_choices(self) -> None:
         if isinstance(self.matrix, str) and self.matrix not in DRAWN:
             raise ArgumentError(
-                f"matrix must be one of {', '.join(DRAWN)}, or the matrix itself, got "
-                f"{self.matrix[:40]!r}"
+                "matrix",
+                f"must be one of {', '.join(DRAWN)}, or the matrix itself",
+                f"{self.matrix[:40]!r}",
             )
         if self.matrix != "balanced" and self.weight is not None:
             raise ArgumentError(
@@ -490,21 +492,24 @@ class CompressivePrivatization(TwoLevel):
         if self.outputs == 0:
             if self.sparsity is None:
                 raise ArgumentError(
-                    "outputs must be given, or sparsity, how many symbols hold nearly all of the "
-                    "mass, from which it follows by rule"
+                    "outputs",
+                    "must be given, or sparsity, how many symbols hold nearly all of the mass, "
+                    "from which it follows by rule",
                 )
             rows = recommended_outputs(size, self.sparsity, self.design_epsilon)
             object.__setattr__(self, "outputs", rows)
         elif isinstance(self.matrix, str) and not 2 <= self.outputs <= size:
             raise ArgumentError(
-                f"outputs must be from 2 to {size}, at most as many as symbols, got "
-                f"{self.outputs}. "
-                "Where reports may be that long use subset selection"
+                "outputs",
+                f"must be from 2 to {size}, at most as many as symbols",
+                f"{self.outputs}",
+                "Where reports may be that long use subset selection",
             )
         if self.sparsity is not None and self.sparsity > self.outputs:
             raise ArgumentError(
-                f"sparsity must be at most the {self.outputs} outputs, got {self.sparsity}: so "
-                f"many shares cannot be estimated from so few counts"
+                "sparsity",
+                f"must be at most the {self.outputs} outputs",
+                f"{self.sparsity}: so many shares cannot be estimated from so few counts",
             )
 
     def _check_promise(self) -> None:
@@ -529,8 +534,9 @@ class CompressivePrivatization(TwoLevel):
             )
         if not self.certificate().holds:
             raise PrivacyError(
-                f"accept_epsilon must be at least the true epsilon of this matrix, {float(true)}, "
-                f"got {float(self.accept_epsilon):g}"
+                "accept_epsilon",
+                f"must be at least the true epsilon of this matrix, {float(true)}",
+                f"{float(self.accept_epsilon):g}",
             )
 
     # The matrix.

@@ -278,7 +278,7 @@ class Rappor(Randomizer[CountTally]):
         """
         if reports < 1 or after < 0:
             raise ArgumentError(
-                f"reports must be at least 1 and after at least 0, got {reports} and {after}"
+                "reports", "must be at least 1 and after at least 0", f"{reports} and {after}"
             )
         before = self.epsilon_of(after) if after else Fraction(0)
         more = self.epsilon_of(after + reports) - before

@@ -29,8 +29,10 @@ def require_product(domain: Any, *, name: str) -> Product:
     require_domain(domain)
     if not isinstance(domain, Product):
         raise DomainError(
-            f"{name} needs a Product of two axes, got {kind_of(domain)}. For example "
-            "Product(delay=Interval(0, 60, bins=64), hour=Integers(0, 23))"
+            name,
+            "needs a Product of two axes",
+            f"{kind_of(domain)}",
+            "For example Product(delay=Interval(0, 60, bins=64), hour=Integers(0, 23))",
         )
     return domain
 
@@ -107,7 +109,9 @@ class BoxWave(TwoLevel):
         check_fields(self)
         require_product(self.domain, name="a box wave")
         if len(self.widths) != 2:
-            raise ArgumentError("widths must be a pair, one entry for each axis, such as (8, 16)")
+            raise ArgumentError(
+                "widths", "must be a pair, one entry for each axis, such as (8, 16)"
+            )
         if self.widths == (None, None):
             raise ArgumentError("a box must ask about at least one axis. Give it a width")
         super().__post_init__()

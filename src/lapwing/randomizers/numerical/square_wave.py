@@ -207,7 +207,7 @@ class SquareWave(TwoLevel):
             )
         if self._points % domain.bins:
             raise ArgumentError(
-                f"grid must be a multiple of the {domain.bins} bins, got {self.grid}"
+                "grid", f"must be a multiple of the {domain.bins} bins", f"{self.grid}"
             )
 
     @cached_property
@@ -309,8 +309,9 @@ class SquareWave(TwoLevel):
         regular = isinstance(self.domain, Interval) and self.domain.regular
         if not isinstance(self.domain, Interval) or not regular or bins < 2 or self._points % bins:
             raise ArgumentError(
-                f"bins must divide the {self._points} points of the grid of a regular interval, "
-                f"got {bins}"
+                "bins",
+                f"must divide the {self._points} points of the grid of a regular interval",
+                f"{bins}",
             )
         block = Block(self._operator_at(bins, *self._probabilities), Multinomial())
         return Channel(self.domain.refined(bins), [block], self.fingerprint, self.guarantee)
