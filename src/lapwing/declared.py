@@ -1,8 +1,8 @@
-"""What must hold of the fields of a dataclass, by their annotations: checked when one is made.
+"""Checks of the fields of a dataclass by their annotations, whenever one is made.
 
 ``limit: Annotated[int, From(1)] = 2000`` refuses 0, 2.5, True and "5" in one sentence. A Literal
-lists its words. NumPy's scalars become Python's. What several fields must hold together is checked
-in `__post_init__`, after the fields.
+lists its words. NumPy's scalars become Python's. A class checks in `__post_init__`, after its
+fields, that several of them go together.
 """
 
 from __future__ import annotations
@@ -77,12 +77,19 @@ class Read:
     ----------
     function : callable
         Takes the value and returns the one to be kept.
+    words : str
+        Requirement, as the end of a sentence. Default: none.
     """
 
     function: Reader
+    words: str = ""
 
 
-Later = Read(lambda value: value)
+def _anything(value: Any) -> Any:
+    return value
+
+
+Later = Read(_anything)
 """Checked in `__post_init__`, because it depends on other fields."""
 
 Whole = Annotated[int, From(0)]
@@ -182,10 +189,6 @@ def _readers(cls: Any) -> list[tuple[str, Reader, Any]]:
 _REFUSED: Any = object()
 
 
-def _anything(value: Any) -> Any:
-    return value
-
-
 def says(hint: Any) -> bool:
     """Return whether an annotation says which values are excluded, or what reads the others."""
     origin, parts = get_origin(hint), get_args(hint)
@@ -202,7 +205,8 @@ def _reader(hint: Any) -> Reader:
     origin, parts = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         # What reads by a function refuses in its own words, so it comes last.
-        return _any_of([_reader(part) for part in sorted(parts, key=_by_function)])
+        readers = [_reader(part) for part in sorted(parts, key=_by_function)]
+        return _anything if {*readers} <= {_anything, _none} else _any_of(readers)
     if origin is Annotated:
         for part in parts[1:]:
             if isinstance(part, Read):
@@ -233,9 +237,14 @@ def _any_of(readers: list[Reader]) -> Reader:
 
 
 def _within(reader: Reader, limits: From) -> Reader:
+    least, most, without = limits.least, limits.most, limits.without
+
     def read(value: Any) -> Any:
         kept = reader(value)
-        return kept if kept is not _REFUSED and limits.holds(kept) else _REFUSED
+        # Constructors run in loops, so no method is called.
+        if kept is _REFUSED or not least <= kept <= most or (without and not limits.holds(kept)):
+            return _REFUSED
+        return kept
 
     return read
 
@@ -259,7 +268,13 @@ def _is_list(value: Any) -> bool:
 
 
 def _bool(value: Any) -> Any:
+    if value is True or value is False:
+        return value
     return bool(value) if isinstance(value, bool | np.bool_) else _REFUSED
+
+
+def _none(value: Any) -> Any:
+    return value if value is None else _REFUSED
 
 
 def _int(value: Any) -> Any:
@@ -285,12 +300,12 @@ _PLAIN: dict[Any, Reader] = {
     int: _int,
     float: _float,
     str: lambda value: str(value) if isinstance(value, str) else _REFUSED,
-    types.NoneType: lambda value: value if value is None else _REFUSED,
+    types.NoneType: _none,
 }
 
 
 def requirement(hint: Any, *, typed: bool = False) -> str:
-    """Return what an annotation asks for, as the end of a sentence. It does not offer None.
+    """Return the requirement of an annotation, as the end of a sentence. It does not offer None.
 
     Parameters
     ----------
@@ -311,6 +326,9 @@ def requirement(hint: Any, *, typed: bool = False) -> str:
         given = [requirement(part, typed=typed) for part in parts if part is not types.NoneType]
         return ", or ".join(dict.fromkeys(given))
     if origin is Annotated:
+        said = next((part.words for part in parts[1:] if isinstance(part, Read)), "")
+        if said:
+            return said
         limits = next((f" {part}" for part in parts[1:] if isinstance(part, From)), "")
         return f"{requirement(parts[0], typed=typed)}{limits}"
     if origin is Literal:
@@ -318,13 +336,14 @@ def requirement(hint: Any, *, typed: bool = False) -> str:
         return " or ".join(words) if len(words) < 3 else f"one of {', '.join(map(str, parts))}"
     if origin is Sequence:
         entries = re.sub(r"\ba (whole number|number|string)\b", r"\1s", requirement(parts[0]))
-        return "a list" if entries == _ANOTHER else f"a list of {entries.replace(', or', ' or')}"
+        return "a list" if entries == ANOTHER else f"a list of {entries.replace(', or', ' or')}"
     if hint is bool:
         return "true or false" if typed else "True or False"
-    return _WORDS.get(hint, _ANOTHER)
+    return _WORDS.get(hint, ANOTHER)
 
 
-_ANOTHER = "another value"
+ANOTHER = "another value"
+"""Requirement of an annotation that excludes no value."""
 
 _WORDS = {int: "a whole number", float: "a number", str: "a string"}
 

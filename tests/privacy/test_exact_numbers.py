@@ -25,7 +25,7 @@ def test_whole_numbers_of_any_kind_become_an_int(given: Any) -> None:
 
 @pytest.mark.parametrize("given", [True, np.True_, 3.0, np.float64(3), "3", None, [3]])
 def test_nothing_else_is_one(given: Any) -> None:
-    with pytest.raises(ArgumentError, match="^size must be a whole number of at least 1, got "):
+    with pytest.raises(ArgumentError, match=r"^size must be a whole number of at least 1, got "):
         check_whole("size", given, low=1)
 
 

@@ -19,7 +19,9 @@ ExactNumber = int | float | str | Decimal | Fraction
 MAXIMUM_EPSILON = 24
 """Above this, 64-bit thresholds cannot express ``e^epsilon`` well (the loss grows past 1e-6)."""
 
-_RANGE = f"must be greater than 0 and at most {MAXIMUM_EPSILON}"
+_WORDS = f"greater than 0 and at most {MAXIMUM_EPSILON}"
+
+_RANGE = f"must be {_WORDS}"
 
 LARGEST_GUARANTEE = 10**9
 """Far beyond any epsilon that protects, but many surveys of one person may add up to much."""
@@ -76,7 +78,7 @@ def exact_epsilon(epsilon: Any) -> Fraction:
     return exact
 
 
-Epsilon = Annotated[Fraction, Read(exact_epsilon)]
+Epsilon = Annotated[Fraction, Read(exact_epsilon, f"a number {_WORDS}")]
 """A field that holds an epsilon."""
 
 

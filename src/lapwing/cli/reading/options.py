@@ -130,7 +130,8 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="A parameter of the randomizer, decoder or mechanism, lists as JSON. May be repeated.",
+        help="A parameter of the randomizer, decoder or mechanism, lists as JSON. An unknown name "
+        "lists them all. May be repeated.",
     ),
 ]
 
