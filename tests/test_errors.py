@@ -78,3 +78,30 @@ def test_errors_travel_between_processes(name: str) -> None:
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is classes()[name] and again.args == error.args
     assert str(again) == str(error) and again.__dict__ == error.__dict__
+
+
+@pytest.mark.parametrize("name", ["ArgumentError", "PrivacyError", "DomainError", "CollectorError"])
+def test_an_error_about_an_argument_is_data(name: str) -> None:
+    error = classes()[name]("limit", "must be at least 1", "0", "Leave it out")
+    assert isinstance(error, errors.LapwingError)
+    assert str(error) == "limit must be at least 1, got 0. Leave it out" == error.args[0]
+    data = (error.argument, error.requirement, error.received, error.advice)
+    assert data == ("limit", "must be at least 1", "0", "Leave it out")
+    again = pickle.loads(pickle.dumps(error))
+    assert again.worded(lambda argument: f"--{argument}").startswith("--limit must be")
+
+
+def test_other_words_for_arguments_change_no_other_word() -> None:
+    def typed(argument: str) -> str:
+        return f"--{argument.replace('_', '-')}"
+
+    error = errors.ArgumentError(
+        "low", "must be below high", "low_or_high", "Pass high_end=2", others=("high", "high_end")
+    )
+    assert (
+        error.worded() == str(error) == ("low must be below high, got low_or_high. Pass high_end=2")
+    )
+    assert error.worded(typed) == ("--low must be below --high, got low_or_high. Pass --high-end=2")
+    sentence = errors.ArgumentError("low must be below high")
+    assert sentence.argument is None and sentence.worded(typed) == str(sentence)
+    assert errors.ArgumentError("low", "must be given").worded(typed) == "--low must be given"

@@ -39,6 +39,7 @@ FLOORS = (
     "protocol",
     "privacy",
     "registry",
+    "declared",
     "datasets documents linear",
     "errors",
 )

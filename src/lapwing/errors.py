@@ -31,12 +31,16 @@
     └── WeakAnswerWarning                 the answer is mostly prior: too few reports
 
 A message says what must hold, what came, what to do. It names a position, never a raw value:
-errors travel to logs, and a value that a person holds must not.
+errors travel to logs, and a value that a person holds must not. An error about an argument is also
+data: ``error.argument``, ``requirement``, ``received`` and ``advice``. So a program that has other
+names for the arguments, such as the options of a terminal, calls :meth:`LapwingError.worded`.
 """
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +64,62 @@ INSTALL = "pip install '.[{}]'"
 
 
 class LapwingError(Exception):
-    """Base class of all errors that this package raises on purpose."""
+    """Base class of all errors that this package raises on purpose.
+
+    Parameters
+    ----------
+    subject : str
+        The argument that is wrong, by its name, or a whole sentence about something else.
+    requirement : str, optional
+        What must hold of the argument, with its verb: "must be at least 1".
+    received : str, optional
+        What came, as it may be shown: a setting, or the kind or size of data, never a value of it.
+    advice : str, optional
+        What to do.
+    others : tuple of str, optional
+        Further arguments that `requirement` and `advice` name.
+    position : int, optional
+        Index of the first offending value or report in its batch.
+
+    Attributes
+    ----------
+    argument : str or None
+        The argument. None where the error is about none.
+    """
+
+    def __init__(
+        self,
+        subject: str,
+        requirement: str | None = None,
+        received: str | None = None,
+        advice: str | None = None,
+        *,
+        others: tuple[str, ...] = (),
+        position: int | None = None,
+    ) -> None:
+        self.argument = None if requirement is None else subject
+        self.requirement, self.received, self.advice = requirement, received, advice
+        self.others, self.position = others, position
+        super().__init__(subject if requirement is None else self.worded())
+
+    def worded(self, named: Callable[[str], str] = str) -> str:
+        """Return the sentence, with the names that a reader typed in the place of the arguments.
+
+        Parameters
+        ----------
+        named : callable
+            Returns what the reader typed for an argument. Default: the argument, as in Python.
+        """
+        if self.argument is None or self.requirement is None:
+            return str(self)
+        names = "|".join(map(re.escape, self.others))
+
+        def said(text: str) -> str:
+            return re.sub(rf"\b({names})\b", lambda found: named(found[0]), text) if names else text
+
+        received = "" if self.received is None else f", got {self.received}"
+        advice = "" if self.advice is None else f". {said(self.advice)}"
+        return f"{named(self.argument)} {said(self.requirement)}{received}{advice}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let errors with keyword arguments also travel between processes."""
@@ -69,24 +128,13 @@ class LapwingError(Exception):
 
 def _again(kind: type[LapwingError], args: tuple[Any, ...], state: dict[str, Any]) -> LapwingError:
     error = kind.__new__(kind, *args)
+    error.args = args  # an OSError leaves them to its constructor
     error.__dict__.update(state)
     return error
 
 
 class DomainError(LapwingError, ValueError):
-    """A domain, or a value offered to it, is not legal.
-
-    Parameters
-    ----------
-    message : str
-        What must hold, what came, what to do.
-    position : int, optional
-        Index of the first offending value in its batch.
-    """
-
-    def __init__(self, message: str, *, position: int | None = None) -> None:
-        super().__init__(message)
-        self.position = position
+    """A domain, or a value offered to it, is not legal."""
 
 
 class PrivacyError(LapwingError, ValueError):
@@ -98,19 +146,7 @@ class BudgetError(PrivacyError):
 
 
 class ReportError(LapwingError, ValueError):
-    """A report that this randomizer cannot have sent. Its batch was not counted.
-
-    Parameters
-    ----------
-    message : str
-        What must hold, what came, what to do.
-    position : int, optional
-        Index of the first offending report in its batch.
-    """
-
-    def __init__(self, message: str, *, position: int | None = None) -> None:
-        super().__init__(message)
-        self.position = position
+    """A report that this randomizer cannot have sent. Its batch was not counted."""
 
 
 class TallyError(LapwingError, ValueError):
@@ -168,7 +204,16 @@ class UnsupportedChannelError(LapwingError, TypeError):
 
 
 class ArgumentError(LapwingError, ValueError):
-    """An argument out of its legal range."""
+    """An argument out of its legal range.
+
+    Examples
+    --------
+    >>> error = ArgumentError("limit", "must be at least 1", "0", "Leave it out")
+    >>> error.argument, str(error)
+    ('limit', 'limit must be at least 1, got 0. Leave it out')
+    >>> error.worded(lambda argument: f"--{argument}")
+    '--limit must be at least 1, got 0. Leave it out'
+    """
 
 
 class StoreError(LapwingError, RuntimeError):

@@ -120,8 +120,9 @@ class Registry(Mapping[str, type[Any]]):
         if isinstance(given, str):
             if given not in self:
                 raise ArgumentError(
-                    f"the {self.kind} must be one of {', '.join(self)}, got {quoted(given)}"
-                    f"{hint(given, self)}"
+                    self.kind,
+                    f"must be one of {', '.join(self)}",
+                    f"{quoted(given)}{hint(given, self)}",
                 )
             given = self[given]
             try:
@@ -132,9 +133,7 @@ class Registry(Mapping[str, type[Any]]):
                     f"{given.__name__}(...)"
                 ) from None
         if isinstance(given, type) or not all(hasattr(given, name) for name in self.offers()):
-            raise ArgumentError(
-                f"the {self.kind} must be one, or the name of one, got {kind_of(given)}"
-            )
+            raise ArgumentError(self.kind, "must be one, or the name of one", kind_of(given))
         return given
 
     def knows(self, made: type[Any]) -> bool:

@@ -148,7 +148,7 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     (3, "labels of --categories must all", (*NEW[:-1], "unary-encoding", "--epsilon", "1",
                                          "--categories", "a,a")),
     (3, "--low must be less than high", (*NEW, "--epsilon", "1", "--low", "2", *INTERVAL[2:])),
-    (3, "bins must be from", (*NEW, "--epsilon", "1", *INTERVAL[:4], "--bins", "99999999999")),
+    (3, "bins must be", (*NEW, "--epsilon", "1", *INTERVAL[:4], "--bins", "99999999999")),
     (3, "Labels have no order", (*NEW, "--epsilon", "1", "--categories", "a,b")),
     (3, "must be a date such as", (*NEW, "--epsilon", "1", *INTERVAL, "--unit", "date")),
     (3, "unit must be one of", (*NEW, "--epsilon", "1", *INTERVAL, "--unit", "days")),

@@ -97,7 +97,10 @@ def test_segments_of_units(done: Program, tmp_path: Path) -> None:
     [
         (("--unit", "who"), "--unit and --most belong together"),
         (("--most", "2"), "--unit and --most belong together"),
-        (("--unit", "who", "--most", "0"), "--most must be from 1 to 1,048,576, got 0"),
+        (
+            ("--unit", "who", "--most", "0"),
+            "--most must be a whole number from 1 to 1,048,576, got 0",
+        ),
         (("--unit", "whom", "--most", "2"), "whom"),
         (("--unit", "age", "--most", "2"), "--unit must name another column"),
         (("--unit", "who", "--most", "2", "--mechanism", "adaptive-quantiles"), "with a unit"),

@@ -91,12 +91,6 @@ def test_documents_say_the_part_and_old_ones_are_read() -> None:
 NOISY = Promise("replace-one", epsilon="0.05", delta="1e-4")
 
 
-@pytest.mark.parametrize("smooth", [-1, 81, True, 0.5])
-def test_the_part_is_a_percentage(smooth) -> None:
-    with pytest.raises(ArgumentError, match="smooth"):
-        PrefixSums(smooth=smooth)
-
-
 def test_few_and_many_symbols_have_no_smooth_rows() -> None:
     for bins in (63, 4097):
         with pytest.raises(ArgumentError, match="Use smooth=0"):

@@ -459,7 +459,7 @@ def check_distinct(
     allowed = {Path(name).resolve() for name in allow_equal or ()}
     if unknown := allowed - seen:
         raise ArgumentError(
-            f"--allow-equal must name one of the inputs, {min(unknown).name} is none of them"
+            "allow_equal", f"must name one of the inputs, {min(unknown).name} is none of them"
         )
     for alike in sizes.values():
         digests: dict[bytes, Path] = {}

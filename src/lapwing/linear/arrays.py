@@ -35,7 +35,7 @@ def as_numbers(given: ArrayLike, *, name: str) -> Vector:
     try:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ArgumentError(f"{name} must be a list of numbers, got something else") from None
+        raise ArgumentError(name, "must be a list of numbers", "something else") from None
 
 
 _LISTED = 6

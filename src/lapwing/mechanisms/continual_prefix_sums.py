@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.declared import From
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.sums import UNIT, SquareRootSums, coefficients
 from lapwing.mechanisms.linear_mechanism import check_part, part_of
 from lapwing.mechanisms.prefix_sums import PrefixSums, SquareRootStrategy
-from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.integer_noise import Noise, Sensitivity, calibrated
 from lapwing.privacy.ledger import Ledger, LedgerFile
@@ -105,14 +105,10 @@ class RunningPrefixSums(Mechanism):
     10000
     """
 
-    rounds: int = 10
+    rounds: Annotated[int, From(1, MOST_ROUNDS)] = 10
 
     name: ClassVar[str] = "running-prefix-sums"
     most_people: ClassVar[int] = LARGEST_ANSWER // (TIME_UNIT * UNIT) - 1
-
-    def __post_init__(self) -> None:
-        """Check the number of rounds."""
-        check_whole_field(self, "rounds", low=1, high=MOST_ROUNDS)
 
     @property
     def weights(self) -> NDArray[np.int64]:

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.declared import AtLeastOne
 from lapwing.errors import ArgumentError
 from lapwing.linear.operators.sums import CellSums
 from lapwing.mechanisms.linear_mechanism import LinearMechanism
-from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.integer_noise import Sensitivity
 from lapwing.protocol.domains.domain import Domain, check_ordered
@@ -106,14 +106,10 @@ class HistogramQuery(LinearMechanism):
     40
     """
 
-    bins: int = 40
+    bins: AtLeastOne = 40
     interpolate: bool = True
 
     name: ClassVar[str] = "histogram-query"
-
-    def __post_init__(self) -> None:
-        """Check the number of cells."""
-        check_whole_field(self, "bins", low=1)
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError when there are more cells than present symbols.
@@ -134,8 +130,10 @@ class HistogramQuery(LinearMechanism):
         inside = domain.left.size - len(domain.outside_indices)
         if self.bins > inside:
             raise ArgumentError(
-                f"bins must be at most the {inside} symbols of the domain, got "
-                f"{self.bins}. Use fewer, or a domain with more bins"
+                "bins",
+                f"must be at most the {inside} symbols of the domain",
+                f"{self.bins}",
+                "Use fewer, or a domain with more bins",
             )
 
     def strategy_for(self, domain: Domain, neighbors: Neighbors) -> CellStrategy:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.operators.sums import CellSums
-from lapwing.mechanisms.linear_mechanism import LinearMechanism, check_noise
+from lapwing.mechanisms.linear_mechanism import LinearMechanism
 from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.integer_noise import Sensitivity
 from lapwing.protocol.domains.domain import Domain
@@ -109,10 +109,6 @@ class LabelCounts(LinearMechanism):
     noise: Literal["normal", "laplace"] | None = None
 
     name: ClassVar[str] = "label-counts"
-
-    def __post_init__(self) -> None:
-        """Check the noise."""
-        check_noise(self.noise)
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError when there are more than 2^20 symbols.

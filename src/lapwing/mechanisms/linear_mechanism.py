@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,12 +198,6 @@ def check_part(release_part: ReleasePart, loss: PrivacyLoss) -> None:
         raise PrivacyError(
             "the noise is less than the privacy guarantee needs. Do not use this release"
         )
-
-
-def check_noise(noise: Any, kinds: tuple[str, ...] = ("normal", "laplace")) -> None:
-    """Raise ArgumentError unless noise is one of the kinds, or None: the one with less variance."""
-    if noise is not None and noise not in kinds:
-        raise ArgumentError(f"noise must be one of {', '.join(kinds)}, got {noise!r}")
 
 
 def check_curve(domain: Domain, *, name: str, most: int = MOST_BINS) -> None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.declared import From
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.linear.function_families import legendre_tails
@@ -23,11 +24,9 @@ from lapwing.mechanisms.linear_mechanism import (
     LinearMechanism,
     SegmentedStrategy,
     check_curve,
-    check_noise,
 )
-from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbors
-from lapwing.privacy.integer_noise import KINDS, Kind, Sensitivity
+from lapwing.privacy.integer_noise import Kind, Sensitivity
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.release import Release
@@ -289,14 +288,9 @@ class PrefixSums(LinearMechanism):
     """
 
     noise: Kind | None = None
-    smooth: int = field(default=0, metadata={"absent": 0})
+    smooth: Annotated[int, From(0, MOST_SMOOTH)] = field(default=0, metadata={"absent": 0})
 
     name: ClassVar[str] = "prefix-sums"
-
-    def __post_init__(self) -> None:
-        """Check the noise and the share."""
-        check_noise(self.noise, KINDS)
-        check_whole_field(self, "smooth", low=0, high=MOST_SMOOTH)
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless the domain has 2 symbols, and at most 2^14 bins.

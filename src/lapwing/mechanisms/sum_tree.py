@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.errors import ArgumentError
+from lapwing.declared import From
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.sums import CellSums, NestedSums
 from lapwing.linear.whole_columns import most_moved, whole
@@ -18,11 +18,9 @@ from lapwing.mechanisms.linear_mechanism import (
     MOST_BINS,
     LinearMechanism,
     check_curve,
-    check_noise,
 )
-from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbors
-from lapwing.privacy.integer_noise import Kind, Sensitivity
+from lapwing.privacy.integer_noise import Sensitivity
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.release import Release
 
@@ -192,18 +190,11 @@ class SumTree(LinearMechanism):
     40
     """
 
-    branching: int = 32
+    branching: Annotated[int, From(2)] = 32
     strategy: Literal["counts", "haar"] = "counts"
-    noise: Kind | None = None
+    noise: Literal["normal", "laplace"] | None = None
 
     name: ClassVar[str] = "sum-tree"
-
-    def __post_init__(self) -> None:
-        """Check the knobs."""
-        check_whole_field(self, "branching", low=2)
-        if self.strategy not in ("counts", "haar"):
-            raise ArgumentError(f"strategy must be 'counts' or 'haar', got {self.strategy!r}")
-        check_noise(self.noise)
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless the domain has 2 symbols, and at most 2^14 bins.

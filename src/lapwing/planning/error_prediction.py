@@ -183,9 +183,9 @@ def expected_error(
         ).expected_error
     _refuse(randomizer=randomizer, like=like, where="reports. Leave neighbors out")
     if unit is not None and most is None:
-        raise ArgumentError("unit needs most: how many rows of one unit count")
+        raise ArgumentError("unit", "needs most: how many rows of one unit count")
     if by is not None and segments is None:
-        raise ArgumentError("by needs segments: the public list of segments")
+        raise ArgumentError("by", "needs segments: the public list of segments")
     whose = None if most is None else PrivacyUnit("unit", most)
     promise = Promise(neighbors, epsilon=epsilon, delta=delta, mu=mu, rho=rho, unit=whose)
     check_whole("people", people, low=1, high=MOST_PEOPLE, error=ArgumentError)

@@ -273,10 +273,10 @@ def _column(domain: Product, like: Any) -> Matrix:
     mass: Vector = as_numbers(like, name="like").ravel()
     if mass.size != domain.size or not np.isfinite(mass).all() or mass.min() < 0:
         raise ArgumentError(
-            f"like must be {domain.size} masses, one for each cell, finite and not negative"
+            "like", f"must be {domain.size} masses, one for each cell, finite and not negative"
         )
     if mass.sum() <= 0:
-        raise ArgumentError("like must have a positive sum")
+        raise ArgumentError("like", "must have a positive sum")
     return np.asarray((mass / mass.sum()).reshape(domain.shape))
 
 

@@ -271,9 +271,9 @@ def recommend(
         require_domain(domain)
     _check_target(users, error)
     if kind != "typical" and kind not in KINDS:
-        raise ArgumentError(f"kind must be typical or one of {', '.join(KINDS)}, got {kind!r}")
+        raise ArgumentError("kind", f"must be typical or one of {', '.join(KINDS)}", f"{kind!r}")
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise ArgumentError(f"repeats must be a whole number of at least 1, got {repeats!r}")
+        raise ArgumentError("repeats", "must be a whole number of at least 1", f"{repeats!r}")
     if isinstance(domain, Product) and any(axis.ordered for axis in domain.domains):
         if kind != "typical" or distance not in (None, DISTANCE):
             raise ArgumentError(
@@ -340,10 +340,10 @@ def _check_target(users: Any, error: Any) -> None:
         whole = isinstance(users, int | np.integer) and not isinstance(users, bool)
         if not whole or not 1 <= users <= USER_LIMIT:
             raise ArgumentError(
-                f"users must be a whole number from 1 to {USER_LIMIT:,}, got {users!r}"
+                "users", f"must be a whole number from 1 to {USER_LIMIT:,}", f"{users!r}"
             )
     elif not (isinstance(error, int | float) and 0 < error < 1):
-        raise ArgumentError(f"error must be a number between 0 and 1, got {error!r}")
+        raise ArgumentError("error", "must be a number between 0 and 1", f"{error!r}")
 
 
 def _checked_distance(distance: str | None) -> str:
@@ -351,7 +351,7 @@ def _checked_distance(distance: str | None) -> str:
         return DISTANCES[0]
     if distance not in DISTANCES:
         raise ArgumentError(
-            f"distance must be one of {', '.join(DISTANCES)} for numbers, got {distance!r}"
+            "distance", f"must be one of {', '.join(DISTANCES)} for numbers", f"{distance!r}"
         )
     return distance
 
@@ -369,10 +369,10 @@ def columns_of(domain: Domain, like: Distribution | ArrayLike | None) -> Mapping
     mass = domain.with_nobody_outside(as_numbers(like, name="like"))
     if mass.shape != (domain.size,) or not np.isfinite(mass).all() or mass.min(initial=0) < 0:
         raise ArgumentError(
-            f"like must be {domain.size} masses, one per symbol, finite and not negative"
+            "like", f"must be {domain.size} masses, one per symbol, finite and not negative"
         )
     if mass.sum() <= 0:
-        raise ArgumentError(f"like must have a positive sum, got {mass.sum():g}")
+        raise ArgumentError("like", "must have a positive sum", f"{mass.sum():g}")
     mass = mass / mass.sum()
     return {"like": lambda repeat: mass}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from lapwing.planning.chosen_bins import (
 from lapwing.planning.defaults import without_band
 from lapwing.planning.release_choice import Choice, least_error
 from lapwing.privacy.exact_numbers import check_whole
-from lapwing.privacy.integer_noise import Kind, Sensitivity, calibrated
+from lapwing.privacy.integer_noise import Sensitivity, calibrated
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import STATED_DELTA, Promise
 from lapwing.protocol.domains.domain import Domain
@@ -166,7 +167,7 @@ def mechanism_choice(
     bins = domain.left.size - len(domain.outside_indices)
     if domain.left.size < 2 or bins > MOST_BINS:
         return SumTree(), None  # which says what must hold
-    kind: Kind | None = "normal" if composed and not promise.pure else None
+    kind: Literal["normal"] | None = "normal" if composed and not promise.pure else None
     # Laplace noise of less than a person is mostly zero, which a Gaussian band does not hold.
     exact = not promise.pure and _noise_of_a_unit(promise) < 1
     candidates: list[LinearMechanism] = []

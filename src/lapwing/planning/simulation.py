@@ -82,11 +82,12 @@ def simulate(
     people = randomizer.domain.with_nobody_outside(np.asarray(counts))
     if people.shape != (randomizer.domain.size,) or people.dtype.kind not in "iu":
         raise ArgumentError(
-            f"counts must be {randomizer.domain.size} whole numbers, one per symbol, got "
-            f"{people.dtype.name} of shape {people.shape}"
+            "counts",
+            f"must be {randomizer.domain.size} whole numbers, one per symbol",
+            f"{people.dtype.name} of shape {people.shape}",
         )
     if people.min() < 0 or people.sum() == 0:
-        raise ArgumentError("counts must not be negative and must hold at least one person")
+        raise ArgumentError("counts", "must not be negative and must hold at least one person")
     generator = generator_of(rng)
     if not simulated_exactly(randomizer):
         return _everybody(randomizer, people, generator)
@@ -162,7 +163,7 @@ def reference_column(kind: str, *, size: int, number: int, circular: bool = Fals
     (64, 1.0, True)
     """
     if kind not in KINDS:
-        raise ArgumentError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+        raise ArgumentError("kind", f"must be one of {', '.join(KINDS)}", f"{kind!r}")
     rng = np.random.default_rng([_SEED, list(KINDS).index(kind), number])
     edges = np.arange(size + 1) / size
     if kind == "multimodal":

@@ -6,9 +6,10 @@ import math
 import re
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral, Rational, Real
-from typing import Any
+from numbers import Rational, Real
+from typing import Annotated, Any
 
+from lapwing.declared import From, Read, checked
 from lapwing.errors import ArgumentError, LapwingError, PrivacyError, kind_of
 from lapwing.linear.memoized import memoized
 
@@ -18,7 +19,9 @@ ExactNumber = int | float | str | Decimal | Fraction
 MAXIMUM_EPSILON = 24
 """Above this, 64-bit thresholds cannot express ``e^epsilon`` well (the loss grows past 1e-6)."""
 
-RANGE = f"epsilon must be greater than 0 and at most {MAXIMUM_EPSILON}"
+_WORDS = f"greater than 0 and at most {MAXIMUM_EPSILON}"
+
+_RANGE = f"must be {_WORDS}"
 
 LARGEST_GUARANTEE = 10**9
 """Far beyond any epsilon that protects, but many surveys of one person may add up to much."""
@@ -60,34 +63,44 @@ def exact_epsilon(epsilon: Any) -> Fraction:
     True
     """
     if isinstance(epsilon, bool) or not isinstance(epsilon, str | Real | Decimal):
-        raise PrivacyError(f"{RANGE}, got {kind_of(epsilon)}. Pass for example epsilon=1")
+        raise PrivacyError(
+            "epsilon", _RANGE, kind_of(epsilon), "Pass for example epsilon=1", others=("epsilon",)
+        )
     exact = _exact(epsilon)
     if not 0 < exact <= MAXIMUM_EPSILON:
-        raise PrivacyError(f"{RANGE}, got {shown_number(exact)}")
+        raise PrivacyError("epsilon", _RANGE, shown_number(exact))
     if exact < Fraction(1, 10**12):
-        raise PrivacyError(f"{RANGE}, and at least 1e-12, got {shown_number(exact)}")
+        raise PrivacyError("epsilon", f"{_RANGE}, and at least 1e-12", shown_number(exact))
     if exact.denominator > LARGEST_DENOMINATOR:
-        raise PrivacyError(f"{RANGE}, with a denominator of at most 10^30, got more digits")
+        raise PrivacyError(
+            "epsilon", f"{_RANGE}, with a denominator of at most 10^30", "more digits"
+        )
     return exact
 
 
-def _exact(number: Any, wanted: str = RANGE) -> Fraction:
+Epsilon = Annotated[Fraction, Read(exact_epsilon, f"a number {_WORDS}")]
+"""A field that holds an epsilon."""
+
+
+def _exact(number: Any, name: str = "epsilon", wanted: str = _RANGE) -> Fraction:
     if isinstance(number, Rational):
         return Fraction(int(number.numerator), int(number.denominator))
     text = str(number).strip()
     if len(text) > _LONGEST_TEXT:
-        raise PrivacyError(f"{wanted}, in at most {_LONGEST_TEXT} characters, got {len(text)}")
+        raise PrivacyError(name, f"{wanted}, in at most {_LONGEST_TEXT} characters", str(len(text)))
     if _QUOTIENT.fullmatch(text):
         return Fraction(text)
     if text.lower().lstrip("+-") in ("inf", "infinity", "nan"):
-        why = "; there is no privacy without a finite epsilon" if wanted == RANGE else ""
-        raise PrivacyError(f"{wanted}, got {text}{why}")
+        why = "; there is no privacy without a finite epsilon" if wanted == _RANGE else ""
+        raise PrivacyError(name, wanted, text + why)
     if not _DECIMAL.fullmatch(text):
-        raise PrivacyError(f"{wanted}, got {text[:40]!r}. Pass for example epsilon=1")
+        raise PrivacyError(
+            name, wanted, repr(text[:40]), "Pass for example epsilon=1", others=("epsilon",)
+        )
     decimal = Decimal(text)
     # An exponent of a million digits would make the fraction itself a denial of service.
     if decimal != 0 and not -30 <= decimal.adjusted() <= 30:
-        raise PrivacyError(f"{wanted} and at least 1e-12, got {text[:40]}")
+        raise PrivacyError(name, f"{wanted} and at least 1e-12", text[:40])
     return Fraction(decimal)
 
 
@@ -118,10 +131,10 @@ def exact_number(number: Any, *, name: str) -> Fraction:
     >>> exact_number(0.1, name="epsilon"), exact_number("1/3", name="epsilon")
     (Fraction(1, 10), Fraction(1, 3))
     """
-    wanted = f"{name} must be a finite number: int, string, Decimal, Fraction or float"
+    wanted = "must be a finite number: int, string, Decimal, Fraction or float"
     if isinstance(number, bool) or not isinstance(number, str | Real | Decimal):
-        raise PrivacyError(f"{wanted}, got {kind_of(number)}")
-    return _exact(number, wanted)
+        raise PrivacyError(name, wanted, kind_of(number))
+    return _exact(number, name, wanted)
 
 
 def shown_number(exact: Fraction) -> str:
@@ -163,25 +176,11 @@ def check_whole(
     1000
     >>> check_whole("bins", 0, low=1, high=4)
     Traceback (most recent call last):
-    lapwing.errors.ArgumentError: bins must be from 1 to 4, got 0
+    lapwing.errors.ArgumentError: bins must be a whole number from 1 to 4, got 0
     """
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise error(f"{name} must be a whole number, got {kind_of(value)}")
-    whole = int(value)
-    if whole < low or (high is not None and whole > high):
-        legal = f"at least {low}" if high is None else f"from {_limit(low)} to {_limit(high)}"
-        raise error(f"{name} must be {legal}, got {shown_number(Fraction(whole))}")
+    hint = Annotated[int, From(low, math.inf if high is None else high)]
+    whole: int = checked(value, hint, name=name, error=error)
     return whole
-
-
-def _limit(number: int) -> str:
-    """Return a limit as people read it: a large power of two, or 1 less than one, as such."""
-    for less in (0, 1):
-        power = abs(number) + less
-        if power > 2**20 and power & (power - 1) == 0:
-            text = f"2^{power.bit_length() - 1}" + "-1" * less
-            return text if number > 0 else f"-({text})"
-    return f"{number:,}" if abs(number) >= 10_000 else str(number)
 
 
 def check_whole_field(made: Any, name: str, **limits: Any) -> None:
@@ -212,15 +211,15 @@ def exact_delta(delta: Any) -> Fraction:
     >>> exact_delta(1e-6) == exact_delta("1e-6") == Fraction(1, 10**6)
     True
     """
-    wanted = "delta must be a number in [0, 1), for example 1e-6"
+    wanted = "must be a number in [0, 1), for example 1e-6"
     if isinstance(delta, bool) or not isinstance(delta, str | Real | Decimal):
-        raise PrivacyError(f"{wanted}, got {kind_of(delta)}")
+        raise PrivacyError("delta", wanted, kind_of(delta))
     try:
         exact = _exact(delta)
     except PrivacyError:
-        raise PrivacyError(f"{wanted}, with at most 30 digits") from None
+        raise PrivacyError("delta", f"{wanted}, with at most 30 digits") from None
     if not 0 <= exact < 1 or exact.denominator > LARGEST_DENOMINATOR:
-        raise PrivacyError(f"{wanted}, with at most 30 digits, got {shown_number(exact)}")
+        raise PrivacyError("delta", f"{wanted}, with at most 30 digits", shown_number(exact))
     return exact
 
 
@@ -259,7 +258,7 @@ def exponential_bounds(exponent: Fraction) -> tuple[Fraction, Fraction]:
         In [0, 48].
     """
     if not 0 <= exponent <= 2 * MAXIMUM_EPSILON:
-        raise PrivacyError(f"the exponent must be in [0, {2 * MAXIMUM_EPSILON}], got {exponent}")
+        raise PrivacyError("exponent", f"must be in [0, {2 * MAXIMUM_EPSILON}]", f"{exponent}")
     total = term = Fraction(1)
     index = 0
     while 2 * exponent > index + 1 or term * 2**210 > total:

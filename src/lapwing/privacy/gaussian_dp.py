@@ -243,7 +243,7 @@ def noise_scale(epsilon: Fraction, delta: Fraction, *, squared_sensitivity: Frac
     4.2247
     """
     if not 0 < delta < 1:
-        raise PrivacyError(f"delta must be in (0, 1) for Gaussian noise, got {float(delta):g}")
+        raise PrivacyError("delta", "must be in (0, 1) for Gaussian noise", f"{float(delta):g}")
     if squared_sensitivity <= 0:
         raise PrivacyError(
             f"the sensitivity must be positive, got {float(squared_sensitivity):g} as its square"
@@ -267,7 +267,7 @@ def epsilon_above(delta: Fraction, mu_squared: Fraction) -> Fraction:
         When delta is not in (0, 1), or no epsilon up to 1000 reaches it.
     """
     if not 0 < delta < 1:
-        raise PrivacyError(f"delta must be in (0, 1), got {float(delta):g}")
+        raise PrivacyError("delta", "must be in (0, 1)", f"{float(delta):g}")
     if delta_above(Fraction(0), mu_squared) <= delta:
         return Fraction(0)
     mu_squared = max(mu_squared, _LEAST_MU_SQUARED)

@@ -144,7 +144,7 @@ class PrivacyUnit:
         require(document, {"name", "most"}, name="a unit of privacy")
         try:
             if type(document["most"]) is not int:
-                raise ArgumentError("most must be a whole number")
+                raise ArgumentError("most", "must be a whole number")
             return cls(document["name"], document["most"])
         except ArgumentError as error:
             raise FormatError(f"the unit of privacy cannot be used: {error}") from None
@@ -254,35 +254,42 @@ class Guarantee:
             object.__setattr__(self, name, exact_number(getattr(self, name), name=name))
         if not 0 < self.epsilon <= LARGEST_GUARANTEE:
             raise PrivacyError(
-                f"epsilon must be greater than 0 and at most 10^9, got {shown_number(self.epsilon)}"
+                "epsilon",
+                "must be greater than 0 and at most 10^9",
+                f"{shown_number(self.epsilon)}",
             )
         if not 0 <= self.delta < 1:
-            raise PrivacyError(f"delta must be in [0, 1), got {shown_number(self.delta)}")
+            raise PrivacyError("delta", "must be in [0, 1)", f"{shown_number(self.delta)}")
         if self.neighbors not in ("replace-one", "add-or-remove-one"):
             raise PrivacyError(
-                "neighbors must be 'replace-one' or 'add-or-remove-one', "
-                f"got {self.neighbors!r}. An epsilon means nothing without it"
+                "neighbors",
+                "must be 'replace-one' or 'add-or-remove-one'",
+                f"{self.neighbors!r}",
+                "An epsilon means nothing without it",
             )
         if self.model not in ("local", "central", "shuffle"):
-            raise PrivacyError(f"model must be 'local', 'central' or 'shuffle', got {self.model!r}")
+            raise PrivacyError(
+                "model", "must be 'local', 'central' or 'shuffle'", f"{self.model!r}"
+            )
         if self.lifetime is not None:
             lifetime = exact_number(self.lifetime, name="lifetime")
             if not self.epsilon <= lifetime <= LARGEST_GUARANTEE or self.model != "local":
                 raise PrivacyError(
-                    "lifetime is for reports in the local model, and must be at least their epsilon"
+                    "lifetime",
+                    "is for reports in the local model, and must be at least their epsilon",
                 )
             object.__setattr__(self, "lifetime", lifetime)
         if self.unit is not None and (
             not isinstance(self.unit, PrivacyUnit) or self.model != "central"
         ):
-            raise PrivacyError("unit must be a PrivacyUnit, and is for the central model")
+            raise PrivacyError("unit", "must be a PrivacyUnit, and is for the central model")
         object.__setattr__(self, "summed", tuple(self.summed))
         if any(type(size) is not int or size < 1 for size in self.summed) or (
             self.summed and (sum(self.summed) < 2 or self.model != "central")
         ):
             raise PrivacyError(
-                "summed must be whole numbers from 1 on, of two releases or more in the central "
-                "model"
+                "summed",
+                "must be whole numbers from 1 on, of two releases or more in the central model",
             )
 
     @property

@@ -634,9 +634,9 @@ class LedgerFile:
         """Check the time."""
         object.__setattr__(self, "path", Path(self.path))
         if isinstance(self.wait, bool) or not isinstance(self.wait, int | float):
-            raise ArgumentError(f"wait must be a number of seconds, got {self.wait!r}")
+            raise ArgumentError("wait", "must be a number of seconds", f"{self.wait!r}")
         if not 0 <= self.wait < 10**6:
-            raise ArgumentError(f"wait must be from 0 to a million seconds, got {self.wait:g}")
+            raise ArgumentError("wait", "must be from 0 to a million seconds", f"{self.wait:g}")
 
     def __str__(self) -> str:
         """Return one line: the budget, what is spent and what is left, as the file says now."""

@@ -88,7 +88,7 @@ class PrivacyLoss:
             name = f"the {field.name} of a privacy loss"
             exact = exact_number(getattr(self, field.name), name=name)
             if not 0 <= exact <= LARGEST:
-                raise PrivacyError(f"{name} must not be negative, nor beyond 10^15")
+                raise PrivacyError(name, "must not be negative, nor beyond 10^15")
             object.__setattr__(self, field.name, exact)
 
     def __add__(self, other: PrivacyLoss) -> PrivacyLoss:
@@ -140,8 +140,9 @@ class PrivacyLoss:
         rest = delta - self.delta
         if rest < 0 or (rest < _LEAST_DELTA and (self.mu_squared or self.rho)):
             raise PrivacyError(
-                f"delta must be above {float(self.delta):g}, which is already spent, got "
-                f"{float(delta):g}"
+                "delta",
+                f"must be above {float(self.delta):g}, which is already spent",
+                f"{float(delta):g}",
             )
         if self.rho:
             return self.epsilon + concentrated_epsilon(self.rho + self.mu_squared / 2, rest)
@@ -299,7 +300,7 @@ def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
        NeurIPS, 2020.
     """
     if not 0 < delta < 1:
-        raise PrivacyError(f"delta must be in (0, 1), got {float(delta):g}")
+        raise PrivacyError("delta", "must be in (0, 1)", f"{float(delta):g}")
     rho = max(rho, _LEAST_RHO)
 
     def epsilon(alpha: int) -> float:

@@ -105,24 +105,35 @@ class Promise:
         """Make the numbers exact and check them."""
         if self.neighbors not in ("replace-one", "add-or-remove-one"):
             raise PrivacyError(
-                f"neighbors must be one of two words, got {self.neighbors!r}. {NEIGHBORS_NEEDED}"
+                "neighbors",
+                "must be one of two words",
+                f"{self.neighbors!r}",
+                f"{NEIGHBORS_NEEDED}",
             )
         given = [name for name in ("epsilon", "mu", "rho") if getattr(self, name) is not None]
         if len(given) != 1:
             raise PrivacyError(
-                "exactly one of epsilon, mu and rho must be given, got "
-                f"{' and '.join(given) or 'none'}"
+                "epsilon",
+                "or one of mu and rho must be given, and no other of them",
+                " and ".join(given) or "none",
+                others=("mu", "rho"),
             )
         (name,) = given
         try:
             object.__setattr__(self, name, exact_epsilon(getattr(self, name)))
         except PrivacyError as error:  # mu and rho have the range of an epsilon
-            raise PrivacyError(str(error).replace("epsilon", name)) from None
+            told = (name, error.requirement, error.received, error.advice)
+            raise PrivacyError(*told, others=error.others) from None
         object.__setattr__(self, "delta", exact_delta(self.delta))
         if self.delta and self.epsilon is None:
-            raise PrivacyError("delta belongs to epsilon. With mu or rho, leave it out")
+            raise PrivacyError(
+                "delta",
+                "belongs to epsilon",
+                advice="With mu or rho, leave it out",
+                others=("epsilon", "mu", "rho"),
+            )
         if not isinstance(self.unit, PrivacyUnit | None):
-            raise PrivacyError("unit must be a PrivacyUnit, or left out")
+            raise PrivacyError("unit", "must be a PrivacyUnit, or left out")
 
     @property
     def shows_people(self) -> bool:

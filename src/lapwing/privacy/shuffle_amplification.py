@@ -108,7 +108,7 @@ def amplified(randomizer: Shuffled, *, users: int, delta: Any) -> Guarantee:
     exact = exact_delta(delta)
     if exact == 0:
         raise PrivacyError(
-            "delta must be greater than 0: shuffling does not improve a pure guarantee"
+            "delta", "must be greater than 0: shuffling does not improve a pure guarantee"
         )
     distance = getattr(randomizer, "total_variation", None)
     epsilon = amplified_epsilon(
@@ -159,7 +159,7 @@ def amplified_epsilon(
     """
     users = check_whole("users", users, low=1, error=PrivacyError)
     if not 0 < delta < 1:
-        raise PrivacyError(f"delta must be in (0, 1), got {delta}")
+        raise PrivacyError("delta", "must be in (0, 1)", f"{delta}")
     if not 0 < local_epsilon <= 64:
         raise PrivacyError(
             f"the local epsilon must be greater than 0 and at most 64, got {local_epsilon}"

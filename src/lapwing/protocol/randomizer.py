@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, P
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.declared import Declared
 from lapwing.documents import fingerprint
 from lapwing.errors import ArgumentError, DomainError, MismatchError, ReportError, kind_of
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
-from lapwing.privacy.exact_numbers import epsilon_text, exact_epsilon
+from lapwing.privacy.exact_numbers import Epsilon, epsilon_text
 from lapwing.privacy.guarantee import Certificate, Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
 from lapwing.protocol.channels.channel import Channel, ObservedChannel
-from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.domain import Domain, DomainField
 from lapwing.protocol.messages.observation import Observation
 from lapwing.protocol.messages.reports import Reports, unpack_codes
 from lapwing.protocol.messages.tally import CountTally, Tally, TallyLog
@@ -41,7 +42,7 @@ Fill = Callable[[NDArray[np.int64], NDArray[np.uint8]], None]
 
 
 @dataclass(frozen=True)
-class Randomizer(ABC, Generic[Collected]):
+class Randomizer(Declared, ABC, Generic[Collected]):
     """Local randomizer: the algorithm that a person's device runs.
 
     It is a frozen dataclass with a domain, epsilon and at most a few parameters. Everything else
@@ -64,8 +65,8 @@ class Randomizer(ABC, Generic[Collected]):
     instance. Neither :mod:`pickle` nor :func:`dataclasses.replace` carries them on.
     """
 
-    domain: Domain
-    epsilon: Fraction
+    domain: DomainField
+    epsilon: Epsilon
 
     name: ClassVar[str]
     """Kebab-case name in documents and on the command line."""
@@ -84,11 +85,6 @@ class Randomizer(ABC, Generic[Collected]):
 
     _simulation: ClassVar[Literal["exact", "users"]] = "exact"
     """Whether counts can be drawn without drawing the report of every person."""
-
-    def __post_init__(self) -> None:
-        """Check the domain and make epsilon exact."""
-        require_domain(self.domain)
-        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields for pickling. Derived fields are computed again."""

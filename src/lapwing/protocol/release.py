@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from lapwing.declared import Declared
 from lapwing.documents import (
     Stored,
     class_document,
@@ -55,7 +56,7 @@ LARGEST_SUM = 2**63 - 2**12
 _IDENTIFIER = re.compile(r"[0-9a-f]{32}")
 
 
-class Mechanism(ABC):
+class Mechanism(Declared, ABC):
     """Base class of the curator's algorithms: a frozen dataclass of a few public parameters.
 
     Values derived from the fields are written here. A class may inherit it, but need not: any
@@ -412,8 +413,9 @@ class Release(Summed, Stored):
             or max(groups) == 1
         ):
             raise ArgumentError(
-                "groups must be whole numbers from 1 on that sum to the number of parts, one of "
-                "them 2 or more"
+                "groups",
+                "must be whole numbers from 1 on that sum to the number of parts, one of them 2 "
+                "or more",
             )
         object.__setattr__(self, "groups", groups)
         relations = {(part.promise.neighbors, part.promise.unit) for part in self.parts}
@@ -600,8 +602,9 @@ class Release(Summed, Stored):
         """
         if people not in ("different", "same"):
             raise ArgumentError(
-                "people must be 'different' (nobody is in two of the releases) or 'same', got "
-                f"{people!r}"
+                "people",
+                "must be 'different' (nobody is in two of the releases) or 'same'",
+                f"{people!r}",
             )
         given = [getattr(each, "release", each) for each in releases]
         if not given or not all(isinstance(each, Release) for each in given):

@@ -32,16 +32,16 @@ def check_level(level: float) -> None:
         typed = isinstance(level, Real) and 50 <= level < 100
         percentage = f"; write {exact_text(float(level) / 100)}" if typed else ""
         raise ArgumentError(
-            f"the level must be greater than 0 and less than 1, got {level!r}{percentage}"
+            "level", "must be greater than 0 and less than 1", f"{level!r}{percentage}"
         )
 
 
 def check_kind(kind: Kind, target: Target) -> None:
     """Raise ArgumentError unless it is a kind and a target."""
     if kind not in ("pointwise", "simultaneous"):
-        raise ArgumentError(f"kind must be 'pointwise' or 'simultaneous', got {kind!r}")
+        raise ArgumentError("kind", "must be 'pointwise' or 'simultaneous'", f"{kind!r}")
     if target not in ("empirical", "population"):
-        raise ArgumentError(f"target must be 'empirical' or 'population', got {target!r}")
+        raise ArgumentError("target", "must be 'empirical' or 'population'", f"{target!r}")
 
 
 def to_zero(low: Vector, high: Vector) -> tuple[Vector, Vector]:

@@ -124,7 +124,9 @@ def circle_from(domain: Domain, start: Any) -> tuple[Circle, float]:
     point = to_points(start, unit=domain.unit, name="start")
     if point.ndim or not math.isfinite(float(point)):
         raise ArgumentError(
-            "start must be one finite value on the circle. Pass one where few values are"
+            "start",
+            "must be one finite value on the circle",
+            advice="Pass one where few values are",
         )
     return circle, float(circle.wrapped(point))
 

@@ -212,7 +212,7 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
         require_domain(domain)
         numbers = as_numbers(counts, name="counts")
         if numbers.ndim != 1 or not 0 < numbers.sum() < np.inf:
-            raise ArgumentError("counts must be a list with a positive sum")
+            raise ArgumentError("counts", "must be a list with a positive sum")
         numbers = domain.with_nobody_outside(numbers)
         reports = int(numbers.sum())
         return cls(domain, numbers / numbers.sum(), reports, provenance=exact_mark())

@@ -140,13 +140,13 @@ class HeavyHitters(Stored):
             )
         # Their squares must be finite, too.
         if not (np.abs(shares) < _NUMBER_LIMIT).all() or (np.diff(shares) > 0).any():
-            raise ArgumentError("shares must be finite, the largest first")
+            raise ArgumentError("shares", "must be finite, the largest first")
         if not (deviations < _NUMBER_LIMIT).all() or deviations.min(initial=0.0) < 0:
-            raise ArgumentError("deviations must be finite and not negative")
+            raise ArgumentError("deviations", "must be finite and not negative")
         low, high = int(symbols.min(initial=0)), int(symbols.max(initial=0))
         if low < 0 or high >= self.domain.size or np.unique(symbols).size != symbols.size:
             raise ArgumentError(
-                f"symbols must be different and in 0..{self.domain.size - 1}, the domain's"
+                "symbols", f"must be different and in 0..{self.domain.size - 1}, the domain's"
             )
         if not symbols.size <= self.searched or self.reports < 1:
             raise ArgumentError(
@@ -154,7 +154,7 @@ class HeavyHitters(Stored):
                 f"got {self.searched} searched and {self.reports} reports"
             )
         if not abs(self.threshold) < _NUMBER_LIMIT:
-            raise ArgumentError("the threshold must be finite")
+            raise ArgumentError("threshold", "must be finite")
         if self.labels is not None:
             object.__setattr__(self, "labels", tuple(self.labels))
             if len(self.labels) != symbols.size:

@@ -176,7 +176,7 @@ class JointDistribution(SummarizedResult, StoredResult):
         """
         numbers = as_numbers(counts, name="counts").ravel()
         if not 0 < numbers.sum() < np.inf:
-            raise ArgumentError("counts must have a positive sum")
+            raise ArgumentError("counts", "must have a positive sum")
         reports = int(numbers.sum())
         return cls(domain, numbers / numbers.sum(), reports, provenance=exact_mark())
 

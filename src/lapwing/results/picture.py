@@ -166,7 +166,7 @@ def limits_of(
 
 def _asked_limits(xlim: Any, domain: Domain, low: float, high: float) -> Limits:
     if not isinstance(xlim, tuple | list) or len(xlim) != 2:
-        raise ArgumentError(f"xlim must be two values, such as xlim=(0, 100), got {xlim!r}")
+        raise ArgumentError("xlim", "must be two values, such as xlim=(0, 100)", f"{xlim!r}")
     given = [
         end if asked is None else float(to_points(asked, unit=domain.unit, name="an end of xlim"))
         for asked, end in zip(xlim, (low, high), strict=True)
@@ -174,8 +174,9 @@ def _asked_limits(xlim: Any, domain: Domain, low: float, high: float) -> Limits:
     if not low <= given[0] < given[1] <= high:
         write = number_writer(domain.unit)
         raise ArgumentError(
-            f"xlim must be two increasing values from {write(low)} to {write(high)}, got "
-            f"{write(given[0])} and {write(given[1])}"
+            "xlim",
+            f"must be two increasing values from {write(low)} to {write(high)}",
+            f"{write(given[0])} and {write(given[1])}",
         )
     return given[0], given[1]
 

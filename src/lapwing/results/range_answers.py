@@ -124,7 +124,7 @@ def number_of(text: str, domain: Domain, *, name: str) -> float:
     except ValueError:
         number = math.nan
     if math.isnan(number):
-        raise ArgumentError(f"{name} must be a number")
+        raise ArgumentError(name, "must be a number")
     return number
 
 

@@ -39,7 +39,7 @@ Detail = Literal["resolved", "all"]
 def check_detail(detail: str) -> None:
     """Raise ArgumentError unless it is "resolved" or "all"."""
     if detail not in ("resolved", "all"):
-        raise ArgumentError(f"detail must be 'resolved' or 'all', got {detail!r}")
+        raise ArgumentError("detail", "must be 'resolved' or 'all'", f"{detail!r}")
 
 
 def flat_shares(domain: Domain) -> Vector:

@@ -103,8 +103,9 @@ def one_for_each_symbol(mass: ArrayLike, domain: Domain) -> Vector:
     copied = as_numbers(mass, name="mass").copy()
     if copied.shape != (domain.size,):
         raise ArgumentError(
-            f"mass must have one entry for each of the {domain.size} symbols, "
-            f"got shape {copied.shape}"
+            "mass",
+            f"must have one entry for each of the {domain.size} symbols",
+            f"shape {copied.shape}",
         )
     return copied
 
@@ -175,7 +176,7 @@ def share_symbol(result: Any, label: Any, among: Among) -> int:
         When the label is none of the domain.
     """
     if among not in ("all", "present"):
-        raise ArgumentError(f"among must be 'all' or 'present', got {among!r}")
+        raise ArgumentError("among", "must be 'all' or 'present'", f"{among!r}")
     symbol, missing = asked_symbol(result.domain, label), result.domain.missing_index
     if among == "present" and symbol == missing:
         raise ArgumentError(

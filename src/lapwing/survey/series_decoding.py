@@ -189,7 +189,7 @@ def read_weeks(
         raise ArgumentError("a series needs at least one week in which somebody reported")
     unknown = [name for name in allow_equal if name not in called]
     if unknown:
-        raise ArgumentError(f"allow_equal must name weeks, {unknown[0]!r} is none of them")
+        raise ArgumentError("allow_equal", f"must name weeks, {unknown[0]!r} is none of them")
     seen: dict[Any, str] = {}
     known_ids: dict[Any, str] = {}
     first = there[0]
@@ -309,7 +309,7 @@ def _of_release(release: Release, name: str) -> ReadWeek:
 
 def _check_names(names: list[str], weeks: int) -> None:
     if len(names) != weeks:
-        raise ArgumentError(f"names must be one for each of the {weeks} weeks, got {len(names)}")
+        raise ArgumentError("names", f"must be one for each of the {weeks} weeks", f"{len(names)}")
     check_names(names)
 
 

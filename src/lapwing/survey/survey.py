@@ -194,9 +194,11 @@ class Survey(Stored):
         object.__setattr__(self, "segments", _checked_segments(self.segments))
         check_whole_field(self, "segment_minimum", low=1, high=_LARGEST_MINIMUM)
         if self.segment_minimum != MINIMUM and not self.segments:
-            raise ArgumentError("segment_minimum goes with segments. Name them, or leave it out")
+            raise ArgumentError(
+                "segment_minimum", "goes with segments", advice="Name them, or leave it out"
+            )
         if type(self.remembered) is not bool:
-            raise ArgumentError(f"remembered must be True or False, got {self.remembered!r}")
+            raise ArgumentError("remembered", "must be True or False", f"{self.remembered!r}")
         if self.remembered and self.randomizer.guarantee.lifetime is not None:
             raise ArgumentError(
                 f"{self.randomizer.name} already memoizes a permanent round. Leave out remembered"
@@ -206,8 +208,9 @@ class Survey(Stored):
             legal = isinstance(text, str) and len(text) <= most and text.isprintable()
             if not legal or not text.strip():
                 raise ArgumentError(
-                    f"{name} must be 1 to {most} printable characters on one line, "
-                    f"got {_fault_of(text, most)}"
+                    name,
+                    f"must be 1 to {most} printable characters on one line",
+                    f"{_fault_of(text, most)}",
                 )
         domain = self.randomizer.domain
         if self.measured_in is not None and not (domain.ordered and domain.unit == "number"):
@@ -381,7 +384,7 @@ class Survey(Stored):
             least = self.segment_minimum if minimum is None else minimum
             return GroupTallies.of_groups(groups, minimum=least, columns=list(columns or ()))
         if minimum is not None:
-            raise ArgumentError("minimum is for segments: pass by=, the segment of each report")
+            raise ArgumentError("minimum", "is for segments: pass by=, the segment of each report")
         if counts is not None:
             groups = count_weighted(self, reports, None, counts)
             return groups.added() if groups else self.tally(reports[:0])
@@ -753,7 +756,7 @@ def _fault_of(text: Any, most: int) -> str:
 
 def _checked_segments(segments: Any) -> tuple[str, ...]:
     if isinstance(segments, str) or not isinstance(segments, Sequence):
-        raise ArgumentError("segments must be a list of labels, such as ['north', 'south']")
+        raise ArgumentError("segments", "must be a list of labels, such as ['north', 'south']")
     if len(segments) > MOST_SEGMENTS:
         raise ArgumentError(f"there must be at most {MOST_SEGMENTS} segments, got {len(segments)}")
     for number, label in enumerate(segments, start=1):

@@ -22,7 +22,7 @@ from lapwing.decoders.empirical_bayes.log_density_prior import (
     WIDENED,
     Fit,
 )
-from lapwing.errors import ArgumentError, UnsupportedChannelError
+from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.block_gradients import TooRoundedError, solved
 from lapwing.planning.simulation import simulate
@@ -458,12 +458,6 @@ def test_other_channels_are_refused() -> None:
     hashed = lw.papers.baselines.LocalHashing(square(3), 1, hashes=6, size=3)
     with pytest.raises(UnsupportedChannelError, match="see each axis"):
         LogDensityPrior().decode(hashed.channel, simulate(hashed, np.full(9, 9), rng=1))
-
-
-@each("seed", [-1, True, 0.5, "0", None])
-def test_a_wrong_seed_is_refused(seed: Any) -> None:
-    with pytest.raises(ArgumentError, match="seed must be a whole number of at least 0"):
-        LogDensityPrior(seed=mistaken(seed))
 
 
 @each("decoder", [lw.ExpectationMaximization(), lw.LeastSquares()])

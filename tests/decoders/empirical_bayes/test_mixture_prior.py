@@ -19,11 +19,9 @@ from lapwing.decoders.empirical_bayes.learned_mixture import (
 from lapwing.decoders.empirical_bayes.mixture_prior import CERTAIN, shrunk
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
 from lapwing.distances import mean_squared_error
-from lapwing.errors import ArgumentError
 from lapwing.linear.projections import simplex
 from lapwing.randomizers import HadamardResponse, OptimizedUnaryEncoding, UnaryEncoding
 from lapwing.tallies import CountTally
-from tests.mistaken import mistaken
 from tests.signed_decoder import signed_estimate
 
 
@@ -196,11 +194,3 @@ def test_dense_data_stay_as_they_are() -> None:
     ours = MixturePrior().decode(response.channel, tally)
     theirs = LeastSquares().decode(response.channel, tally)
     assert mean_squared_error(ours.mass, theirs.mass) < 1e-24
-
-
-def test_bad_knobs_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="estimate must be"):
-        MixturePrior(estimate=mistaken("mode"))
-    for iterations in (0, True, 1.5):
-        with pytest.raises(ArgumentError, match="iterations must be"):
-            MixturePrior(iterations=mistaken(iterations))

@@ -21,7 +21,7 @@ from lapwing import (
 from lapwing.decoders.likelihood import expectation_maximization
 from lapwing.decoders.likelihood.expectation_maximization import iterate
 from lapwing.decoders.likelihood.neighbor_smoothing import smoother
-from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError
+from lapwing.errors import ConvergenceWarning, UnsupportedChannelError
 from lapwing.linear.operators.operator import dense
 from lapwing.planning.simulation import simulate
 from lapwing.protocol import Channel
@@ -205,17 +205,6 @@ def test_without_a_guarantee_em_needs_a_tolerance() -> None:
     with pytest.raises(UnsupportedChannelError, match=r"states no guarantee\. Pass tolerance"):
         ExpectationMaximization().decode(channel, tally)
     assert ExpectationMaximization(tolerance=0.1).decode(channel, tally).guarantee is None
-
-
-@pytest.mark.parametrize("tolerance", [0, -1.0, float("nan"), float("inf")])
-def test_illegal_tolerance(tolerance: float) -> None:
-    with pytest.raises(ArgumentError, match="tolerance must be greater than 0"):
-        ExpectationMaximization(tolerance=tolerance)
-
-
-def test_illegal_limit() -> None:
-    with pytest.raises(ArgumentError, match="limit must be at least 1"):
-        ExpectationMaximization(limit=0)
 
 
 def test_the_band_can_be_left_out() -> None:

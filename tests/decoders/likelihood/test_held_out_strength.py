@@ -146,19 +146,6 @@ def test_sets_of_bits_cannot_be_held_out() -> None:
         CHOSEN.decode(encoding.channel, tally)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "match"),
-    [
-        ({"strength": -1}, r"from 0 to 64"),
-        ({"strength": 65}, r"from 0 to 64"),
-        ({"strength": 1.0}, r"from 0 to 64"),
-        ({"strength": True}, r"from 0 to 64"),
-        ({"strength": "strong"}, "held-out"),
-        ({"strength": 2, "smoothed": False}, "smoothed=True"),
-        ({"seed": -1}, "seed"),
-        ({"seed": 0.5}, "seed"),
-    ],
-)
-def test_bad_knobs_are_refused(wrong: dict, match: str) -> None:
-    with pytest.raises(ArgumentError, match=match):
-        lw.ExpectationMaximization(**({"smoothed": True} | wrong))
+def test_a_strength_without_smoothing_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="smoothed=True"):
+        lw.ExpectationMaximization(strength=2)

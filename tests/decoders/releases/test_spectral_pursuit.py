@@ -15,7 +15,6 @@ from lapwing.decoders.releases.spectral_pursuit import (
     people_given,
 )
 from lapwing.decoders.releases.step_pursuit import StepPursuit
-from lapwing.errors import ArgumentError
 from lapwing.linear.operators.operator import dense
 from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
 from lapwing.mechanisms.prefix_sums import PrefixSums
@@ -211,12 +210,3 @@ def test_bands_cover_what_they_say(bins) -> None:
             inside[target].append(((band.low <= truth) & (truth <= band.high))[used].mean())
     for covered in inside.values():
         assert 0.9 < np.mean(covered) < 0.985
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [({"target": "all"}, "target"), ({"passes": 0}, "passes"), ({"cells": 7}, "cells")],
-)
-def test_knobs_are_checked(given, said) -> None:
-    with pytest.raises(ArgumentError, match=said):
-        SpectralPursuit(**given)

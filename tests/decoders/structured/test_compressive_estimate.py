@@ -15,7 +15,6 @@ from lapwing.linear.operators.operator import dense
 from lapwing.linear.operators.random_signs import unpacked
 from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.tallies import CountTally
-from tests.mistaken import mistaken
 
 SYMBOLS, OUTPUTS = 300, 120
 
@@ -146,7 +145,7 @@ def test_a_tally_that_says_nothing_gives_a_distribution() -> None:
         assert mass.sum() == pytest.approx(1) and mass.min() >= 0
 
 
-def test_other_channels_and_knobs_are_refused() -> None:
+def test_other_channels_are_refused() -> None:
     bits = OptimizedUnaryEncoding(Categories(SYMBOLS), 1)
     counts = np.full(SYMBOLS, 10)
     with pytest.raises(UnsupportedChannelError, match="needs reports of compressive privatiz"):
@@ -159,8 +158,3 @@ def test_other_channels_and_knobs_are_refused() -> None:
     good = randomizer_of("high", 1)
     with pytest.raises(ArgumentError, match="and of counts, 120, got 121"):
         CompressiveEstimate(sparsity=121).decode(good.channel, simulate(good, counts, rng=1))
-    for knobs in ({"regime": "low"}, {"recovery": "best"}, {"last_step": "none"}):
-        with pytest.raises(ArgumentError, match="must be one of"):
-            CompressiveEstimate(sparsity=3, **mistaken(knobs))
-    with pytest.raises(ArgumentError, match="sparsity must be at least 1"):
-        CompressiveEstimate(sparsity=0)

@@ -178,23 +178,6 @@ def test_the_length_of_noise_is_a_chi_square_quantile(rows: int, level: float) -
     assert _noise_length(rows, level) == pytest.approx(exact, rel=0.08 if rows < 10 else 0.005)
 
 
-@pytest.mark.parametrize(
-    ("knobs", "match"),
-    [
-        ({"method": "lasso"}, "method must be one of nonnegative-omp, omp, l1, got 'lasso'"),
-        ({"sparsity": 0}, "sparsity must be at least 1"),
-        ({"sparsity": 2.0}, "sparsity must be a whole number, got a float"),
-        ({"sparsity": True}, "sparsity must be a whole number, got a bool"),
-        ({"level": 0}, r"level must be between 0 and 1, got 0"),
-        ({"level": 1.0}, r"level must be between 0 and 1"),
-        ({"limit": 0}, "limit must be at least 1"),
-    ],
-)
-def test_bad_knobs_are_refused(knobs: dict[str, Any], match: str) -> None:
-    with pytest.raises(ArgumentError, match=match):
-        SparseRecovery(**knobs)
-
-
 def test_more_symbols_than_counts_or_than_there_are_cannot_be_asked_for() -> None:
     for name, most in (("compressive", 200), ("unary encoding", SYMBOLS)):
         randomizer = RANDOMIZERS[name]

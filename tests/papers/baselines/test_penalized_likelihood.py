@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from scipy.optimize import minimize
 
 from lapwing import ExpectationMaximization, Interval, SquareWave
 from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
-from lapwing.errors import ArgumentError, ConvergenceWarning
+from lapwing.errors import ConvergenceWarning
 from lapwing.linear.operators.operator import dense
 from lapwing.papers.baselines import PenalizedLikelihood
 from lapwing.planning.simulation import simulate
@@ -124,12 +123,3 @@ def test_a_smooth_column_is_found_better_than_by_em() -> None:
         for decoder in (PenalizedLikelihood(), ExpectationMaximization())
     )
     assert penalized < stopped
-
-
-@pytest.mark.parametrize(
-    ("knob", "value"),
-    [("roughness", 0), ("roughness", float("nan")), ("tolerance", -1), ("tolerance", math.inf)],
-)
-def test_illegal_knobs(knob: str, value: Any) -> None:
-    with pytest.raises(ArgumentError, match=f"{knob} must be greater than 0"):
-        PenalizedLikelihood(**{knob: value})

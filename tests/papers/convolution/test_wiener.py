@@ -5,7 +5,6 @@ Fang et al. 2023 (the convolution framework), sections IV and V.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -413,18 +412,8 @@ def test_a_wave_with_blind_frequencies_gives_no_nan_and_no_band() -> None:
 @pytest.mark.parametrize(
     ("knobs", "words"),
     [
-        ({"method": "wiener"}, "method must be one of"),
-        ({"iterations": -1}, "iterations must be a whole number"),
-        ({"iterations": 2.0}, "iterations must be a whole number"),
-        ({"permutations": 0}, "permutations must be a whole number"),
-        ({"seed": None}, "seed must be a whole number"),
-        ({"keep_largest": -1}, "keep_largest must be a whole number"),
-        ({"noise": "white"}, "noise must be numbers"),
-        ({"noise": -1.0}, "finite and not negative"),
-        ({"noise": (1.0, math.nan)}, "finite and not negative"),
-        ({"noise": ()}, "finite and not negative"),
-        ({"noise": True}, "noise must be numbers"),
-        ({"signal": (1.0, math.inf), "method": "direct"}, "finite and not negative"),
+        ({"noise": ()}, "at least one number"),
+        ({"signal": (), "method": "direct"}, "at least one number"),
         ({"signal": (1.0,) * SIZE}, "method='direct'"),
     ],
 )

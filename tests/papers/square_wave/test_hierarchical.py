@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from lapwing.decoders.likelihood.expectation_maximization import ExpectationMaximization
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.errors import DomainError
 from lapwing.linear.operators.operator import cell_of
 from lapwing.papers.square_wave.hierarchical import (
     Hierarchical,
@@ -156,18 +156,6 @@ def test_likelihood_of_all_levels_together(size: int) -> None:
     error = np.cumsum(result.mass - people / people.sum())
     assert np.abs(error[:-1] / deviation[:-1]).max() < 5
     assert deviation.max() < 0.01
-
-
-@pytest.mark.parametrize("branching", [0, 1, -2])
-def test_branching_below_two(branching: int) -> None:
-    with pytest.raises(ArgumentError, match="branching must be at least 2"):
-        Hierarchical(Interval(0, 1, bins=8), 1, branching=branching)
-
-
-@pytest.mark.parametrize("branching", [2.0, "4", True])
-def test_branching_that_is_no_whole_number(branching: Any) -> None:
-    with pytest.raises(ArgumentError, match="whole number"):
-        Hierarchical(Interval(0, 1, bins=8), 1, branching=branching)
 
 
 @pytest.mark.parametrize("domain", [Categories(8), Interval(0, 1, bins=1)])

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lapwing import Categories, HashedStrings, Interval
 from lapwing.decoders import Candidates
 from lapwing.documents import canonical
-from lapwing.errors import DomainError
+from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.label_text import label_text
 from tests.mistaken import mistaken
@@ -158,11 +158,6 @@ def test_what_is_no_label_is_told_how_to_be_written(label: Any, says: str) -> No
         assert Categories(["a", good]).index([label]).tolist() == [1]
 
 
-def test_illegal_missing() -> None:
-    with pytest.raises(DomainError, match="missing"):
-        Categories(3, missing=mistaken("bin"))
-
-
 def test_labels_have_no_order() -> None:
     domain = Categories(["a", "b"])
     assert not domain.ordered and not domain.circular
@@ -192,7 +187,7 @@ def test_a_set_has_no_order_and_makes_no_document(unordered: Any) -> None:
         Interval(edges=numbers)
     with pytest.raises(DomainError, match=r"atoms must be a list, got a .*set, which"):
         Interval(0, 10, bins=10, atoms=numbers)
-    with pytest.raises(DomainError, match=r"candidates must be a list, got a .*set"):
+    with pytest.raises(ArgumentError, match=r"values must be a list .*, got a .*set"):
         Candidates(unordered)
 
 

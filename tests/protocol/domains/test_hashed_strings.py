@@ -35,12 +35,6 @@ def test_what_is_no_text_is_refused_without_being_named(wrong: Any) -> None:
     assert repr(wrong) not in str(caught.value)
 
 
-@pytest.mark.parametrize("bits", [0, 41, True, 8.0, "8"])
-def test_illegal_bits_are_refused(bits: Any) -> None:
-    with pytest.raises(DomainError):
-        HashedStrings(bits)
-
-
 def test_it_is_a_domain_without_an_order() -> None:
     domain = HashedStrings(40)
     assert domain.size == 2**40 and not domain.ordered and not domain.circular

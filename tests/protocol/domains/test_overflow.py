@@ -90,11 +90,6 @@ def test_a_circle_has_no_outside() -> None:
         Interval(0, 1, bins=64, circular=True, outside="overflow")
 
 
-def test_a_word_that_is_none_is_refused() -> None:
-    with pytest.raises(DomainError, match="outside must be one of clip, overflow, refuse"):
-        Interval(0, 1, bins=64, outside="drop")  # type: ignore[call-overload]
-
-
 @each("declared, curated", [("refuse", "overflow"), ("clip", "clip"), ("overflow", "overflow")])
 def test_a_curator_refuses_nothing(declared: str, curated: str) -> None:
     domain = Interval(0, 1, bins=4, outside=declared)  # type: ignore[call-overload]

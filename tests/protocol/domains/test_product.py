@@ -157,8 +157,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no axis": ({}, "must have two named axes, got 0"),
     "one axis": ({"x": lw.Integers(0, 3)}, "must have two named axes, got 1"),
     "three axes": (dict.fromkeys("xyz", lw.Integers(0, 3)), "must have two named axes, got 3"),
-    "no domain": ({"x": lw.Integers(0, 3), "y": [0, 3]}, "the domain must be an Interval"),
-    "a class": ({"x": lw.Integers(0, 3), "y": lw.Integers}, "the domain must be an Interval"),
+    "no domain": ({"x": lw.Integers(0, 3), "y": [0, 3]}, "domain must be an Interval"),
+    "a class": ({"x": lw.Integers(0, 3), "y": lw.Integers}, "domain must be an Interval"),
     "hashed strings": (
         {"x": lw.Integers(0, 3), "y": lw.HashedStrings(4)},
         "must be an Interval, Integers or Categories, got hashed-strings",

@@ -259,16 +259,10 @@ def test_a_grid_needs_a_regular_interval(domain: Any) -> None:
         SquareWave(domain, 1, grid=8)
 
 
-@pytest.mark.parametrize("grid", [0, -4, 5, 6, 2, True, 8.0, "8"])
-def test_illegal_grid(grid: Any) -> None:
-    with pytest.raises(ArgumentError, match="grid must be a"):
+@pytest.mark.parametrize("grid", [5, 6, 2])
+def test_a_grid_that_is_no_multiple(grid: int) -> None:
+    with pytest.raises(ArgumentError, match="grid must be a multiple"):
         SquareWave(Interval(0, 1, bins=4), 1, grid=grid)
-
-
-@pytest.mark.parametrize("width", [-0.1, 1.1, float("nan"), float("inf"), True, "0.2", 1j])
-def test_illegal_width(width: Any) -> None:
-    with pytest.raises(ArgumentError, match="width must be"):
-        SquareWave(Interval(0, 1, bins=4), 1, width=width)
 
 
 def test_given_widths_and_their_ends() -> None:

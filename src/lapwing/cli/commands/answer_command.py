@@ -109,8 +109,10 @@ class AskedShares:
         for probability in self.quantile or ():
             if not 0 <= probability <= 1:
                 raise ArgumentError(
-                    f"--quantile must be at least 0 and at most 1, got {exact_text(probability)}. "
-                    "The median is 0.5"
+                    "quantile",
+                    "must be at least 0 and at most 1",
+                    f"{exact_text(probability)}",
+                    "The median is 0.5",
                 )
 
     def _ranges(self, domain: Domain) -> list[AskedRange]:
@@ -152,7 +154,7 @@ class AskedShares:
         elif flags or self.quantile:
             require_no_segments(result, flag="--quantile" if self.quantile else flags)
         if self.quantile and not (isinstance(result, Distribution) and result.domain.ordered):
-            raise ArgumentError("--quantile is for numbers. For labels use --share")
+            raise ArgumentError("quantile", "is for numbers", advice="For labels use --share")
         if self.quantile and result.domain.circular != (self.start is not None):
             raise ArgumentError(
                 "--quantile on a circle needs --start, the value from which values are counted"
@@ -246,7 +248,7 @@ def _label(text: str, domain: Any) -> Any:
     if domain.name == "integers":
         whole = text.removeprefix("-").isdecimal() and len(text) < 20
         if not whole or not domain.low <= int(text) <= domain.high:
-            raise ArgumentError(f"--share must be from {domain.low} to {domain.high}, got {text!r}")
+            raise ArgumentError("share", f"must be from {domain.low} to {domain.high}", f"{text!r}")
         return int(text)
     if domain.ordered:
         return number_of(text, domain, name="--share")

@@ -130,7 +130,7 @@ class DecoderOptions:
     def _of_counts(self) -> Decoder | SearchDecoder | None:
         if self.decoder is None:
             if self.settings:
-                raise ArgumentError("--set belongs to a decoder. Name it with --decoder")
+                raise ArgumentError("set", "belongs to a decoder", advice="Name it with --decoder")
             return None
         made = pick(DECODERS, self.decoder, what="--decoder")
         found: Decoder | SearchDecoder = make_with_settings(made, settings=self.settings or ())
@@ -143,7 +143,7 @@ class DecoderOptions:
         if (self.candidates is not None) != (name == Candidates.name):
             raise ArgumentError("--candidates names the file of --decoder candidates. Give both")
         if self.resume and (name != ExhaustiveScan.name or output is None):
-            raise ArgumentError("--resume is for --decoder exhaustive-scan with --output")
+            raise ArgumentError("resume", "is for --decoder exhaustive-scan with --output")
         state = None if output is None else self._progress(output)
         domain = survey.randomizer.domain
         values = [] if self.candidates is None else [read_candidates(self.candidates, domain)]

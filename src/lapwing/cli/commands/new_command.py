@@ -74,15 +74,18 @@ class RandomizerOptions:
         names = [RECOMMENDED, *RANDOMIZERS]
         if self.randomizer not in names:
             raise ArgumentError(
-                f"--randomizer must be one of {', '.join(names)}, got {self.randomizer!r}"
-                f"{nearest(self.randomizer, names)}"
+                "randomizer",
+                f"must be one of {', '.join(names)}",
+                f"{self.randomizer!r}{nearest(self.randomizer, names)}",
             )
         if self.epsilon is None:
             raise ArgumentError("missing option '--epsilon': the privacy parameter of one report")
         if self.is_recommended and self.settings:
-            raise ArgumentError(f"--set belongs to a randomizer. Name it instead of {RECOMMENDED}")
+            raise ArgumentError(
+                "set", "belongs to a randomizer", advice=f"Name it instead of {RECOMMENDED}"
+            )
         if not self.is_recommended and self.users is not None:
-            raise ArgumentError(f"--users goes with --randomizer {RECOMMENDED}")
+            raise ArgumentError("users", f"goes with --randomizer {RECOMMENDED}")
 
     def build_randomizer(self, domain: Domain, *, like: Vector | None = None) -> Randomizer:
         """Return the randomizer that the options mean, for a column like this one if given."""
@@ -231,7 +234,7 @@ def _write_survey(
 ) -> None:
     chosen.check()
     if known.like is not None and not chosen.is_recommended:
-        raise ArgumentError(f"--like goes with --randomizer {RECOMMENDED}")
+        raise ArgumentError("like", f"goes with --randomizer {RECOMMENDED}")
     bins = recommended_bins(chosen.epsilon or "") if chosen.is_recommended else None
     if axes:
         if asked != DomainOptions() or known != LikeOptions():

@@ -107,7 +107,9 @@ def _randomize_folder(
 ) -> None:
     """Write a file of reports for each table of a folder into another folder."""
     if output.resolve() == values.resolve():
-        raise ArgumentError("the output must not be the folder of the values. Name another folder")
+        raise ArgumentError(
+            "output", "must not be the folder of the values", advice="Name another folder"
+        )
     survey = read_survey(survey_file)
     domain = survey.randomizer.domain
     with out.progress("randomize", None) as advance:

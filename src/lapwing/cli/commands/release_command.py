@@ -97,7 +97,7 @@ class MechanismOptions:
         """Return the mechanism that is named. None for that which suits the privacy guarantee."""
         if self.mechanism is None:
             if self.settings:
-                raise ArgumentError("--set is for a mechanism that is named with --mechanism")
+                raise ArgumentError("set", "is for a mechanism that is named with --mechanism")
             return None
         made = pick(MECHANISMS, self.mechanism, what="--mechanism")
         found: Mechanism = make_with_settings(made, settings=self.settings or ())

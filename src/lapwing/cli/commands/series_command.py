@@ -82,7 +82,7 @@ def series(
         _watch(week_files, weeks.watch, weeks, segment, out)
         return
     if weeks.alpha is not None:
-        raise ArgumentError("--alpha is for --watch FILE")
+        raise ArgumentError("alpha", "is for --watch FILE")
     output = weeks.output
     files = read_weeks(week_files, dated=weeks.names is None, segment=segment)
     table.check(inputs=files.paths, force=force, output=output)
@@ -128,7 +128,7 @@ def _watch(
         )
     if path.resolve() in {each.resolve() for each in files.paths}:
         raise ArgumentError(
-            "--watch must name another file than those of the week. Choose a new name"
+            "watch", "must name another file than those of the week", advice="Choose a new name"
         )
     name = str(len(state.weeks) + 1) if files.weeks[0] is None else files.names[0]
     name = weeks.names or name

@@ -64,7 +64,7 @@ class CountingOptions:
     def check(self) -> None:
         """Raise ArgumentError where two options do not fit together."""
         if self.by and self.salvage:
-            raise ArgumentError("--salvage is for .lwr files, which hold no labels for --by")
+            raise ArgumentError("salvage", "is for .lwr files, which hold no labels for --by")
         if not self.by and self.segment_minimum is not None:
             raise ArgumentError(
                 "--segment-minimum is the least size of a segment. Name the segments with --by"

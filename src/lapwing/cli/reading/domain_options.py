@@ -76,7 +76,7 @@ class DomainFile:
         """
         if self.domain is None:
             raise ArgumentError(
-                "--domain must name a file: a survey, or one of lapwing new --domain-only"
+                "domain", "must name a file: a survey, or one of lapwing new --domain-only"
             )
         from lapwing.cli.reading.stored import read_survey  # slow to import
 
@@ -129,8 +129,10 @@ def axis_files(typed: Sequence[str]) -> dict[str, Path]:
         name, equals, path = one.partition("=")
         if not (name and equals and path) or name in files:
             raise ArgumentError(
-                f"--axis must be NAME=FILE with two different names, got {one!r}. For example "
-                "--axis delay=delay.json --axis hour=hour.json"
+                "axis",
+                "must be NAME=FILE with two different names",
+                f"{one!r}",
+                "For example --axis delay=delay.json --axis hour=hour.json",
             )
         files[name] = Path(path)
     return files
@@ -148,8 +150,9 @@ def product_of(files: Mapping[str, Path], *, bins: int | None) -> tuple[Domain, 
     """
     if len(files) != 2:
         raise ArgumentError(
-            f"--axis must be given twice, once for each attribute, got {len(files)}; for example "
-            "--axis delay=delay.json --axis hour=hour.json"
+            "axis",
+            "must be given twice, once for each attribute",
+            f"{len(files)}; for example --axis delay=delay.json --axis hour=hour.json",
         )
     from lapwing.planning.pair_recommendation import BINS  # slow to import
 
@@ -336,8 +339,9 @@ def texts_of(given: str | None, domain: Domain) -> Texts:
     unit = domain.unit
     if unit == "number":
         raise ArgumentError(
-            "--texts is for dates and times, and this domain holds neither. Leave it out, or "
-            "declare the domain's --unit"
+            "texts",
+            "is for dates and times, and this domain holds neither",
+            advice="Leave it out, or declare the domain's --unit",
         )
     check_texts(given, unit)
     return cast(Texts, given)
@@ -372,19 +376,21 @@ def _domain(
             "or --categories, or --domain"
         )
     if "other" in rest and categories is None:
-        raise ArgumentError("--other is for categories: it names the label of all other values")
+        raise ArgumentError("other", "is for categories: it names the label of all other values")
     if integers is not None:
         if integers[0] > integers[1]:
             low, high = integers
-            raise ArgumentError(f"--integers needs the lower number first, got {low} and {high}")
+            raise ArgumentError("integers", "needs the lower number first", f"{low} and {high}")
         return Integers(*integers, **rest)
     if not interval:
         if "outside" in rest:
-            raise ArgumentError("--outside is for intervals and whole numbers, not for categories")
+            raise ArgumentError("outside", "is for intervals and whole numbers, not for categories")
         bits = re.fullmatch(r"hash:([0-9]{1,2})", (categories or "").strip())
         if bits:
             if "other" in rest:
-                raise ArgumentError("--other is for labels that are listed. Every text has a hash")
+                raise ArgumentError(
+                    "other", "is for labels that are listed", advice="Every text has a hash"
+                )
             return HashedStrings(int(bits[1]), **rest)
         path = options.categories_file
         labels = _labels(categories, path)
@@ -396,7 +402,7 @@ def _domain(
     if "edges" in interval:
         edges = [text.strip() for text in interval.pop("edges").split(",")]
         if "" in edges:
-            raise ArgumentError("--edges must be values with commas between, one is empty")
+            raise ArgumentError("edges", "must be values with commas between, one is empty")
         return Interval(edges=[_end(text, unit, "--edges") for text in edges], **interval, **rest)
     absent = [f"--{key}" for key in needed if key not in interval]
     if absent:
@@ -416,7 +422,7 @@ def _end(text: str, unit: str, option: str) -> Any:
         return float(text)
     except ValueError:
         raise ArgumentError(
-            f"{option} must be a number, got {text!r}. For dates and times add --unit"
+            option, "must be a number", f"{text!r}", "For dates and times add --unit"
         ) from None
 
 
@@ -437,7 +443,7 @@ def _labels(typed: str | None, path: Path | None) -> Any:
         if len(labels) == 1 and labels[0].isascii() and labels[0].isdigit():
             return int(labels[0])
         if "" in labels:
-            raise ArgumentError("--categories must be labels with commas between, one is empty")
+            raise ArgumentError("categories", "must be labels with commas between, one is empty")
         if len(set(labels)) < len(labels):
             raise DomainError(
                 "the labels of --categories must all be different, two are equal. Labels that hold "

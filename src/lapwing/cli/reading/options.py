@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 import typer
 
 from lapwing.cli.option_groups import option
+from lapwing.declared import declared_fields, excludes, refusal, requirement
 from lapwing.documents import nearest
 from lapwing.engines.arrow.ordered_work import threads_or_all
 from lapwing.errors import ArgumentError, LapwingError
@@ -130,7 +130,8 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="A parameter of the randomizer, decoder or mechanism, lists as JSON. May be repeated.",
+        help="A parameter of the randomizer, decoder or mechanism, lists as JSON. An unknown name "
+        "lists them all. May be repeated.",
     ),
 ]
 
@@ -138,7 +139,7 @@ Settings = Annotated[
 def check_level(level: float) -> None:
     """Raise ArgumentError unless the level of an interval is between 0 and 1."""
     if not 0 < level < 1:
-        raise ArgumentError(f"--level must be between 0 and 1, got {level}. For example 0.95")
+        raise ArgumentError("level", "must be between 0 and 1", f"{level}", "For example 0.95")
 
 
 def target_of(typed: str) -> Target:
@@ -146,7 +147,7 @@ def target_of(typed: str) -> Target:
     from lapwing.results.band import Target  # slow to import
 
     if typed not in get_args(Target):
-        raise ArgumentError(f"--target must be 'population' or 'empirical', got {typed!r}")
+        raise ArgumentError("target", "must be 'population' or 'empirical'", f"{typed!r}")
     return cast("Target", typed)
 
 
@@ -154,8 +155,9 @@ def relation_of(typed: str) -> Neighbors:
     """Return what is protected. ArgumentError when it is no relation."""
     if typed not in get_args(Neighbors):
         raise ArgumentError(
-            "--neighbors must be replace-one (the number of rows is public) or add-or-remove-one, "
-            f"got {typed!r}{nearest(typed, get_args(Neighbors))}"
+            "neighbors",
+            "must be replace-one (the number of rows is public) or add-or-remove-one",
+            f"{typed!r}{nearest(typed, get_args(Neighbors))}",
         )
     return cast(Neighbors, typed)
 
@@ -169,10 +171,13 @@ def pick(table: Mapping[str, type[Any]], name: str, *, what: str) -> type[Any]:
     )
 
 
-def parameters_of(made: type[Any]) -> list[str]:
-    """Return the names of the parameters of a randomizer or decoder."""
-    fields = [field.name for field in dataclasses.fields(made) if field.init]
-    return [name for name in fields if name not in ("domain", "epsilon")]
+def parameters_of(made: type[Any]) -> dict[str, str]:
+    """Return the parameters of a randomizer, decoder or mechanism, and what each must be."""
+    return {
+        name: requirement(hint, typed=True)
+        for name, hint in declared_fields(made).items()
+        if name not in ("domain", "epsilon")
+    }
 
 
 def make_with_settings(made: type[Any], *arguments: Any, settings: Sequence[str]) -> Any:
@@ -196,18 +201,21 @@ def make_with_settings(made: type[Any], *arguments: Any, settings: Sequence[str]
         name, equals, text = setting.partition("=")
         name = name.strip().replace("-", "_")
         if not equals:
-            raise ArgumentError(f"--set must be NAME=VALUE, got {setting!r}")
+            raise ArgumentError("set", "must be NAME=VALUE", f"{setting!r}")
         if name in given:
             raise ArgumentError(f"{name!r} is given twice. Once is enough")
         given[name] = _value(text.strip(), name)
     known = parameters_of(made)
-    for name in given:
+    hints = declared_fields(made)
+    for name, value in given.items():
+        option = name.replace("_", "-")
         if name not in known:
-            option = name.replace("_", "-")
-            has = ", ".join(known) or "none"
+            has = ", ".join(f"{one} ({known[one]})" for one in known) or "none"
             raise ArgumentError(
                 f"{made.name} has no parameter {option!r}{nearest(name, known)}. It has: {has}"
             )
+        if excludes(hints[name], value):
+            raise refusal(value, hints[name], name=name, error=ArgumentError, typed=True)
     try:
         return made(*arguments, **given)
     except LapwingError:
@@ -224,8 +232,8 @@ def _value(text: str, name: str) -> Any:
             raise ArgumentError(
                 f"the list of --set {name} must be JSON, for example [0.5, 1, 0.5]"
             ) from None
-    if text in ("true", "false"):
-        return text == "true"
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
     for kind in (int, float):
         try:
             return kind(text)

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from lapwing.declared import Declared, Whole
 from lapwing.decoders.decoder import decoder_document, guarantee_of
 from lapwing.decoders.empirical_bayes.direct_measures import direct_measures
 from lapwing.decoders.empirical_bayes.octave_variances import AxisFunctions, OctaveVariances
 from lapwing.decoders.empirical_bayes.separable_model import LogDensity, separable_parts
-from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.block_gradients import TooRoundedError, solved
@@ -346,7 +346,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class LogDensityPrior:
+class LogDensityPrior(Declared):
     """Empirical-Bayes joint distribution of pairs: a most probable smooth log-density.
 
     The log-density is a sum of products of waves of both axes. Their amplitudes have Gaussian
@@ -402,15 +402,10 @@ class LogDensityPrior:
 
     _: KW_ONLY
     band: bool = True
-    seed: int = 0
+    seed: Whole = 0
 
     name: ClassVar[str] = "log-density-prior"
     reads: ClassVar[Kind] = "counts"
-
-    def __post_init__(self) -> None:
-        """Check the seed."""
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise ArgumentError(f"seed must be a whole number of at least 0, got {self.seed!r}")
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> JointDistribution:

@@ -22,11 +22,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from lapwing.declared import AtLeastOne, Declared
 from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.empirical_bayes.learned_mixture import LearnedMixture, exponential
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.decoders.unbiased.unbiased_shares import Tails, UnbiasedShares, unbiased_shares
-from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.projections import simplex, spread
@@ -421,7 +421,7 @@ CERTAIN = 10.0
 
 
 @dataclass(frozen=True)
-class MixturePrior:
+class MixturePrior(Declared):
     """Empirical-Bayes shares from a nonparametric mixture prior.
 
     The shares of all categories are treated as draws from one unknown prior, which is learned from
@@ -504,21 +504,11 @@ class MixturePrior:
     _: KW_ONLY
     estimate: Literal["mean", "median"] = "mean"
     signed: bool = False
-    iterations: int = 300
+    iterations: AtLeastOne = 300
     band: bool = True
 
     name: ClassVar[str] = "mixture-prior"
     reads: ClassVar[Kind] = "counts"
-
-    def __post_init__(self) -> None:
-        """Check the knobs."""
-        if self.estimate not in ("mean", "median"):
-            raise ArgumentError(f"estimate must be 'mean' or 'median', got {self.estimate!r}")
-        whole = isinstance(self.iterations, int) and not isinstance(self.iterations, bool)
-        if not whole or self.iterations < 1:
-            raise ArgumentError(
-                f"iterations must be a whole number of at least 1, got {self.iterations!r}"
-            )
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:

@@ -17,10 +17,11 @@ small domain, minus what the reports show about it.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
+from lapwing.declared import Declared, From
 from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.empirical_bayes.coarse_model import CellAnswer, Cells, cell_answer
 from lapwing.decoders.empirical_bayes.dense_model import whole_answer
@@ -28,7 +29,7 @@ from lapwing.decoders.empirical_bayes.gaussian_model import Evidence, NormalPrio
 from lapwing.decoders.empirical_bayes.low_rank_model import BLUR, WAVES
 from lapwing.decoders.empirical_bayes.wave_basis import FREE, ScaledBasis
 from lapwing.decoders.unbiased.linear_estimate import RANK, compressed, triangular, warn_when_weak
-from lapwing.errors import ArgumentError, UnsupportedChannelError
+from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import as_stored
@@ -265,7 +266,7 @@ SYMBOL_LIMIT = 2**16
 
 
 @dataclass(frozen=True)
-class SpectralPrior:
+class SpectralPrior(Declared):
     """Empirical-Bayes density with a learned spectrum, spikes and steps.
 
     It learns from the reports how smooth, spiky and stepped the data are, and then estimates with
@@ -333,16 +334,11 @@ class SpectralPrior:
     """
 
     _: KW_ONLY
-    passes: int = 2
+    passes: Annotated[int, From(1, 5)] = 2
     band: bool = True
 
     name: ClassVar[str] = "spectral-prior"
     reads: ClassVar[Kind] = "counts"
-
-    def __post_init__(self) -> None:
-        """Check the knobs."""
-        if isinstance(self.passes, bool) or self.passes not in range(1, 6):
-            raise ArgumentError(f"passes must be from 1 to 5, got {self.passes}")
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:

@@ -7,12 +7,12 @@ import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import reduce
-from numbers import Real
 from operator import add
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
+from lapwing.declared import AtLeastOne, Declared, From, Positive, Whole
 from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.likelihood.neighbor_smoothing import smoother
 from lapwing.decoders.unbiased.linear_estimate import available_band
@@ -196,7 +196,7 @@ def folds(channel: Channel, tally: CountTally, *, seed: int) -> list[CountTally]
 
 
 @dataclass(frozen=True)
-class ExpectationMaximization:
+class ExpectationMaximization(Declared):
     """Expectation maximization: EM, and EMS with smoothing (Li et al., 2020).
 
     It increases the likelihood from the uniform distribution. EM stops early. EMS averages
@@ -284,32 +284,22 @@ class ExpectationMaximization:
 
     _: KW_ONLY
     smoothed: bool = False
-    tolerance: float | None = None
-    limit: int | None = None
+    tolerance: Positive | None = None
+    limit: AtLeastOne | None = None
     band: bool = True
-    strength: int | Literal["held-out"] = 1
-    seed: int = 0
+    strength: Annotated[int, From(0, 64)] | Literal["held-out"] = 1
+    seed: Whole = 0
 
     name: ClassVar[str] = "expectation-maximization"
     reads: ClassVar[Kind] = "counts"
 
     def __post_init__(self) -> None:
-        """Check the knobs."""
-        given = self.tolerance
-        if given is not None and (not isinstance(given, Real) or not 0 < given < math.inf):
-            raise ArgumentError(f"tolerance must be greater than 0, got {given!r}")
-        if self.limit is not None and self.limit < 1:
-            raise ArgumentError(f"limit must be at least 1, got {self.limit}")
-        whole = isinstance(self.strength, int) and not isinstance(self.strength, bool)
-        if self.strength != "held-out" and not (whole and 0 <= self.strength <= 64):
-            raise ArgumentError(
-                f"strength must be a whole number from 0 to 64, or 'held-out', got "
-                f"{self.strength!r}"
-            )
+        """Check the fields, and that a strength has something to smooth."""
+        super().__post_init__()
         if not self.smoothed and self.strength != 1:
-            raise ArgumentError("strength belongs to the smoothing. Also pass smoothed=True")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise ArgumentError(f"seed must be a whole number of at least 0, got {self.seed!r}")
+            raise ArgumentError(
+                "strength", "belongs to the smoothing", advice="Also pass smoothed=True"
+            )
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:

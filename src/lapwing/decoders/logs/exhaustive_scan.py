@@ -13,11 +13,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.declared import Declared, From
 from lapwing.decoders.decoder import decoder_document, guarantee_of, required
 from lapwing.documents import read, replacing, require, require_format
 from lapwing.errors import (
@@ -26,10 +27,8 @@ from lapwing.errors import (
     FormatError,
     MismatchError,
     TallyError,
-    kind_of,
 )
 from lapwing.protocol.channels.hashed_channel import LISTED, LinearChannel, PrefixChannel
-from lapwing.protocol.domains.domain import check_list
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import Tally, TallyLog
 from lapwing.results.heavy_hitters import HeavyHitters
@@ -53,14 +52,8 @@ _SECONDS_OF_A_TILE, _SECONDS_OF_A_POINT = 12e-3, 1.3e-9
 """On the machine of the benchmarks, see the cost of :class:`ExhaustiveScan`."""
 
 
-def check_expected_false(expected_false: float) -> None:
-    """Raise ArgumentError unless a number of false values is in (0, 1000]."""
-    if isinstance(expected_false, bool) or not isinstance(expected_false, int | float):
-        raise ArgumentError(f"expected_false must be a number, got {kind_of(expected_false)}")
-    if not 0 < expected_false <= 1000:
-        raise ArgumentError(
-            f"expected_false must be greater than 0 and at most 1000, got {expected_false}"
-        )
+ExpectedFalse = Annotated[float, From(0, 1000, without="least")]
+"""Number of values that are listed by chance, on average."""
 
 
 def tiles_of(channel: LinearChannel) -> int:
@@ -69,7 +62,7 @@ def tiles_of(channel: LinearChannel) -> int:
 
 
 @dataclass(frozen=True)
-class ExhaustiveScan:
+class ExhaustiveScan(Declared):
     """Exhaustive heavy-hitter search by a Walsh-Hadamard transform.
 
     It scores every value of the domain, tile by tile in bounded memory, and lists those above a
@@ -117,14 +110,10 @@ class ExhaustiveScan:
     """
 
     _: KW_ONLY
-    expected_false: float = 0.05
+    expected_false: ExpectedFalse = 0.05
 
     name: ClassVar[str] = "exhaustive-scan"
     reads: ClassVar[Kind] = "log"
-
-    def __post_init__(self) -> None:
-        """Check the number."""
-        check_expected_false(self.expected_false)
 
     def announcement(self, channel: LinearChannel, tally: TallyLog) -> str | None:
         """Return a message to show before a long scan, or None for a short one.
@@ -411,7 +400,7 @@ def heavy_hitters(
 
 
 @dataclass(frozen=True)
-class Candidates:
+class Candidates(Declared):
     """Heavy hitters among a list of candidate values.
 
     It scores the analyst's own list of values, and lists those above a threshold. A list made
@@ -452,26 +441,23 @@ class Candidates:
 
     values: Sequence[str | int]
     _: KW_ONLY
-    expected_false: float = 0.05
+    expected_false: ExpectedFalse = 0.05
 
     name: ClassVar[str] = "candidates"
     reads: ClassVar[Kind] = "log"
 
     def __post_init__(self) -> None:
-        """Check the list."""
-        check_list(self.values, name="candidates")
-        values = tuple(self.values)
-        if not values:
+        """Check that the candidates are different."""
+        super().__post_init__()
+        if not self.values:
             raise ArgumentError("there must be at least one candidate")
         seen: dict[str | int, int] = {}
-        for position, value in enumerate(values):
+        for position, value in enumerate(self.values):
             if seen.setdefault(value, position) != position:
                 raise ArgumentError(
                     "candidates must all be different, those at positions "
                     f"{seen[value]} and {position} are not. Drop one"
                 )
-        object.__setattr__(self, "values", values)
-        check_expected_false(self.expected_false)
 
     def symbols(self, channel: LinearChannel) -> NDArray[np.int64]:
         """Return the number of every candidate in the domain.
@@ -604,7 +590,7 @@ SURVIVOR_LIMIT = 2**16
 
 
 @dataclass(frozen=True)
-class PrefixExtension:
+class PrefixExtension(Declared):
     """Heavy-hitter search by prefixes, PEM (Wang, Li and Jha, 2021).
 
     It keeps the best prefixes of each length and extends them by the bits of the next length.
@@ -654,19 +640,11 @@ class PrefixExtension:
     """
 
     _: KW_ONLY
-    survivors: int = 64
-    expected_false: float = 0.05
+    survivors: Annotated[int, From(1, SURVIVOR_LIMIT)] = 64
+    expected_false: ExpectedFalse = 0.05
 
     name: ClassVar[str] = "prefix-extension"
     reads: ClassVar[Kind] = "log"
-
-    def __post_init__(self) -> None:
-        """Check the numbers."""
-        if type(self.survivors) is not int or not 1 <= self.survivors <= SURVIVOR_LIMIT:
-            raise ArgumentError(
-                f"survivors must be from 1 to {SURVIVOR_LIMIT}, got {self.survivors!r}"
-            )
-        check_expected_false(self.expected_false)
 
     def decode(self, channel: PrefixChannel, tally: TallyLog) -> HeavyHitters:
         """Return the values above the threshold.

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from lapwing.declared import Declared
 from lapwing.decoders.decoder import decoder_document, distribution_of, required
 from lapwing.decoders.releases.prefix_estimate import sums_tails
 from lapwing.linear.arrays import Vector
@@ -26,7 +27,7 @@ _NOTICED = 3.0
 
 
 @dataclass(frozen=True)
-class CellCounts:
+class CellCounts(Declared):
     """Private histogram with negative counts set to zero (Tao and Sarwate, 2026).
 
     Negative counts become zero, and the rest is divided by its sum.

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lapwing.declared import Declared
 from lapwing.decoders.decoder import decoder_document, distribution_of, required
 from lapwing.decoders.empirical_bayes.mixture_prior import shrunk
 from lapwing.decoders.releases.noisy_total import NoisyTotal
@@ -37,7 +38,7 @@ METHOD = "exact noise of the counts"
 
 
 @dataclass(frozen=True)
-class LabelShares:
+class LabelShares(Declared):
     """Shares of labels from noisy counts, by projection or empirical Bayes.
 
     Parameters
@@ -85,11 +86,6 @@ class LabelShares:
 
     name: ClassVar[str] = "label-shares"
     reads: ClassVar[Kind] = "release"
-
-    def __post_init__(self) -> None:
-        """Check the knobs."""
-        if self.sparse is not None and not isinstance(self.sparse, bool):
-            raise ArgumentError(f"sparse must be True, False or None, got {self.sparse!r}")
 
     @one_thread
     def decode(self, channel: Channel, release: Release) -> Distribution:

@@ -20,11 +20,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from itertools import product
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
+from lapwing.declared import Declared, From
 from lapwing.decoders.decoder import decoder_document, required
 from lapwing.decoders.empirical_bayes.coarse_model import Cells
 from lapwing.decoders.empirical_bayes.dense_model import (
@@ -51,12 +52,10 @@ from lapwing.decoders.releases.prefix_estimate import (
     sums_tails,
 )
 from lapwing.decoders.releases.step_pursuit import StepPursuit
-from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.function_families import legendre
 from lapwing.linear.operators.operator import as_operator
-from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain
@@ -373,7 +372,7 @@ MOST_CELLS = 512
 
 
 @dataclass(frozen=True)
-class SpectralPursuit:
+class SpectralPursuit(Declared):
     """Empirical-Bayes CDF from a release: step pursuit averaged with a spectral prior.
 
     It is the default decoder of a released distribution function.
@@ -444,20 +443,12 @@ class SpectralPursuit:
 
     _: KW_ONLY
     target: Literal["people", "population"] = "people"
-    passes: int = 2
-    cells: int = 256
+    passes: Annotated[int, From(1, 5)] = 2
+    cells: Annotated[int, From(8, MOST_CELLS)] = 256
     band: bool = True
 
     name: ClassVar[str] = "spectral-pursuit"
     reads: ClassVar[Kind] = "release"
-
-    def __post_init__(self) -> None:
-        """Check the knobs."""
-        if self.target not in ("people", "population"):
-            raise ArgumentError(f"target must be 'people' or 'population', got {self.target!r}")
-        if isinstance(self.passes, bool) or self.passes not in range(1, 6):
-            raise ArgumentError(f"passes must be from 1 to 5, got {self.passes}")
-        check_whole_field(self, "cells", low=8, high=MOST_CELLS)
 
     @one_thread
     def decode(self, channel: Channel, release: Release) -> Distribution:

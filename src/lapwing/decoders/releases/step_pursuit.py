@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from lapwing.declared import Declared
 from lapwing.decoders.decoder import decoder_document
 from lapwing.decoders.releases.prefix_estimate import (
     PrefixEstimate,
@@ -225,7 +226,7 @@ METHOD = "exact covariance of the release's noise"
 
 
 @dataclass(frozen=True)
-class StepPursuit:
+class StepPursuit(Declared):
     """Empirical-Bayes CDF from a release, with sine waves and greedy jumps.
 
     It smooths the smooth part, keeps the jumps that the release shows, and makes the curve

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
+from lapwing.declared import AtLeastOne, Between, Declared
 from lapwing.decoders.decoder import decoder_document, distribution_of, required
 from lapwing.decoders.unbiased.linear_estimate import available_band, variance_of_noise
-from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError, kind_of
+from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.operator import Whitened
@@ -30,8 +31,6 @@ from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
 
-METHODS = ("nonnegative-omp", "omp", "l1")
-
 _ROUNDS = 2
 """Without `sparsity` the noise of the counts is taken under the uniform distribution first, then
 under the answer: what is a find and what is noise depends on it. With `sparsity` the largest shares
@@ -39,7 +38,7 @@ are asked for and not the surest, so all counts keep the weights of the uniform 
 
 
 @dataclass(frozen=True)
-class SparseRecovery:
+class SparseRecovery(Declared):
     """Sparse recovery by compressive sensing, OMP and L1 (Xiong et al., 2021).
 
     It finds the few categories that the counts show, and their shares. It works with any channel,
@@ -121,25 +120,14 @@ class SparseRecovery:
 
     _: KW_ONLY
     method: Literal["nonnegative-omp", "omp", "l1"] = "nonnegative-omp"
-    sparsity: int | None = None
-    level: float = 0.05
+    sparsity: AtLeastOne | None = None
+    level: Between = 0.05
     spread: bool | None = None
-    limit: int = 1000
+    limit: AtLeastOne = 1000
     band: bool = True
 
     name: ClassVar[str] = "sparse-recovery"
     reads: ClassVar[Kind] = "counts"
-
-    def __post_init__(self) -> None:
-        """Check the knobs."""
-        if self.method not in METHODS:
-            raise ArgumentError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
-        if self.sparsity is not None:
-            check_sparsity(self.sparsity)
-        if not 0 < self.level < 1:
-            raise ArgumentError(f"level must be between 0 and 1, got {self.level}")
-        if self.limit < 1:
-            raise ArgumentError(f"limit must be at least 1, got {self.limit}")
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
@@ -254,17 +242,14 @@ class SparseRecovery:
         return simplex(mass)
 
 
-def check_sparsity(sparsity: int, channel: Channel | None = None) -> None:
+def check_sparsity(sparsity: int, channel: Channel) -> None:
     """Raise ArgumentError unless so many symbols can be asked of a channel."""
-    if isinstance(sparsity, bool) or not isinstance(sparsity, int):
-        raise ArgumentError(f"sparsity must be a whole number, got {kind_of(sparsity)}")
-    limit: float = math.inf
-    if channel is not None:
-        limit = min(channel.domain.size, sum(block.outputs for block in channel.blocks))
-    if not 1 <= sparsity <= limit:
+    limit = min(channel.domain.size, sum(block.outputs for block in channel.blocks))
+    if sparsity > limit:
         raise ArgumentError(
-            "sparsity must be at least 1 and at most the number of symbols and of counts"
-            f"{'' if channel is None else f', {limit}'}, got {sparsity}"
+            "sparsity",
+            f"must be at most the number of symbols and of counts, {limit}",
+            str(sparsity),
         )
 
 
@@ -332,7 +317,7 @@ def _noise_length(rows: int, level: float) -> float:
 
 
 @dataclass(frozen=True)
-class CompressiveEstimate:
+class CompressiveEstimate(Declared):
     """Algorithm 1 of compressive privatization, as printed (Xiong et al., 2021).
 
     It is for comparison only. :class:`SparseRecovery` is more accurate.
@@ -385,24 +370,13 @@ class CompressiveEstimate:
     """
 
     _: KW_ONLY
-    sparsity: int
+    sparsity: AtLeastOne
     regime: Literal["high", "medium"] = "high"
     recovery: Literal["omp", "l1"] = "omp"
     last_step: Literal["project", "normalize"] = "project"
 
     name: ClassVar[str] = "compressive-estimate"
     reads: ClassVar[Kind] = "counts"
-
-    def __post_init__(self) -> None:
-        """Check the knobs."""
-        check_sparsity(self.sparsity)
-        for name, value, choices in (
-            ("regime", self.regime, ("high", "medium")),
-            ("recovery", self.recovery, ("omp", "l1")),
-            ("last_step", self.last_step, ("project", "normalize")),
-        ):
-            if value not in choices:
-                raise ArgumentError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from lapwing.declared import Declared
 from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.unbiased.linear_estimate import (
     HADAMARD_WHOLE,
@@ -30,7 +31,7 @@ from lapwing.results.uncertainty import Uncertainty
 
 
 @dataclass(frozen=True)
-class LeastSquares:
+class LeastSquares(Declared):
     """Least squares on the simplex, and the unbiased inverse (Wang et al., 2020).
 
     Parameters

@@ -73,7 +73,7 @@ class ColumnValues:
         name = table.column(column, beside=by, labels=not domain.ordered)
         if name == by:
             raise ArgumentError(
-                f"--by must name another column than {name!r}: a label is public, the value is not"
+                "by", f"must name another column than {name!r}: a label is public, the value is not"
             )
         marks = number_marks(table, domain, texts)
         return cls(table, name, domain, by, texts, curator, *marks)
@@ -226,7 +226,7 @@ class PairValues(ColumnValues):
             )
         if by in domain.names:
             raise ArgumentError(
-                f"--by must name another column than {by!r}: a label is public, the value is not"
+                "by", f"must name another column than {by!r}: a label is public, the value is not"
             )
         axes = []
         for name, axis in domain.axes.items():

@@ -37,7 +37,7 @@ def value_and_count(table: Table, column: str | None, count_column: str) -> tupl
             raise ArgumentError(f"{table.label} has no column of values alongside {counts!r}")
         if len(others) != 1:
             raise ArgumentError(
-                f"--column must name one of the columns of {table.label}: {', '.join(others)}"
+                "column", f"must name one of the columns of {table.label}: {', '.join(others)}"
             )
         column = others[0]
     values = table.column(column, option="--column", beside=counts)

@@ -196,8 +196,9 @@ def codec_of(encoding: str | None) -> codecs.CodecInfo | None:
     except (LookupError, TypeError, UnicodeError, ValueError):
         pass
     raise ArgumentError(
-        f"--encoding must be an encoding of text that Python knows, such as cp1252 or utf-16, got "
-        f"{encoding!r}"
+        "encoding",
+        "must be an encoding of text that Python knows, such as cp1252 or utf-16",
+        f"{encoding!r}",
     )
 
 

@@ -651,9 +651,9 @@ def columns_by(by: str | Sequence[str] | None) -> tuple[str, ...]:
     one = isinstance(by, str) or not isinstance(by, Iterable)
     columns: tuple[Any, ...] = () if by is None else (by,) if one else tuple(by)
     if not all(isinstance(name, str) for name in columns):
-        raise ArgumentError("--by must be the name of a column, or a list of names")
+        raise ArgumentError("by", "must be the name of a column, or a list of names")
     if len(set(columns)) < len(columns):
-        raise ArgumentError("--by must name each column once")
+        raise ArgumentError("by", "must name each column once")
     return columns
 
 

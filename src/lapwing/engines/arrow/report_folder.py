@@ -174,8 +174,9 @@ class ReportFolder:
             return
         if self.output.is_dir() and self.output.is_mount():
             raise ArgumentError(
-                f"the output must be a new folder, {self.output.name} is where a disk is mounted. "
-                "Name a folder in it"
+                "output",
+                f"must be a new folder, {self.output.name} is where a disk is mounted",
+                advice="Name a folder in it",
             )
         if self.output.is_dir() and not any(self.output.iterdir()):
             return

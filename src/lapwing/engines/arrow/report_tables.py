@@ -122,8 +122,11 @@ def check_label_column(by: Any) -> None:
     """Raise ArgumentError unless this may name the column of labels alongside reports."""
     if by is not None and not isinstance(by, str):
         raise ArgumentError(
-            f"--by must be the name of one column, got {kind_of(by)}. For a second label, write "
-            "the reports of each of its values into a folder of their own, such as country=PT"
+            "by",
+            "must be the name of one column",
+            f"{kind_of(by)}",
+            "For a second label, write the reports of each of its values into a folder of their "
+            "own, such as country=PT",
         )
     if by == "report":
         raise ArgumentError("the column of labels must not be named 'report'. Rename it")

@@ -241,16 +241,19 @@ def _of_file(
     if path == STDIN or not name.endswith(TABLES):
         if by:
             raise ArgumentError(
-                f"--by needs reports in a table that has labels, .parquet, .arrow or .csv, "
-                f"{input_name(path)} is not. Write it with: lapwing randomize --by"
+                "by",
+                "needs reports in a table that has labels, .parquet, .arrow or .csv, "
+                f"{input_name(path)} is not",
+                advice="Write it with: lapwing randomize --by",
             )
         if path != STDIN:
             with path.open("rb"):  # an error of the system before any work is done
                 pass
         if count_column is not None:
             raise ArgumentError(
-                f"count_column needs a table of reports and counts, .parquet, .arrow or .csv. "
-                f"{input_name(path)} is not"
+                "count_column",
+                "needs a table of reports and counts, .parquet, .arrow or .csv",
+                advice=f"{input_name(path)} is not",
             )
         return ReportSource(path, survey, "")
     ours = (
@@ -289,12 +292,12 @@ def _of_table(
     found = table.column(column or "report")
     by = tuple(table.column(name, option="--by", beside=found) for name in by)
     if found in by:
-        raise ArgumentError("--by must name another column than that of the reports")
+        raise ArgumentError("by", "must name another column than that of the reports")
     if count_column is not None:
         count_column = table.column(count_column, option="count_column", beside=found)
         if count_column in (found, *by):
             raise ArgumentError(
-                "count_column must name another column than those of reports and labels"
+                "count_column", "must name another column than those of reports and labels"
             )
     if table.typed:
         kind = table.empty(found).type

@@ -418,7 +418,7 @@ class Table:
             When a CSV seems to have no header line, or the name occurs twice.
         """
         if name is not None and not isinstance(name, str):
-            raise ArgumentError(f"{option} must be the name of one column, got {kind_of(name)}")
+            raise ArgumentError(option, "must be the name of one column", f"{kind_of(name)}")
         proved = self.typed or not self.header or beside is not None
         if name is None:
             if len(self.names) == 1 and (proved or not labels):
@@ -433,7 +433,9 @@ class Table:
             some = len(self.names)
             which = "the column of labels in" if some == 1 else f"one of the {some} columns of"
             raise ArgumentError(
-                f"{option} must name {which} {self.label}, as its first line does. {_NO_HEADER}"
+                option,
+                f"must name {which} {self.label}, as its first line does",
+                advice=f"{_NO_HEADER}",
             )
         if self.rows == 0 and not self.header and name.isdecimal():
             return name  # nobody stands in the file, so nothing says how many columns it has
@@ -552,9 +554,13 @@ def open_table(
             content = small.content(opened)
     pyarrow_or_error()
     if not header and name.endswith((*PARQUET, *ARROW)):
-        raise ArgumentError(f"--no-header is for CSV. The columns of {path.name} have names")
+        raise ArgumentError(
+            "no_header", "is for CSV", advice=f"The columns of {path.name} have names"
+        )
     if encoding is not None and name.endswith((*PARQUET, *ARROW)):
-        raise ArgumentError(f"--encoding is for CSV, and {path.name} is none. Leave it out")
+        raise ArgumentError(
+            "encoding", f"is for CSV, and {path.name} is none", advice="Leave it out"
+        )
     with reading(path, header=header):
         if name.endswith(PARQUET):
             held = ParquetSource.of(path, content)

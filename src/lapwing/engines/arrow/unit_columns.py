@@ -23,7 +23,9 @@ def unit_column(one: ColumnValues, name: str, beside: ColumnValues | None) -> st
     """
     found = one.table.column(name, option="--unit", beside=one.name)
     if found in (one.name, beside.name if beside is not None else None):
-        raise ArgumentError("--unit must name another column than --column and --by")
+        raise ArgumentError(
+            "unit", "must name another column than column and by", others=("column", "by")
+        )
     if one.table.typed:
         unit_names(one.table.empty(found), column=found, typed=True)
     return found

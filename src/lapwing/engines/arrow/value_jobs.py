@@ -231,8 +231,9 @@ def randomize(
             return total
     if output.exists() and not output.is_dir():
         raise ArgumentError(
-            f"the output must be a folder, or a file that ends in {', '.join(ENDINGS)}. "
-            f"{output.name} is neither"
+            "output",
+            f"must be a folder, or a file that ends in {', '.join(ENDINGS)}",
+            advice=f"{output.name} is neither",
         )
     return _write_folder(output, columns, survey, by, work, examine, reading)
 
@@ -469,7 +470,9 @@ def curator_columns(
     values = ColumnValues.in_table(table, column, cells, texts=texts, curator=True)
     beside = segments_beside(values, by, curated)
     if beside is not None and beside.name == count_column:
-        raise ArgumentError("--by must name another column than --count-column")
+        raise ArgumentError(
+            "by", "must name another column than count_column", others=("count_column",)
+        )
     values.check_type()
     if beside is not None:
         beside.check_type()
@@ -484,7 +487,7 @@ def segments_beside(one: ColumnValues, by: str | None, domain: Domain) -> Column
         return None
     name = one.table.column(by, option="--by", beside=one.name)
     if name == one.name:
-        raise ArgumentError("--by must name another column than --column")
+        raise ArgumentError("by", "must name another column than column", others=("column",))
     return ColumnValues(one.table, name, domain.segmentation, curator=True)
 
 

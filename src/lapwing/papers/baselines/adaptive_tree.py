@@ -283,8 +283,9 @@ class AdaptiveTree:
         given = np.asarray(counts).ravel()
         if given.size != self.domain.size or given.dtype.kind not in "iu" or (given < 0).any():
             raise ArgumentError(
-                f"counts must be {self.domain.size} whole numbers of at least 0, one for each bin "
-                f"or cell, got {given.size} of type {given.dtype}"
+                "counts",
+                f"must be {self.domain.size} whole numbers of at least 0, one for each bin or cell",
+                f"{given.size} of type {given.dtype}",
             )
         if given.sum() < self.rounds:
             raise ArgumentError(

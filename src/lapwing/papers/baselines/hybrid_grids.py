@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from lapwing.declared import Declared
 from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.empirical_bayes.separable_model import separable_parts
 from lapwing.errors import UnsupportedChannelError, WeakAnswerWarning
@@ -146,7 +147,7 @@ def updated(grids: Sequence[Grid], *, least: float) -> Matrix:
 
 
 @dataclass(frozen=True)
-class HybridGrids:
+class HybridGrids(Declared):
     """Hybrid-dimensional grids: HDG (Yang et al., 2020).
 
     It reads shares of grid cells: of each attribute alone, of both, or of only some of these. The

@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from lapwing.declared import From, check_fields
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.memoized import cached_property
 from lapwing.papers.baselines.multiply_shift import (
@@ -21,7 +22,7 @@ from lapwing.papers.baselines.multiply_shift import (
     intervals,
     keys_of,
 )
-from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
+from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.sampling.randomness import (
     RandomSource,
     bernoulli,
@@ -30,7 +31,7 @@ from lapwing.privacy.sampling.randomness import (
 )
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.channels.hashed_channel import hashed_channel
-from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import pack_codes, unpack_codes
 from lapwing.protocol.randomizer import (
     CHUNK,
@@ -152,9 +153,9 @@ class LocalHashing(TwoLevel):
     """
 
     _: KW_ONLY
-    hashes: int | None = None
-    size: int | None = None
-    seed: int = 0
+    hashes: Annotated[int, From(1, LARGEST_TABLE)] | None = None
+    size: Annotated[int, From(2, LARGEST_HASH)] | None = None
+    seed: Annotated[int, From(0, 2**32 - 1)] = 0
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -172,7 +173,7 @@ class LocalHashing(TwoLevel):
 
     def __post_init__(self) -> None:
         """Check the pool, then what all two-level randomizers check."""
-        require_domain(self.domain)
+        check_fields(self)
         if self.domain.ordered:
             raise DomainError(
                 "local hashing is for labels without an order. Numbers are better served by a "
@@ -183,13 +184,6 @@ class LocalHashing(TwoLevel):
                 f"local hashing counts at most {LARGEST_TABLE} symbols, got {self.domain.size}. "
                 "Use LinearHashing"
             )
-        for name, least, most in (
-            ("hashes", 1, LARGEST_TABLE),
-            ("size", 2, LARGEST_HASH),
-            ("seed", 0, 2**32 - 1),
-        ):
-            if name == "seed" or getattr(self, name) is not None:
-                check_whole_field(self, name, low=least, high=most)
         if self.hashes is None and self.seed:
             raise ArgumentError(
                 "seed chooses a pool of hash functions. Also give hashes, or leave seed out"

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.declared import Declared
 from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
@@ -21,11 +22,9 @@ from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
 from lapwing.results.signed_estimate import SignedEstimate
 
-METHODS = ("clip-and-normalize", "additive", "norm-cut")
-
 
 @dataclass(frozen=True)
-class Normalization:
+class Normalization(Declared):
     """Normalization of unbiased shares: clipping, additive, Norm-Cut (Wang et al., 2020).
 
     Parameters
@@ -89,9 +88,8 @@ class Normalization:
     reads: ClassVar[Kind] = "counts"
 
     def __post_init__(self) -> None:
-        """Check the knobs."""
-        if self.method not in METHODS:
-            raise ArgumentError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
+        """Check the fields, and that the method has a signed estimate where one is wanted."""
+        super().__post_init__()
         if self.signed and self.method == "clip-and-normalize":
             raise ArgumentError(
                 "method='clip-and-normalize' makes no signed estimate. Use 'additive' or "

@@ -9,11 +9,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from lapwing.declared import AtLeastOne, Declared, Positive
 from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.likelihood.expectation_maximization import expect, likelihood_rows
 from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.decoders.unbiased.linear_estimate import available_band
-from lapwing.errors import ArgumentError, ConvergenceWarning
+from lapwing.errors import ConvergenceWarning
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.solvers import accelerated_fixed_point
@@ -24,7 +25,7 @@ from lapwing.results.distribution import Distribution
 
 
 @dataclass(frozen=True)
-class PenalizedLikelihood:
+class PenalizedLikelihood(Declared):
     """Maximum penalized likelihood with a roughness penalty, by accelerated EM.
 
     It maximizes ``log-likelihood - roughness / 2 * sum over neighbors (density' - density)^2``. The
@@ -74,19 +75,12 @@ class PenalizedLikelihood:
     """
 
     _: KW_ONLY
-    roughness: float = 100.0
-    tolerance: float = 1e-4
-    limit: int = 20_000
+    roughness: Positive = 100.0
+    tolerance: Positive = 1e-4
+    limit: AtLeastOne = 20_000
 
     name: ClassVar[str] = "penalized-likelihood"
     reads: ClassVar[Kind] = "counts"
-
-    def __post_init__(self) -> None:
-        """Check the knobs."""
-        if not 0 < self.roughness < math.inf:
-            raise ArgumentError(f"roughness must be greater than 0, got {self.roughness}")
-        if not 0 < self.tolerance < math.inf:
-            raise ArgumentError(f"tolerance must be greater than 0, got {self.tolerance}")
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:

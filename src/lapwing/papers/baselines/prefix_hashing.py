@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.declared import AtLeastOne, From, check_fields
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.hadamard import is_power_of_two
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.channels.hashed_channel import PrefixChannel
 from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.tally import TallyLog
-from lapwing.randomizers.categorical.linear_hashing import LinearHashing
+from lapwing.randomizers.categorical.linear_hashing import MOST_HASH_BITS, LinearHashing
 from lapwing.randomizers.mixture import Component, Mixture, whole_shares
 
 FIRST_BITS = 24
@@ -90,8 +91,8 @@ class PrefixHashing(Mixture[TallyLog]):
     """
 
     _: KW_ONLY
-    prefixes: Sequence[int] | None = None
-    hash_bits: int | None = None
+    prefixes: Sequence[AtLeastOne] | None = None
+    hash_bits: Annotated[int, From(1, MOST_HASH_BITS)] | None = None
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -112,7 +113,7 @@ class PrefixHashing(Mixture[TallyLog]):
 
     def __post_init__(self) -> None:
         """Check the lengths, then what all mixtures check."""
-        require_domain(self.domain)
+        check_fields(self)
         size = self.domain.size
         if self.domain.ordered or not is_power_of_two(size) or size < 4:
             raise DomainError(
@@ -122,19 +123,17 @@ class PrefixHashing(Mixture[TallyLog]):
             )
         if self.prefixes is not None:
             lengths = self.prefixes
-            plain = isinstance(lengths, Sequence) and not isinstance(lengths, str | bytes)
-            plain = plain and all(type(bits) is int for bits in lengths) and len(lengths) > 0
-            if not plain or [*lengths] != sorted({*lengths}) or not 1 <= lengths[0] <= FIRST_BITS:
+            if not lengths or [*lengths] != sorted({*lengths}) or lengths[0] > FIRST_BITS:
                 raise ArgumentError(
-                    "prefixes must be increasing lengths in bits, the first from 1 to "
-                    f"{FIRST_BITS}, got {lengths!r}"
+                    "prefixes",
+                    f"must be increasing lengths in bits, the first from 1 to {FIRST_BITS}",
+                    f"{lengths!r}",
                 )
             if lengths[-1] != self._key_bits:
                 raise ArgumentError(
                     f"the last prefix must be the whole value of {self._key_bits} bits, got "
                     f"{lengths[-1]}"
                 )
-            object.__setattr__(self, "prefixes", tuple(lengths))
         super().__post_init__()
 
     @cached_property

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.declared import Read
 from lapwing.errors import DomainError, PrivacyError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
@@ -24,6 +25,7 @@ from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import WORD, RandomSource
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.domains.domain import require_domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.tally import CountTally
@@ -91,7 +93,7 @@ class StochasticRounding(Randomizer[CountTally]):
     (39.9, 0.21)
     """
 
-    domain: Interval | Integers
+    domain: Annotated[Interval | Integers, Read(require_domain)]
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from statistics import NormalDist
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
+from lapwing.declared import AtLeastOne, Between, Declared, From
 from lapwing.decoders.decoder import decoder_document, guarantee_of
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import ArgumentError
@@ -22,17 +23,6 @@ from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 
 Control = Literal["family-wise", "false-discovery"]
-
-CONTROLS = ("family-wise", "false-discovery")
-
-
-def check_test(alpha: float, control: str) -> None:
-    """Raise ArgumentError unless these are a level and a name of a control."""
-    number = isinstance(alpha, int | float) and not isinstance(alpha, bool)
-    if not number or not 0 < alpha < 1:
-        raise ArgumentError(f"alpha must be a number between 0 and 1, got {alpha!r}")
-    if control not in CONTROLS:
-        raise ArgumentError(f"control must be one of {', '.join(CONTROLS)}, got {control!r}")
 
 
 def critical_score(scores: Vector, *, alpha: float, control: Control) -> float:
@@ -84,7 +74,7 @@ def critical_score(scores: Vector, *, alpha: float, control: Control) -> float:
 
 
 @dataclass(frozen=True)
-class Threshold:
+class Threshold(Declared):
     """Significance threshold for unbiased shares, Base-Cut (Wang et al., 2017).
 
     Unbiased shares above a significance threshold are kept unchanged.
@@ -148,7 +138,7 @@ class Threshold:
     """
 
     _: KW_ONLY
-    alpha: float = 0.05
+    alpha: Between = 0.05
     control: Control = "family-wise"
     rest: Literal["spread", "project"] = "spread"
     signed: bool = False
@@ -156,12 +146,6 @@ class Threshold:
 
     name: ClassVar[str] = "threshold"
     reads: ClassVar[Kind] = "counts"
-
-    def __post_init__(self) -> None:
-        """Check the knobs."""
-        check_test(self.alpha, self.control)
-        if self.rest not in ("spread", "project"):
-            raise ArgumentError(f"rest must be 'spread' or 'project', got {self.rest!r}")
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
@@ -197,7 +181,7 @@ class Threshold:
 
 
 @dataclass(frozen=True)
-class HeavyHitterSelection:
+class HeavyHitterSelection(Declared):
     """Heavy hitters among listed categories, by significance (Fang et al., 2023).
 
     It lists the categories whose share is significantly above a level, or simply the largest ones.
@@ -253,24 +237,17 @@ class HeavyHitterSelection:
     """
 
     _: KW_ONLY
-    alpha: float = 0.05
+    alpha: Between = 0.05
     control: Literal["family-wise", "false-discovery", "none"] = "family-wise"
-    above: float = 0.0
-    top: int | None = None
+    above: Annotated[float, From(0, 1, without="most")] = 0.0
+    top: AtLeastOne | None = None
 
     name: ClassVar[str] = "heavy-hitter-selection"
     reads: ClassVar[Kind] = "counts"
 
     def __post_init__(self) -> None:
-        """Check the knobs."""
-        check_test(self.alpha, "family-wise" if self.control == "none" else self.control)
-        number = isinstance(self.above, int | float) and not isinstance(self.above, bool)
-        if not number or not 0 <= self.above < 1:
-            raise ArgumentError(
-                f"above must be a share of at least 0 and less than 1, got {self.above!r}"
-            )
-        if self.top is not None and (type(self.top) is not int or self.top < 1):
-            raise ArgumentError(f"top must be a whole number of at least 1, got {self.top!r}")
+        """Check the fields, and that something limits the list."""
+        super().__post_init__()
         if self.control == "none" and (self.top is None or self.above != 0):
             raise ArgumentError("without a control give top, how many values to list, and no level")
 

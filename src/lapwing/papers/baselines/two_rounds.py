@@ -53,7 +53,9 @@ class SquaredDeviation:
         """Check the domain and move the center into it."""
         first, step = grid_points(self.domain)
         if not math.isfinite(self.center):
-            raise ArgumentError("the center must be finite. Send back the mean of the first round")
+            raise ArgumentError(
+                "center", "must be finite", advice="Send back the mean of the first round"
+            )
         last = first + step * (self.domain.size - 1)
         object.__setattr__(self, "center", min(max(float(self.center), first), last))
 

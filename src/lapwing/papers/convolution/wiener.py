@@ -9,16 +9,16 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.declared import AtLeastOne, Declared, From, Positive, Whole
 from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
-from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWarning, kind_of
+from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWarning
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.projections import simplex
@@ -33,11 +33,12 @@ Spectrum = NDArray[np.complex128]
 
 Method = Literal["direct", "iterative", "iterative-from-reports", "permuted"]
 
-METHODS = ("direct", "iterative", "iterative-from-reports", "permuted")
+Power = Annotated[float, From(0)]
+"""Power of a wave."""
 
 
 @dataclass(frozen=True)
-class Wiener:
+class Wiener(Declared):
     """Wiener filter for a circulant channel: DW, IIW, AMRP (Fang et al., 2023).
 
     The mean counts are a circular convolution of the shares with the first column h of the channel.
@@ -130,12 +131,12 @@ class Wiener:
 
     _: KW_ONLY
     method: Method = "iterative"
-    iterations: int | None = None
-    permutations: int = 100
-    seed: int = 0
-    noise: Literal["analytic"] | float | Sequence[float] = "analytic"
-    signal: Sequence[float] | None = None
-    keep_largest: int = 0
+    iterations: Whole | None = None
+    permutations: AtLeastOne = 100
+    seed: Whole = 0
+    noise: Literal["analytic"] | Power | Sequence[Power] = "analytic"
+    signal: Sequence[Power] | None = None
+    keep_largest: Whole = 0
     signed: bool = False
     band: bool = True
 
@@ -143,25 +144,15 @@ class Wiener:
     reads: ClassVar[Kind] = "counts"
 
     def __post_init__(self) -> None:
-        """Check the knobs."""
-        if self.method not in METHODS:
-            raise ArgumentError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
-        if self.iterations is not None:
-            _check_whole(self.iterations, name="iterations", least=0)
-        _check_whole(self.permutations, name="permutations", least=1)
-        _check_whole(self.seed, name="seed", least=0)
-        _check_whole(self.keep_largest, name="keep_largest", least=0)
-        if isinstance(self.noise, Real) and not isinstance(self.noise, bool):
-            object.__setattr__(self, "noise", _powers([self.noise], name="noise")[0])
-        elif self.noise != "analytic":
-            object.__setattr__(self, "noise", _powers(self.noise, name="noise"))
-        if self.signal is not None:
-            if self.method != "direct":
-                raise ArgumentError(
-                    "a known signal spectrum needs no iterations and no permutations. Use "
-                    "method='direct' with it"
-                )
-            object.__setattr__(self, "signal", _powers(self.signal, name="signal"))
+        """Check the fields, and that they go together."""
+        super().__post_init__()
+        if () in (self.noise, self.signal):
+            raise ArgumentError("noise and signal must have at least one number each")
+        if self.signal is not None and self.method != "direct":
+            raise ArgumentError(
+                "a known signal spectrum needs no iterations and no permutations. Use "
+                "method='direct' with it"
+            )
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
@@ -430,23 +421,8 @@ def _one_sided(spectrum: Sequence[float], frequencies: int, name: str) -> Vector
     return given[:frequencies]
 
 
-def _powers(numbers: Any, *, name: str) -> tuple[float, ...]:
-    try:
-        powers = tuple(float(number) for number in numbers)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} must be numbers, got {kind_of(numbers)}") from None
-    if not powers or not all(0 <= power < math.inf for power in powers):
-        raise ArgumentError(f"every number of {name} must be finite and not negative")
-    return powers
-
-
-def _check_whole(number: Any, *, name: str, least: int) -> None:
-    if isinstance(number, bool) or not isinstance(number, int) or number < least:
-        raise ArgumentError(f"{name} must be a whole number of at least {least}, got {number!r}")
-
-
 @dataclass(frozen=True)
-class GaussianSmoothing:
+class GaussianSmoothing(Declared):
     """Gaussian smoothing of the unbiased estimate: GF, GF-DW (Fang et al., 2023).
 
     Each share is averaged over its neighbors with Gaussian weights. The result is the estimate, or
@@ -499,20 +475,12 @@ class GaussianSmoothing:
     """
 
     _: KW_ONLY
-    sigma: float = 3.0
+    sigma: Positive = 3.0
     wiener: bool = False
     signed: bool = False
 
     name: ClassVar[str] = "gaussian-smoothing"
     reads: ClassVar[Kind] = "counts"
-
-    def __post_init__(self) -> None:
-        """Check the width."""
-        if isinstance(self.sigma, bool) or not isinstance(self.sigma, Real):
-            raise ArgumentError(f"sigma must be a number, got {kind_of(self.sigma)}")
-        if not 0 < float(self.sigma) < math.inf:
-            raise ArgumentError(f"sigma must be greater than 0 and finite, got {self.sigma}")
-        object.__setattr__(self, "sigma", float(self.sigma))
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
@@ -567,7 +535,7 @@ class GaussianSmoothing:
 
 
 @dataclass(frozen=True)
-class BinomialSmoothing:
+class BinomialSmoothing(Declared):
     """Binomial smoothing of the unbiased estimate (Fang et al., 2023).
 
     Each share is averaged with its two neighbors, with weights (1, 2, 1) / 4.
@@ -613,16 +581,11 @@ class BinomialSmoothing:
     """
 
     _: KW_ONLY
-    rounds: int = 1
+    rounds: AtLeastOne = 1
     signed: bool = False
 
     name: ClassVar[str] = "binomial-smoothing"
     reads: ClassVar[Kind] = "counts"
-
-    def __post_init__(self) -> None:
-        """Check the number of rounds."""
-        if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or self.rounds < 1:
-            raise ArgumentError(f"rounds must be a whole number of at least 1, got {self.rounds!r}")
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.declared import From
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError
 from lapwing.linear.operators.sums import PrefixCounts
-from lapwing.mechanisms.linear_mechanism import check_noise, check_part, part_of
+from lapwing.mechanisms.linear_mechanism import check_part, part_of
 from lapwing.papers.functional_approximation.plain_curves import SortedPoints
-from lapwing.privacy.exact_numbers import check_whole_field
-from lapwing.privacy.integer_noise import Kind, Noise, Sensitivity, calibrated
+from lapwing.privacy.integer_noise import Noise, Sensitivity, calibrated
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource
@@ -136,8 +136,8 @@ class AdaptiveQuantiles(Mechanism):
     40
     """
 
-    steps: int = 80
-    noise: Kind | None = None
+    steps: Annotated[int, From(1, MOST_STEPS)] = 80
+    noise: Literal["normal", "laplace"] | None = None
     guarded: bool = True
 
     name: ClassVar[str] = "adaptive-quantiles"
@@ -147,11 +147,6 @@ class AdaptiveQuantiles(Mechanism):
     def _decoder(self) -> SortedPoints:
         """Decoder of its releases."""
         return SortedPoints()
-
-    def __post_init__(self) -> None:
-        """Check the knobs."""
-        check_whole_field(self, "steps", low=1, high=MOST_STEPS)
-        check_noise(self.noise)
 
     @property
     def _sensitivity(self) -> Sensitivity:

@@ -7,12 +7,13 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from lapwing.declared import From, Later
 from lapwing.errors import ArgumentError, FormatError, LapwingWarning, PrivacyError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.function_families import (
@@ -34,7 +35,6 @@ from lapwing.papers.functional_approximation.pursuit_functions import (
     family,
     values_at,
 )
-from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.gaussian_dp import scale_up
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.privacy_loss import PrivacyLoss, concentrated_epsilon
@@ -283,10 +283,10 @@ class MatchingPursuit(Mechanism):
     40
     """
 
-    terms: int = 6
-    dictionary: str | Sequence[Part] = "legendre"
-    atoms: int | None = None
-    degree: int = 1
+    terms: Annotated[int, From(1, 64)] = 6
+    dictionary: str | Annotated[Sequence[Part], Later] = "legendre"
+    atoms: Annotated[int, From(1, MOST_ATOMS)] | None = None
+    degree: Annotated[int, From(0, 5)] = 1
     orthogonal: bool = False
     form: Form = "repaired"
     monotone: bool = True
@@ -300,17 +300,16 @@ class MatchingPursuit(Mechanism):
         return CurveSum(monotone=self.monotone)
 
     def __post_init__(self) -> None:
-        """Check the knobs."""
+        """Check the fields, then the functions of the dictionary."""
+        super().__post_init__()
         parts = (self.dictionary,) if isinstance(self.dictionary, str) else self.dictionary
         if callable(parts) or not len(parts):
-            raise ArgumentError("dictionary must be the name of one, or a list of functions")
+            raise ArgumentError("dictionary", "must be the name of one, or a list of functions")
         entries = tuple(map(entry_of, parts))
         check_functions([entry for entry in entries if isinstance(entry, tuple)])
         if not isinstance(self.dictionary, str):
             object.__setattr__(self, "dictionary", entries)
-        if self.atoms is not None:
-            check_whole_field(self, "atoms", low=1, high=MOST_ATOMS)
-        elif isinstance(self.dictionary, str):
+        elif self.atoms is None:
             object.__setattr__(self, "atoms", FAMILIES[self.dictionary])
         named = sum(self.atoms or FAMILIES[name] for name in entries if isinstance(name, str))
         functions = named + sum(not isinstance(entry, str) for entry in entries)
@@ -319,11 +318,10 @@ class MatchingPursuit(Mechanism):
                 f"a dictionary must have at most {MOST_ATOMS} functions, got {functions}. Use "
                 "smaller atoms"
             )
-        check_whole_field(self, "terms", low=1, high=min(64, functions))
-        if self.form not in ("repaired", "published"):
-            raise ArgumentError(f"form must be 'repaired' or 'published', got {self.form!r}")
-        if not 0 <= self.degree <= 5:
-            raise ArgumentError(f"the degree of splines must be from 0 to 5, got {self.degree}")
+        if self.terms > functions:
+            raise ArgumentError(
+                "terms", f"must be at most the number of functions, {functions}", str(self.terms)
+            )
 
     @property
     def again(self) -> bool:

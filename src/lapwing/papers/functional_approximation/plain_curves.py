@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lapwing.declared import Declared
 from lapwing.decoders.decoder import decoder_document, distribution_of, required
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.sums import CurveAnswers, PrefixCounts
@@ -18,7 +19,7 @@ from lapwing.results.symbols import AT_UPPER_END, MISSING_KEY
 
 
 @dataclass(frozen=True)
-class CurveSum:
+class CurveSum(Declared):
     """CDF from released function coefficients (Tao and Sarwate, 2026).
 
     It adds up the functions with their coefficients, and makes the sum a CDF.
@@ -107,7 +108,7 @@ class CurveSum:
 
 
 @dataclass(frozen=True)
-class SortedPoints:
+class SortedPoints(Declared):
     """CDF from adaptive quantiles, by sorting the shares (Tao and Sarwate, 2026).
 
     It clips the shares to [0, 1], sorts them against the places, and joins them by straight lines.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.declared import From, Later
 from lapwing.errors import ArgumentError, PrivacyError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.function_families import (
@@ -23,12 +24,11 @@ from lapwing.linear.function_families import (
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.sums import CurveAnswers
 from lapwing.linear.whole_columns import LARGEST_ENTRY, most_moved, whole
-from lapwing.mechanisms.linear_mechanism import LinearMechanism, Strategy, check_noise
+from lapwing.mechanisms.linear_mechanism import LinearMechanism, Strategy
 from lapwing.papers.functional_approximation.ellipsoid import least_trace
 from lapwing.papers.functional_approximation.plain_curves import CurveSum
-from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbors
-from lapwing.privacy.integer_noise import Kind, Noise, Sensitivity, calibrated
+from lapwing.privacy.integer_noise import Noise, Sensitivity, calibrated
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import Domain, check_no_overflow, check_ordered
 from lapwing.protocol.release import Release
@@ -36,8 +36,6 @@ from lapwing.protocol.release import Release
 Integers = NDArray[np.int64]
 
 Shape = Literal["a-optimal", "diagonal", "equal", "moments", "algorithm-1"]
-
-SHAPES = ("a-optimal", "diagonal", "equal", "moments", "algorithm-1")
 
 POWERS = ("moments", "algorithm-1")
 """The shapes that release raw moments."""
@@ -175,12 +173,12 @@ class PolynomialProjection(LinearMechanism):
     40
     """
 
-    functions: int = 12
-    basis: Basis = "legendre"
-    degree: int = 3
+    functions: Annotated[int, From(1, MOST_FUNCTIONS)] = 12
+    basis: str | Annotated[tuple[tuple[float, ...], ...], Later] = "legendre"
+    degree: Annotated[int, From(0, 5)] = 3
     shape: Shape = "a-optimal"
     monotone: bool = True
-    noise: Kind | None = None
+    noise: Literal["normal", "laplace"] | None = None
 
     name: ClassVar[str] = "polynomial-projection"
 
@@ -190,12 +188,12 @@ class PolynomialProjection(LinearMechanism):
         return CurveSum(monotone=self.monotone)
 
     def __post_init__(self) -> None:
-        """Check the knobs."""
-        check_whole_field(self, "functions", low=1, high=MOST_FUNCTIONS)
+        """Check the fields, then the basis."""
+        super().__post_init__()
         if isinstance(self.basis, str):
             if self.basis not in FAMILIES:
                 raise ArgumentError(
-                    f"basis must be one of {', '.join(FAMILIES)}, got {self.basis!r}"
+                    "basis", f"must be one of {', '.join(FAMILIES)}", f"{self.basis!r}"
                 )
         else:
             given = tuple(tuple(map(float, function)) for function in self.basis)
@@ -203,16 +201,12 @@ class PolynomialProjection(LinearMechanism):
             object.__setattr__(self, "basis", given)
             if len(self.basis) != self.functions:
                 raise ArgumentError(
-                    f"functions must be the number of functions in the basis, {len(self.basis)}, "
-                    f"got {self.functions}"
+                    "functions",
+                    f"must be the number of functions in the basis, {len(self.basis)}",
+                    f"{self.functions}",
                 )
-        if self.shape not in SHAPES:
-            raise ArgumentError(f"shape must be one of {', '.join(SHAPES)}, got {self.shape!r}")
         if self.shape in POWERS and self.basis != "legendre":
             raise ArgumentError("raw moments are those of the Legendre basis. Use another shape")
-        check_noise(self.noise)
-        if not 0 <= self.degree <= 5:
-            raise ArgumentError(f"the degree of splines must be from 0 to 5, got {self.degree}")
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless the domain has enough symbols, and at most 4096.

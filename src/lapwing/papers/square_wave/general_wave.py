@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from itertools import accumulate
-from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.errors import ArgumentError, DomainError, kind_of
+from lapwing.declared import Read, Share
+from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.banded import Circulant, SlidingTable
 from lapwing.privacy.exact_numbers import ExactNumber, exponential_bounds
@@ -28,7 +28,7 @@ from lapwing.privacy.sampling.randomness import (
 )
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
-from lapwing.protocol.domains.domain import check_no_overflow
+from lapwing.protocol.domains.domain import check_no_overflow, require_domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.tally import CountTally
@@ -119,11 +119,11 @@ class GeneralWave(Randomizer[CountTally]):
     0.5
     """
 
-    domain: Interval | Integers
+    domain: Annotated[Interval | Integers, Read(require_domain)]
     _: KW_ONLY
-    shape: Literal["trapezoid"] | Sequence[float] = "trapezoid"
-    ratio: float | None = None
-    width: float | None = None
+    shape: Literal["trapezoid"] | Sequence[Share] = "trapezoid"
+    ratio: Share | None = None
+    width: Share | None = None
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -148,21 +148,22 @@ class GeneralWave(Randomizer[CountTally]):
                 "a wave needs an Interval or Integers of at least 2 symbols. Labels have no order"
             )
         check_no_overflow(self.domain, name="a general wave")
-        if isinstance(self.shape, str) and self.shape == "trapezoid":
+        if self.shape == "trapezoid":
             if self.ratio is None:
                 raise ArgumentError(
                     "a trapezoid needs the ratio of its top side to its bottom side, in [0, 1]: "
                     "0 is a triangle, 1 the square wave"
                 )
-            object.__setattr__(self, "ratio", _unit(self.ratio, name="ratio"))
-            if self.width is not None:
-                object.__setattr__(self, "width", _unit(self.width, name="width"))
         else:
             if self.ratio is not None or self.width is not None:
                 raise ArgumentError(
                     "ratio and width describe a trapezoid. A list of heights has its own"
                 )
-            object.__setattr__(self, "shape", _heights(self.shape))
+            if len(self.shape) % 2 == 0 or max(self.shape) != 1:
+                raise ArgumentError(
+                    "the heights of a wave must be an odd number of heights, the largest of them "
+                    f"1, got {len(self.shape)} heights"
+                )
         if self._window > LARGEST_WINDOW or self._far < 1:
             raise DomainError(
                 f"the window must have at most {LARGEST_WINDOW} points and leave some output out: "
@@ -383,28 +384,6 @@ class GeneralWave(Randomizer[CountTally]):
             slot = scalar_below(words, self._far)
         code = self._locate(np.array([value]), np.array([outside]), np.array([slot]))
         return self._layout.report(int(code[0]))
-
-
-def _unit(number: Any, *, name: str) -> float:
-    if isinstance(number, bool) or not isinstance(number, Real):
-        raise ArgumentError(f"{name} must be a number, got {kind_of(number)}")
-    if not 0 <= float(number) <= 1:
-        raise ArgumentError(f"{name} must be from 0 to 1, got {number}")
-    return float(number)
-
-
-def _heights(shape: Any) -> tuple[float, ...]:
-    if isinstance(shape, str) or not isinstance(shape, Sequence | np.ndarray):
-        raise ArgumentError(
-            "shape must be 'trapezoid' or the heights of the wave at every offset of its window"
-        )
-    heights = tuple(_unit(height, name="every height") for height in shape)
-    if len(heights) % 2 == 0 or max(heights, default=0.0) != 1:
-        raise ArgumentError(
-            "the heights of a wave must be an odd number of heights, the largest of them 1, "
-            f"got {len(heights)} heights"
-        )
-    return heights
 
 
 def _spread(

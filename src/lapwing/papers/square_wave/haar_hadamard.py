@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from lapwing.declared import check_fields
 from lapwing.errors import DomainError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.hadamard import HadamardAgreement, hadamard_parity
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.domain import Domain, check_no_overflow, require_domain
+from lapwing.protocol.domains.domain import Domain, check_no_overflow
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.randomizers.mixture import Component, Mixture, whole_shares
 from lapwing.randomizers.two_level import LARGEST_TABLE, TwoLevel
@@ -196,7 +197,7 @@ class HaarHadamard(Mixture[CountTally]):
 
     def __post_init__(self) -> None:
         """Check the domain, then what all mixtures check."""
-        require_domain(self.domain)
+        check_fields(self)
         if not self.domain.ordered or not 2 <= self.domain.size <= LARGEST_TABLE:
             raise DomainError(
                 f"a Haar tree needs an Interval or Integers of 2 to {LARGEST_TABLE} symbols"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from lapwing.declared import From, check_fields
 from lapwing.errors import DomainError
 from lapwing.linear.memoized import cached_property
-from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field, exponential_bounds
+from lapwing.privacy.exact_numbers import ExactNumber, exponential_bounds
 from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.domain import Domain, check_no_overflow, require_domain
+from lapwing.protocol.domains.domain import Domain, check_no_overflow
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
@@ -209,7 +210,7 @@ class Hierarchical(Mixture[CountTally]):
     """
 
     _: KW_ONLY
-    branching: int = 4
+    branching: Annotated[int, From(2)] = 4
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -222,10 +223,9 @@ class Hierarchical(Mixture[CountTally]):
 
     def __post_init__(self) -> None:
         """Check the tree, then what all mixtures check."""
-        require_domain(self.domain)
+        check_fields(self)
         if not self.domain.ordered or self.domain.size < 2:
             raise DomainError("a hierarchy needs an Interval or Integers of at least 2 symbols")
-        check_whole_field(self, "branching", low=2)
         check_no_overflow(self.domain, name="a hierarchical histogram")
         super().__post_init__()
 

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.declared import AtLeastOne, Declared, Positive
 from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
 from lapwing.errors import (
@@ -233,7 +234,7 @@ def nearest_distribution(
 
 
 @dataclass(frozen=True)
-class TreeConsistency:
+class TreeConsistency(Declared):
     """Constrained inference on a tree, and HH-ADMM (Hay et al., 2010).
 
     It makes the levels of a tree agree with each other, and with the known total of one.
@@ -318,25 +319,20 @@ class TreeConsistency:
     method: Method = "weighted-average"
     signed: bool = False
     weighted: bool = True
-    tolerance: float = 1e-3
-    limit: int = 2_000
+    tolerance: Positive = 1e-3
+    limit: AtLeastOne = 2_000
     band: bool = True
 
     name: ClassVar[str] = "tree-consistency"
     reads: ClassVar[Kind] = "counts"
 
     def __post_init__(self) -> None:
-        """Check the knobs."""
-        if self.method not in ("weighted-average", "admm"):
-            raise ArgumentError(f"method must be 'weighted-average' or 'admm', got {self.method!r}")
+        """Check the fields, and that ADMM is asked for no signed estimate."""
+        super().__post_init__()
         if self.signed and self.method == "admm":
             raise ArgumentError(
                 "signed=True is for method='weighted-average'. ADMM has no signed estimate"
             )
-        if not 0 < self.tolerance < math.inf:
-            raise ArgumentError(f"tolerance must be greater than 0, got {self.tolerance}")
-        if self.limit < 1:
-            raise ArgumentError(f"limit must be at least 1, got {self.limit}")
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:

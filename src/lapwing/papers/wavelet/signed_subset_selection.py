@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.declared import AtLeastOne
 from lapwing.errors import DomainError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import PairSymmetric
 from lapwing.papers.wavelet.signed_subset_law import SignedSubset
 from lapwing.privacy.exact_numbers import (
     ExactNumber,
-    check_whole_field,
+    check_whole,
     exact_epsilon,
     exponential_bounds,
 )
@@ -253,7 +254,7 @@ class SignedSubsetSelection(Randomizer[CountTally]):
     """
 
     _: KW_ONLY
-    size: int | None = None
+    size: AtLeastOne | None = None
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -272,7 +273,7 @@ class SignedSubsetSelection(Randomizer[CountTally]):
                 f"{2 * MOST_COORDINATES}, two for each coordinate, got {self.domain.size}"
             )
         if self.size is not None:
-            check_whole_field(self, "size", low=1, high=self._coordinates)
+            check_whole("size", self.size, low=1, high=self._coordinates)
 
     @cached_property
     def _coordinates(self) -> int:

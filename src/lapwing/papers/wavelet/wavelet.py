@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.declared import AtLeastOne, From, check_fields
 from lapwing.errors import ArgumentError, DomainError, LapwingWarning
 from lapwing.linear.memoized import cached_property
 from lapwing.papers.wavelet.signed_subset_selection import (
@@ -21,8 +22,8 @@ from lapwing.papers.wavelet.signed_subset_selection import (
     optimal_members,
     summed_variance,
 )
-from lapwing.privacy.exact_numbers import ExactNumber, check_whole, check_whole_field, exact_epsilon
-from lapwing.protocol.domains.domain import Domain, check_no_overflow, require_domain
+from lapwing.privacy.exact_numbers import ExactNumber, check_whole, exact_epsilon
+from lapwing.protocol.domains.domain import Domain, check_no_overflow
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.randomizers.mixture import Component, Mixture, whole_shares
@@ -100,7 +101,7 @@ def allocation_shares(
     """
     check_whole("levels", levels, low=1, high=MOST_LEVELS)
     if allocation not in ("optimal", "uniform"):
-        raise ArgumentError(f"allocation must be 'optimal' or 'uniform', got {allocation!r}")
+        raise ArgumentError("allocation", "must be 'optimal' or 'uniform'", f"{allocation!r}")
     if allocation == "uniform":
         return np.full(levels, 1 / levels)
     weights = np.array([coefficient_variance(j, epsilon) ** 0.5 / 2**j for j in range(levels)])
@@ -293,8 +294,8 @@ class Wavelet(Mixture[CountTally]):
     """
 
     _: KW_ONLY
-    levels: int | Rule | None = None
-    users: int | None = None
+    levels: Annotated[int, From(1, MOST_LEVELS)] | Rule | None = None
+    users: AtLeastOne | None = None
     allocation: Allocation = "optimal"
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
@@ -315,8 +316,7 @@ class Wavelet(Mixture[CountTally]):
 
     def __post_init__(self) -> None:
         """Turn the rule into a number and check it, then what all mixtures check."""
-        require_domain(self.domain)
-        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+        check_fields(self)
         if not self.domain.ordered or self.domain.size < 2:
             raise DomainError("a wavelet needs an Interval or Integers of at least 2 symbols")
         object.__setattr__(self, "levels", self._resolved_levels())
@@ -331,20 +331,15 @@ class Wavelet(Mixture[CountTally]):
     def _resolved_levels(self) -> int:
         most = min(self.domain.size.bit_length() - 1, MOST_LEVELS)
         rule = self.levels
-        if self.users is not None:
-            check_whole_field(self, "users", low=1)
         if rule is None:
             rule = most if self.users is None else "bound"
         if isinstance(rule, str):
-            if rule not in ("bound", "paper"):
-                raise ArgumentError(f"levels must be a number, 'bound' or 'paper', got {rule!r}")
             if self.users is None:
                 raise ArgumentError(f"levels={rule!r} needs the number of users. Pass users=")
             if rule == "bound":
                 rule = best_levels(self.users, self.epsilon, most=most, allocation=self.allocation)
             else:
                 rule = self._of_the_paper(self.users, most)
-        rule = check_whole("levels", rule, low=1, high=MOST_LEVELS)
         if rule > most:
             raise DomainError(
                 f"{rule} levels end in 2^{rule} cells, and the domain has {self.domain.size} "

@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.declared import Declared
 from lapwing.decoders.decoder import decoder_document, distribution_of, required
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
 from lapwing.errors import UnsupportedChannelError
@@ -96,7 +97,7 @@ def _within(level: Vector, limit: Vector) -> Vector:
 
 
 @dataclass(frozen=True)
-class WaveletClip:
+class WaveletClip(Declared):
     """Wavelet expansion with clipping from coarse to fine (Zhao et al., 2026).
 
     It inverts every level of the expansion, and then clips so that no mass is negative.

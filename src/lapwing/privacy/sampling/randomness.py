@@ -212,8 +212,11 @@ def source_of(rng: RandomSource | None) -> RandomSource:
         return secure()
     if not callable(getattr(rng, "words", None)):
         raise ArgumentError(
-            f"rng must be a source of random words, got {kind_of(rng)}. Leave it out for "
-            "secure randomness, or pass lapwing.seeded(1) in a test, which protects nobody"
+            "rng",
+            "must be a source of random words",
+            f"{kind_of(rng)}",
+            "Leave it out for secure randomness, or pass lapwing.seeded(1) in a test, which "
+            "protects nobody",
         )
     return rng
 
@@ -234,8 +237,10 @@ def generator_of(rng: np.random.Generator | RandomSource | int) -> np.random.Gen
     except (TypeError, ValueError):
         said = str(rng) if isinstance(rng, int) else kind_of(rng)
         raise ArgumentError(
-            "rng must be a seed, a whole number of at least 0, or a generator of NumPy, got "
-            f"{said}. Pass for example rng=1"
+            "rng",
+            "must be a seed, a whole number of at least 0, or a generator of NumPy",
+            said,
+            "Pass for example rng=1",
         ) from None
 
 

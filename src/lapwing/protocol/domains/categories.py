@@ -6,16 +6,17 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.declared import Later
 from lapwing.errors import ArgumentError, DomainError, kind_of
 from lapwing.linear.arrays import Values, declared_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
-from lapwing.protocol.domains.domain import LARGEST_INTEGER, MAXIMUM_BINS, check_choice, check_list
+from lapwing.protocol.domains.domain import LARGEST_INTEGER, MAXIMUM_BINS, SafeInteger, check_list
 from lapwing.protocol.domains.label_text import (
     LONGEST_LABEL,
     broken_rule,
@@ -72,11 +73,11 @@ class Categories(Unordered):
     [2, 0]
     """
 
-    labels: Sequence[str | int] | int
+    labels: Annotated[Sequence[str | int] | int, Later]
     _: KW_ONLY
     missing: Literal["refuse", "category"] = "refuse"
     # A document without it was written before it came, and refuses what is no label.
-    other: str | int | None = field(default=None, metadata={"absent": None})
+    other: str | SafeInteger | None = field(default=None, metadata={"absent": None})
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -92,14 +93,12 @@ class Categories(Unordered):
 
     def __post_init__(self) -> None:
         """Check the labels."""
-        check_choice(self.missing, name="missing", choices=("refuse", "category"))
+        super().__post_init__()
         self._check_labels()
-        if self.other is None:
-            return
-        if isinstance(self.other, np.integer):
-            object.__setattr__(self, "other", int(self.other))
-        if type(self.other) not in (str, int) or not self._is_listed(self.other):
-            raise DomainError("other must be one of the labels. Add the label that it names")
+        if self.other is not None and not self._is_listed(self.other):
+            raise DomainError(
+                "other", "must be one of the labels", advice="Add the label that it names"
+            )
 
     def _check_labels(self) -> None:
         if isinstance(self.labels, int | np.integer):
@@ -138,8 +137,9 @@ class Categories(Unordered):
             if str(labels[place]) == str(labels[first]) and not same:
                 equal = "are one in a CSV, as a number and as a string"
             raise DomainError(
-                f"labels must all be different, those at positions {place} and {first} {equal}. "
-                "Drop one"
+                "labels",
+                f"must all be different, those at positions {place} and {first} {equal}",
+                advice="Drop one",
             )
         object.__setattr__(self, "labels", labels)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal, NoReturn
+from typing import Annotated, Any, ClassVar, Literal, NoReturn
 
+from lapwing.declared import From
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.privacy.exact_numbers import check_whole_field
-from lapwing.protocol.domains.domain import check_choice
 from lapwing.protocol.domains.label_text import compared_text
 from lapwing.protocol.domains.unordered import Unordered
 
@@ -57,14 +56,9 @@ class HashedStrings(Unordered):
     (4294967296, [201812770, 1814088837])
     """
 
-    bits: int
+    bits: Annotated[int, From(1, MOST_BITS)]
     _: KW_ONLY
     missing: Literal["refuse", "category"] = "refuse"
-
-    def __post_init__(self) -> None:
-        """Check the bits."""
-        check_choice(self.missing, name="missing", choices=("refuse", "category"))
-        check_whole_field(self, "bits", low=1, high=MOST_BITS, error=DomainError)
 
     @property
     def listed(self) -> range:

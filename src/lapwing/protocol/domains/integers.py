@@ -11,16 +11,14 @@ from numpy.typing import NDArray
 from lapwing.errors import DomainError
 from lapwing.linear.arrays import Values, declared_repr
 from lapwing.linear.memoized import cached_property
-from lapwing.privacy.exact_numbers import check_whole, check_whole_field
+from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.domain import (
     BY_BINS,
-    LARGEST_INTEGER,
     LEAST_OVERFLOW,
     MAXIMUM_BINS,
-    OUTSIDE,
     Domain,
     Outside,
-    check_choice,
+    SafeInteger,
     read_numbers,
     refuse_fractions,
     refuse_outside,
@@ -67,8 +65,8 @@ class Integers(Domain):
     [0, 5, 5]
     """
 
-    low: int
-    high: int
+    low: SafeInteger
+    high: SafeInteger
     _: KW_ONLY
     outside: Outside = BY_BINS
     missing: Literal["refuse", "bin"] = "refuse"
@@ -88,14 +86,11 @@ class Integers(Domain):
 
     def __post_init__(self) -> None:
         """Check every field, and choose what becomes of numbers outside where nothing is said."""
-        if self.outside is not None:
-            check_choice(self.outside, name="outside", choices=OUTSIDE)
-        check_choice(self.missing, name="missing", choices=("refuse", "bin"))
-        for name in ("low", "high"):
-            limits = {"low": -LARGEST_INTEGER, "high": LARGEST_INTEGER}
-            check_whole_field(self, name, **limits, error=DomainError)
+        super().__post_init__()
         if not self.low <= self.high:
-            raise DomainError(f"low must be at most high, got {self.low} and {self.high}")
+            raise DomainError(
+                "low", "must be at most high", f"{self.low} and {self.high}", others=("high",)
+            )
         bins = self.high - self.low + 1
         check_whole("high - low + 1", bins, low=1, high=MAXIMUM_BINS, error=DomainError)
         if self.outside is None:

@@ -12,31 +12,29 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import DomainError, kind_of
+from lapwing.declared import From, Later
+from lapwing.errors import DomainError
 from lapwing.linear.arrays import Values, Vector, declared_repr
 from lapwing.linear.memoized import cached_property
-from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.protocol.domains.domain import (
     BY_BINS,
     LEAST_OVERFLOW,
     MAXIMUM_BINS,
-    OUTSIDE,
     Closed,
     Domain,
     Outside,
-    check_choice,
     check_list,
     read_numbers,
     refuse_fractions,
     refuse_outside,
 )
 from lapwing.protocol.domains.text_values import Unit
-from lapwing.protocol.domains.units import UNITS, to_number, to_text
+from lapwing.protocol.domains.units import to_number, to_text
 
 Point = float | str | datetime.date | datetime.time | np.number[Any] | np.datetime64
 """What an end, an edge or an atom may be written as. A datetime is a date, too."""
@@ -138,19 +136,19 @@ class Interval(Domain):
     lapwing.errors.DomainError: the number of bins is missing. Pass bins=, or call lw.recommend
     """
 
-    low: float = _OF_EDGES
-    high: float = _OF_EDGES
+    low: Annotated[float, Later] = _OF_EDGES
+    high: Annotated[float, Later] = _OF_EDGES
     _: KW_ONLY
-    bins: int = _NOT_CHOSEN
+    bins: Annotated[int, From(1, MAXIMUM_BINS)] = _NOT_CHOSEN
     circular: bool = False
     scale: Literal["linear", "log"] = "linear"
-    atoms: Sequence[float] = ()
+    atoms: Annotated[Sequence[float], Later] = ()
     outside: Outside = BY_BINS
     missing: Literal["refuse", "bin"] = "refuse"
     unit: Unit = "number"
     # A document without one of these was written before they came, and keeps its meaning.
     closed: Closed = field(default=_OF_EDGES, metadata={"absent": "left"})
-    edges: Sequence[float] | None = field(default=None, metadata={"absent": None})
+    edges: Annotated[Sequence[float] | None, Later] = field(default=None, metadata={"absent": None})
     whole: bool = field(default=False, metadata={"absent": False})
 
     if TYPE_CHECKING:  # what it takes: bins by their number or by their edges
@@ -192,17 +190,9 @@ class Interval(Domain):
 
     def __post_init__(self) -> None:
         """Check every field and turn dates and texts into numbers."""
-        check_choice(self.scale, name="scale", choices=("linear", "log"))
-        check_choice(self.missing, name="missing", choices=("refuse", "bin"))
-        check_choice(self.unit, name="unit", choices=UNITS)
-        if not isinstance(self.circular, bool):
-            raise DomainError(f"circular must be True or False, got {kind_of(self.circular)}")
-        if not isinstance(self.whole, bool):
-            raise DomainError(f"whole must be True or False, got {kind_of(self.whole)}")
+        super().__post_init__()
         if self.whole and (self.circular or self.unit not in ("number", "date")):
-            raise DomainError("whole=True is for numbers and dates on a line. Leave it out")
-        if self.outside is not None:
-            check_choice(self.outside, name="outside", choices=OUTSIDE)
+            raise DomainError("whole", "is for numbers and dates on a line", advice="Leave it out")
         if self.circular and self.outside == "overflow":
             raise DomainError("a circle has no outside, because values wrap. Declare none")
         if self.edges is not None:
@@ -213,21 +203,30 @@ class Interval(Domain):
         low = to_number(self.low, unit=self.unit, name="low")
         high = to_number(self.high, unit=self.unit, name="high")
         if not math.isfinite(high - low):
-            raise DomainError("low and high must be finite numbers")
+            raise DomainError("low", "and high must be finite numbers", others=("high",))
         if low >= high:
             low_text, high_text = (to_text(end, unit=self.unit) for end in (low, high))
             turn = "They are equal" if low == high else "Exchange them"
-            raise DomainError(f"low must be less than high, got {low_text} and {high_text}. {turn}")
+            raise DomainError(
+                "low",
+                "must be less than high",
+                f"{low_text} and {high_text}",
+                turn,
+                others=("high",),
+            )
         if self.scale == "log" and (low <= 0 or self.circular):
-            raise DomainError("scale='log' needs low > 0 and an interval that is not circular")
+            raise DomainError(
+                "scale",
+                "log needs low > 0 and an interval that is not circular",
+                others=("low",),
+            )
         check_list(self.atoms, name="atoms")
-        atoms = {to_number(atom, unit=self.unit, name="an atom") for atom in self.atoms}
+        atoms = {to_number(atom, unit=self.unit, name="atoms") for atom in self.atoms}
         if any(not low <= atom <= high for atom in atoms):
-            raise DomainError("every atom must lie between low and high")
+            raise DomainError("atoms", "must lie between low and high", others=("low", "high"))
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         if self.bins is not None:
-            check_whole_field(self, "bins", low=1, high=MAXIMUM_BINS, error=DomainError)
             line = not (self.circular or self.whole_day)
             self._count_or_clip(overflow=self.bins >= LEAST_OVERFLOW and line)
         if self.circular and high in atoms:
@@ -237,17 +236,20 @@ class Interval(Domain):
         if self.closed is None:
             plain = self.unit in ("number", "duration") and not self.circular
             object.__setattr__(self, "closed", "right" if plain else "left")
-        check_choice(self.closed, name="closed", choices=("left", "right"))
         if self.edges is not None:
             return
         if self.scale == "log" and not math.isfinite(high / low):
-            raise DomainError("scale='log' needs high / low to be finite in float64")
+            raise DomainError(
+                "scale", "log needs high / low to be finite in float64", others=("low", "high")
+            )
         if self.bins is None:
             return
         # The second: below the smallest normal number, positions cannot be computed.
         edges = self.bin_edges
         if np.any(edges[1:] <= edges[:-1]) or not math.isfinite(self.bins / (high - low)):
-            raise DomainError(f"{self.bins} bins are too narrow for float64 here. Use fewer")
+            raise DomainError(
+                "bins", "must be wide enough for float64", str(self.bins), "Use fewer"
+            )
 
     def _count_or_clip(self, *, overflow: bool) -> None:
         """Choose what becomes of values outside, where nothing was said of them."""
@@ -257,20 +259,27 @@ class Interval(Domain):
     def _take_ends(self, given_edges: Sequence[Any]) -> None:
         """Read edges of one's own. Other statements about the bins must agree with them."""
         check_list(given_edges, name="edges")
-        edges = tuple(to_number(one, unit=self.unit, name="an edge") for one in given_edges)
+        edges = tuple(to_number(one, unit=self.unit, name="edges") for one in given_edges)
         if len(edges) < 2 or not all(map(math.isfinite, edges)):
-            raise DomainError(f"edges must be at least two finite values, got {len(edges)}")
+            raise DomainError("edges", "must be at least two finite values", f"{len(edges)}")
         if not all(one < next_one for one, next_one in pairwise(edges)):
-            raise DomainError("edges must increase, each above the one before")
+            raise DomainError("edges", "must increase, each above the one before")
         if self.scale != "linear":
-            raise DomainError("scale is for bins that low, high and bins make. Leave it out here")
+            raise DomainError(
+                "scale",
+                "is for bins that low, high and bins make",
+                advice="Leave it out here",
+                others=("low", "high", "bins"),
+            )
         of_edges = {"low": edges[0], "high": edges[-1], "bins": len(edges) - 1}
         for name, number in of_edges.items():
             given = getattr(self, name)
             if given is not None and name != "bins":
                 given = to_number(given, unit=self.unit, name=name)
             if given is not None and given != number:
-                raise DomainError(f"{name} must be left out with edges, or be theirs: {number}")
+                raise DomainError(
+                    name, f"must be left out with edges, or be theirs: {number}", others=("edges",)
+                )
             object.__setattr__(self, name, number)
         object.__setattr__(self, "edges", edges)
 

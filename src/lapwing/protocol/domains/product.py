@@ -279,8 +279,9 @@ class Product(Domain):
         absent = [name for name in self.names if name not in found]
         if absent:
             raise DomainError(
-                f"the table must have the columns {' and '.join(self.names)}, it lacks "
-                f"{' and '.join(absent)}"
+                "table",
+                f"must have the columns {' and '.join(self.names)}, it lacks "
+                f"{' and '.join(absent)}",
             )
         first, second = (table[name] for name in self.names)
         if len(first) != len(second):

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.declared import Later
 from lapwing.errors import DomainError
 from lapwing.linear.arrays import declared_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.domain import MAXIMUM_BINS, Domain
+from lapwing.protocol.domains.domain import MAXIMUM_BINS, DomainField
 from lapwing.protocol.domains.label_text import compared_label, compared_text
 from lapwing.protocol.domains.units import to_text
 from lapwing.protocol.domains.unordered import Unordered
@@ -58,8 +59,8 @@ class Segmented(Unordered):
     (6, 'south / no')
     """
 
-    domain: Domain
-    segments: Sequence[str | int]
+    domain: DomainField
+    segments: Annotated[Sequence[str | int], Later]
 
     name: ClassVar[str] = "segmented"
     """Name of its class in documents."""
@@ -68,8 +69,9 @@ class Segmented(Unordered):
 
     def __post_init__(self) -> None:
         """Check the segments, and that there are not too many cells."""
+        super().__post_init__()
         if isinstance(self.domain, Segmented) or isinstance(self.segments, int | np.integer):
-            raise DomainError("segments must be a list of labels, of a domain without segments")
+            raise DomainError("segments", "must be a list of labels, of a domain without segments")
         object.__setattr__(self, "segments", self.segmentation.listed)
         if self.size > MAXIMUM_BINS:
             raise DomainError(

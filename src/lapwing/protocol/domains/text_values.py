@@ -87,27 +87,31 @@ class NoClockError(ValueError):
 def check_texts(texts: str, unit: str) -> None:
     """Raise ArgumentError unless the texts of such a domain may be read so."""
     if texts not in TEXTS:
-        raise ArgumentError(f"texts must be one of {', '.join(TEXTS)}, got {texts!r}")
+        raise ArgumentError("texts", f"must be one of {', '.join(TEXTS)}", f"{texts!r}")
     if unit == "number" and texts != "iso":
         raise ArgumentError(
-            f"texts={texts!r} is for domains of dates and times. Declare the domain's unit, or "
-            "leave it out: strings of plain numbers and of labels are read as what they are"
+            "texts",
+            f"{texts!r} is for domains of dates and times",
+            advice="Declare the domain's unit, or leave it out: strings of plain numbers and of "
+            "labels are read as what they are",
         )
 
 
 def check_marks(decimal: str | None, thousands: str | None) -> None:
     """Raise ArgumentError unless a number may have both marks."""
     if decimal not in (None, *get_args(Decimal)):
-        raise ArgumentError(f"--decimal must be , or . (one mark), got {decimal!r}")
+        raise ArgumentError("decimal", "must be , or . (one mark)", repr(decimal))
     if thousands not in (None, *get_args(Thousands)):
         raise ArgumentError(
-            f"--thousands must be , or . or ' or a space (one mark), got {thousands!r}"
+            "thousands", "must be , or . or ' or a space (one mark)", repr(thousands)
         )
     if thousands is not None and thousands == decimal:
         other = "," if thousands == "." else "."
         raise ArgumentError(
-            f"--thousands and --decimal must be two marks, both are {thousands}. If the fraction "
-            f"begins at the other one, say --decimal {other}"
+            "thousands",
+            f"and decimal must be two marks, both are {thousands}",
+            advice=f"If the fraction begins at the other one, say decimal={other!r}",
+            others=("decimal",),
         )
 
 

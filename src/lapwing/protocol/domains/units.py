@@ -84,7 +84,7 @@ def to_number(value: Any, *, unit: Unit, name: str) -> float:
             raise _UnreadableError(f"must be a {unit}, got {kind_of(value)}{hint}")
         return _number(value, unit=unit, texts="iso")
     except _UnreadableError as error:
-        raise DomainError(f"{name} {error}") from None
+        raise DomainError(name, str(error)) from None
 
 
 def is_missing(value: Any) -> bool:

@@ -189,7 +189,7 @@ class ExactCounts(Summed):
             )
         # In floating point, which is exact up to the limit, because huge whole numbers would wrap.
         if counts.min() < 0 or counts.sum(dtype=np.float64) > MOST_PEOPLE:
-            raise ArgumentError("counts must not be negative and sum to at most 2^40")
+            raise ArgumentError("counts", "must not be negative and sum to at most 2^40")
         counts = counts.astype(np.int64)
         counts.flags.writeable = False
         object.__setattr__(self, "counts", counts)

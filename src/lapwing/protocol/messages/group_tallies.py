@@ -532,8 +532,9 @@ def checked_counts(counts: Any, number: int | None = None) -> NDArray[np.int64]:
     array = np.asarray(counts)
     if array.ndim != 1 or (number is not None and array.size != number):
         raise ArgumentError(
-            f"counts must say of each report how often it was sent: {number} reports, "
-            f"and counts of shape {array.shape}"
+            "counts",
+            f"must say of each report how often it was sent: {number} reports, and counts of "
+            f"shape {array.shape}",
         )
     if array.dtype.kind == "O":
         legal = np.array([_is_whole(count) for count in array.tolist()], dtype=bool)

@@ -46,8 +46,9 @@ def require_column(column: Any, *, name: str, what: str) -> None:
     """Raise ArgumentError for the name of a column in place of the column."""
     if isinstance(column, str):
         raise ArgumentError(
-            f"{name} must say {what}, in an array as long as the values, got a str, pass the "
-            "column itself"
+            name,
+            f"must say {what}, in an array as long as the values",
+            "a str, pass the column itself",
         )
 
 

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
+from lapwing.declared import AtLeastOne
 from lapwing.linear.binary_field import BinaryField, binary_field
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import CompoundSymmetric
-from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
+from lapwing.privacy.exact_numbers import ExactNumber, check_whole
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import (
     WORD,
@@ -335,7 +336,7 @@ class AffineSubsetSelection(Randomizer[CountTally]):
     """
 
     _: KW_ONLY
-    size: int | None = None
+    size: AtLeastOne | None = None
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -352,7 +353,7 @@ class AffineSubsetSelection(Randomizer[CountTally]):
         super().__post_init__()
         check_domain(self.domain, "affine subset selection", MOST_CELLS)
         if self.size is not None:
-            check_whole_field(self, "size", low=1, high=self._elements - 1)
+            check_whole("size", self.size, low=1, high=self._elements - 1)
         check_near(self)
 
     @cached_property

@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from lapwing.declared import AtLeastOne, From, Later, check_fields
 from lapwing.errors import ArgumentError, DomainError, PrivacyError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
@@ -24,10 +25,10 @@ from lapwing.linear.operators.random_signs import (
     unpacked,
 )
 from lapwing.privacy.exact_numbers import (
+    Epsilon,
     ExactNumber,
-    check_whole_field,
+    check_whole,
     epsilon_text,
-    exact_epsilon,
     exponential_bounds,
     least_epsilon,
     square_root_below,
@@ -36,7 +37,7 @@ from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, scalar_below, uniform_below
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
-from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.randomizer import check_symbol, randomizer_document
 from lapwing.randomizers.two_level import TwoLevel
 from lapwing.randomizers.window_counts import spread_evenly
@@ -399,13 +400,13 @@ class CompressivePrivatization(TwoLevel):
     """
 
     _: KW_ONLY
-    outputs: int = 0
-    sparsity: int | None = None
-    matrix: str | Sequence[str] = "balanced"
-    weight: int | None = None
+    outputs: Annotated[int, From(0, LARGEST_MATRIX)] = 0
+    sparsity: AtLeastOne | None = None
+    matrix: str | Annotated[Sequence[str], Later] = "balanced"
+    weight: Annotated[int, From(1, LARGEST_MATRIX)] | None = None
     uneven: Literal["refuse", "banded", "scaled"] = "refuse"
-    accept_epsilon: Fraction | None = None
-    seed: int = 0
+    accept_epsilon: Epsilon | None = None
+    seed: Annotated[int, From(0, LARGEST_SEED)] = 0
     design_epsilon: Fraction = field(init=False)
     """Epsilon of equation 2, as it was given, also where another one is guaranteed."""
 
@@ -430,16 +431,14 @@ class CompressivePrivatization(TwoLevel):
 
     def __post_init__(self) -> None:
         """Check everything before a matrix is drawn, then what the matrix promises."""
-        require_domain(self.domain)
-        design = exact_epsilon(self.epsilon)
-        object.__setattr__(self, "design_epsilon", design)
-        object.__setattr__(self, "epsilon", design)
+        check_fields(self)
+        object.__setattr__(self, "design_epsilon", self.epsilon)
         if self.accept_epsilon is not None:
-            object.__setattr__(self, "accept_epsilon", exact_epsilon(self.accept_epsilon))
             object.__setattr__(self, "epsilon", self.accept_epsilon)
         if self.domain.size < 2:
             raise DomainError("a randomizer needs a domain of at least 2 symbols, got 1")
-        self._check_numbers()
+        if self.sparsity is not None:
+            check_whole("sparsity", self.sparsity, low=1, high=self.domain.size)
         if not isinstance(self.matrix, str):
             columns, rows = given_columns(
                 self.matrix, symbols=self.domain.size, outputs=self.outputs
@@ -457,30 +456,17 @@ class CompressivePrivatization(TwoLevel):
             self._check_promise()
         elif not 1 <= self._near < self.outputs:
             raise ArgumentError(
-                f"weight must be from 1 to {self.outputs - 1}, the outputs minus one, got "
-                f"{self._near}"
+                "weight",
+                f"must be from 1 to {self.outputs - 1}, the outputs minus one",
+                f"{self._near}",
             )
-
-    def _check_numbers(self) -> None:
-        size = self.domain.size
-        for name, least, most in (
-            ("outputs", 0, LARGEST_MATRIX),
-            ("sparsity", 1, size),
-            ("weight", 1, LARGEST_MATRIX),
-            ("seed", 0, LARGEST_SEED),
-        ):
-            if getattr(self, name) is not None:
-                check_whole_field(self, name, low=least, high=most)
 
     def _check_choices(self) -> None:
-        if self.uneven not in ("refuse", "banded", "scaled"):
-            raise ArgumentError(
-                f"uneven must be 'refuse', 'banded' or 'scaled', got {self.uneven!r}"
-            )
         if isinstance(self.matrix, str) and self.matrix not in DRAWN:
             raise ArgumentError(
-                f"matrix must be one of {', '.join(DRAWN)}, or the matrix itself, got "
-                f"{self.matrix[:40]!r}"
+                "matrix",
+                f"must be one of {', '.join(DRAWN)}, or the matrix itself",
+                f"{self.matrix[:40]!r}",
             )
         if self.matrix != "balanced" and self.weight is not None:
             raise ArgumentError(
@@ -506,21 +492,24 @@ class CompressivePrivatization(TwoLevel):
         if self.outputs == 0:
             if self.sparsity is None:
                 raise ArgumentError(
-                    "outputs must be given, or sparsity, how many symbols hold nearly all of the "
-                    "mass, from which it follows by rule"
+                    "outputs",
+                    "must be given, or sparsity, how many symbols hold nearly all of the mass, "
+                    "from which it follows by rule",
                 )
             rows = recommended_outputs(size, self.sparsity, self.design_epsilon)
             object.__setattr__(self, "outputs", rows)
         elif isinstance(self.matrix, str) and not 2 <= self.outputs <= size:
             raise ArgumentError(
-                f"outputs must be from 2 to {size}, at most as many as symbols, got "
-                f"{self.outputs}. "
-                "Where reports may be that long use subset selection"
+                "outputs",
+                f"must be from 2 to {size}, at most as many as symbols",
+                f"{self.outputs}",
+                "Where reports may be that long use subset selection",
             )
         if self.sparsity is not None and self.sparsity > self.outputs:
             raise ArgumentError(
-                f"sparsity must be at most the {self.outputs} outputs, got {self.sparsity}: so "
-                f"many shares cannot be estimated from so few counts"
+                "sparsity",
+                f"must be at most the {self.outputs} outputs",
+                f"{self.sparsity}: so many shares cannot be estimated from so few counts",
             )
 
     def _check_promise(self) -> None:
@@ -545,8 +534,9 @@ class CompressivePrivatization(TwoLevel):
             )
         if not self.certificate().holds:
             raise PrivacyError(
-                f"accept_epsilon must be at least the true epsilon of this matrix, {float(true)}, "
-                f"got {float(self.accept_epsilon):g}"
+                "accept_epsilon",
+                f"must be at least the true epsilon of this matrix, {float(true)}",
+                f"{float(self.accept_epsilon):g}",
             )
 
     # The matrix.

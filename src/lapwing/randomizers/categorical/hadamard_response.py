@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from lapwing.declared import AtLeastOne, check_fields
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.hadamard import HadamardBlocks, hadamard_parity, is_power_of_two
-from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
+from lapwing.privacy.exact_numbers import ExactNumber, check_whole
 from lapwing.privacy.sampling.randomness import WORD
-from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.domain import Domain
 from lapwing.randomizers.two_level import LARGEST_TABLE, TwoLevel
 
 
@@ -180,7 +181,7 @@ class HadamardResponse(TwoLevel):
     """
 
     _: KW_ONLY
-    blocks: int | None = None
+    blocks: AtLeastOne | None = None
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -200,16 +201,16 @@ class HadamardResponse(TwoLevel):
 
     def __post_init__(self) -> None:
         """Check the blocks, then what all two-level randomizers check."""
-        require_domain(self.domain)
+        check_fields(self)
         if self.domain.size > LARGEST_TABLE // 2:
             raise DomainError(
                 f"Hadamard response counts at most {LARGEST_TABLE // 2} symbols, got "
                 f"{self.domain.size}. Use LinearHashing"
             )
         if self.blocks is not None:
-            check_whole_field(self, "blocks", low=1, high=self.domain.size)
+            check_whole("blocks", self.blocks, low=1, high=self.domain.size)
             if not is_power_of_two(self.blocks):
-                raise ArgumentError(f"blocks must be a power of two, got {self.blocks}")
+                raise ArgumentError("blocks", "must be a power of two", f"{self.blocks}")
         super().__post_init__()
 
     @cached_property

@@ -6,15 +6,16 @@ import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.declared import From
 from lapwing.errors import DomainError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.toeplitz_hash import ToeplitzHash
-from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
+from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import (
     WORD,
@@ -140,7 +141,7 @@ class LinearHashing(Randomizer[TallyLog]):
     """
 
     _: KW_ONLY
-    hash_bits: int | None = None
+    hash_bits: Annotated[int, From(1, MOST_HASH_BITS)] | None = None
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -167,8 +168,6 @@ class LinearHashing(Randomizer[TallyLog]):
                 f"linear hashing takes at most 2^40 values, got {self.domain.size}. Map them to "
                 "fewer by a public hash first"
             )
-        if self.hash_bits is not None:
-            check_whole_field(self, "hash_bits", low=1, high=MOST_HASH_BITS)
         if self.domain.size < 2:
             raise DomainError("a randomizer needs a domain of at least 2 symbols, got 1")
         check_near(self)

@@ -15,9 +15,9 @@ from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.privacy.exact_numbers import (
+    Epsilon,
     ExactNumber,
     check_whole,
-    exact_epsilon,
     exponential_bounds,
     least_epsilon,
     square_root_below,
@@ -120,7 +120,7 @@ class Rappor(Randomizer[CountTally]):
     """
 
     _: KW_ONLY
-    lifetime: Fraction | None = None
+    lifetime: Epsilon | None = None
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -145,14 +145,12 @@ class Rappor(Randomizer[CountTally]):
     def __post_init__(self) -> None:
         """Make both promises exact and check the sizes."""
         super().__post_init__()
-        if self.lifetime is not None:
-            object.__setattr__(self, "lifetime", exact_epsilon(self.lifetime))
-            if self.lifetime <= self.epsilon:
-                raise PrivacyError(
-                    f"lifetime, of all reports, must be larger than epsilon = "
-                    f"{float(self.epsilon):g}, of one, got {float(self.lifetime):g}. For a single "
-                    "report use UnaryEncoding"
-                )
+        if self.lifetime is not None and self.lifetime <= self.epsilon:
+            raise PrivacyError(
+                f"lifetime, of all reports, must be larger than epsilon = "
+                f"{float(self.epsilon):g}, of one, got {float(self.lifetime):g}. For a single "
+                "report use UnaryEncoding"
+            )
         check_domain(self.domain, "RAPPOR", LARGEST_REPORT)
         keep, again = self._keep_and_repeat
         if 2 * keep <= WORD or 2 * again <= WORD or again >= WORD:
@@ -280,7 +278,7 @@ class Rappor(Randomizer[CountTally]):
         """
         if reports < 1 or after < 0:
             raise ArgumentError(
-                f"reports must be at least 1 and after at least 0, got {reports} and {after}"
+                "reports", "must be at least 1 and after at least 0", f"{reports} and {after}"
             )
         before = self.epsilon_of(after) if after else Fraction(0)
         more = self.epsilon_of(after + reports) - before

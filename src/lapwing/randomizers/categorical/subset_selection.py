@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.declared import AtLeastOne
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import CompoundSymmetric
-from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
+from lapwing.privacy.exact_numbers import ExactNumber, check_whole
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli
 from lapwing.protocol.channels.channel import Block, Channel
@@ -129,7 +130,7 @@ class SubsetSelection(Randomizer[CountTally]):
     """
 
     _: KW_ONLY
-    size: int | None = None
+    size: AtLeastOne | None = None
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -146,7 +147,7 @@ class SubsetSelection(Randomizer[CountTally]):
         super().__post_init__()
         check_domain(self.domain, "subset selection", LARGEST_REPORT)
         if self.size is not None:
-            check_whole_field(self, "size", low=1, high=self.domain.size - 1)
+            check_whole("size", self.size, low=1, high=self.domain.size - 1)
         check_near(self)
 
     @cached_property

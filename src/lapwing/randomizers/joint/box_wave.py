@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from lapwing.declared import AtLeastOne, check_fields
 from lapwing.errors import ArgumentError, DomainError, kind_of
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.separable import Separable
@@ -28,8 +29,10 @@ def require_product(domain: Any, *, name: str) -> Product:
     require_domain(domain)
     if not isinstance(domain, Product):
         raise DomainError(
-            f"{name} needs a Product of two axes, got {kind_of(domain)}. For example "
-            "Product(delay=Interval(0, 60, bins=64), hour=Integers(0, 23))"
+            name,
+            "needs a Product of two axes",
+            f"{kind_of(domain)}",
+            "For example Product(delay=Interval(0, 60, bins=64), hour=Integers(0, 23))",
         )
     return domain
 
@@ -89,7 +92,7 @@ class BoxWave(TwoLevel):
     """
 
     _: KW_ONLY
-    widths: Sequence[int | None]
+    widths: Sequence[AtLeastOne | None]
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
         domain: Product
@@ -103,13 +106,14 @@ class BoxWave(TwoLevel):
 
     def __post_init__(self) -> None:
         """Check the widths, then what all two-level randomizers check."""
+        check_fields(self)
         require_product(self.domain, name="a box wave")
-        widths = self.widths
-        if isinstance(widths, str) or not isinstance(widths, Sequence) or len(widths) != 2:
-            raise ArgumentError("widths must be a pair, one entry for each axis, such as (8, 16)")
-        if all(width is None for width in widths):
+        if len(self.widths) != 2:
+            raise ArgumentError(
+                "widths", "must be a pair, one entry for each axis, such as (8, 16)"
+            )
+        if self.widths == (None, None):
             raise ArgumentError("a box must ask about at least one axis. Give it a width")
-        object.__setattr__(self, "widths", tuple(widths))
         super().__post_init__()
 
     @cached_property

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import ArgumentError, kind_of
+from lapwing.declared import check_fields
+from lapwing.errors import ArgumentError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.separable import ProductBlocks
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole, exact_epsilon
@@ -295,16 +296,11 @@ class MultiscaleBoxes(Mixture[CountTally]):
 
     def __post_init__(self) -> None:
         """Check the components, then what all mixtures check."""
+        check_fields(self)
         domain = require_product(self.domain, name="a mixture of boxes")
-        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
         components = self.components
         if components is None:
             components = default_boxes(domain, float(self.epsilon))
-        if not isinstance(components, Sequence) or isinstance(components, str):
-            raise ArgumentError(
-                "components must be a list of (kind, (size, size), share), got "
-                f"{kind_of(components)}"
-            )
         object.__setattr__(self, "components", tuple(_component(row) for row in components))
         super().__post_init__()
 

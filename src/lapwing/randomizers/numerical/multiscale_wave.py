@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from lapwing.declared import check_fields
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.memoized import cached_property
-from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
+from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer
@@ -212,12 +213,11 @@ class MultiscaleWave(Mixture[CountTally]):
 
     def __post_init__(self) -> None:
         """Check the components, then what all mixtures check."""
-        require_domain(self.domain)
+        check_fields(self)
         if not self.domain.ordered or self.domain.size < 8:
             raise DomainError(
                 "a multiscale wave needs an Interval or Integers of at least 8 symbols"
             )
-        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
         components = self.components
         if components is None:
             components = fitted(default_mixture(float(self.epsilon)), self.domain)

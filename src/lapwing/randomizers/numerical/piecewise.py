@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from lapwing.declared import Read, check_fields
 from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.banded import SlidingWindow
@@ -88,7 +89,7 @@ class Piecewise(TwoLevel):
     (40.1, 0.15)
     """
 
-    domain: Interval | Integers
+    domain: Annotated[Interval | Integers, Read(require_domain)]
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -99,7 +100,7 @@ class Piecewise(TwoLevel):
 
     def __post_init__(self) -> None:
         """Check the grid, then what all two-level randomizers check."""
-        require_domain(self.domain)
+        check_fields(self)
         grid_points(self.domain)
         super().__post_init__()
 

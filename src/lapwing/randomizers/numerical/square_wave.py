@@ -5,22 +5,22 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from numbers import Real
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.errors import ArgumentError, DomainError, kind_of
+from lapwing.declared import AtLeastOne, Share, check_fields
+from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.banded import SlidingWindow, circular_window
 from lapwing.linear.operators.operator import Repeated
-from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
+from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
-from lapwing.protocol.domains.domain import Domain, check_no_overflow, require_domain
+from lapwing.protocol.domains.domain import Domain, check_no_overflow
 from lapwing.protocol.domains.interval import Interval
 from lapwing.randomizers.two_level import TwoLevel
 from lapwing.randomizers.window_counts import spread_in_circular_windows, spread_in_windows
@@ -172,8 +172,8 @@ class SquareWave(TwoLevel):
     """
 
     _: KW_ONLY
-    width: float | None = None
-    grid: int | None = None
+    width: Share | None = None
+    grid: AtLeastOne | None = None
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -192,17 +192,9 @@ class SquareWave(TwoLevel):
 
     def __post_init__(self) -> None:
         """Check the width and the grid, then what all two-level randomizers check."""
-        require_domain(self.domain)
+        check_fields(self)
         if not self.domain.ordered:
             raise DomainError("a square wave needs an Interval or Integers. Labels have no order")
-        if self.width is not None:
-            if isinstance(self.width, bool) or not isinstance(self.width, Real):
-                raise ArgumentError(f"width must be a number, got {kind_of(self.width)}")
-            if not 0 <= self.width <= 1:
-                raise ArgumentError(
-                    f"width must be from 0 to 1, a share of the domain's length, got {self.width}"
-                )
-            object.__setattr__(self, "width", float(self.width))
         if self.grid is not None:
             self._check_grid(self.domain)
         super().__post_init__()
@@ -213,10 +205,9 @@ class SquareWave(TwoLevel):
             raise DomainError(
                 "a grid finer than the bins needs an Interval without atoms or a missing bin"
             )
-        check_whole_field(self, "grid", low=1)
         if self._points % domain.bins:
             raise ArgumentError(
-                f"grid must be a multiple of the {domain.bins} bins, got {self.grid}"
+                "grid", f"must be a multiple of the {domain.bins} bins", f"{self.grid}"
             )
 
     @cached_property
@@ -318,8 +309,9 @@ class SquareWave(TwoLevel):
         regular = isinstance(self.domain, Interval) and self.domain.regular
         if not isinstance(self.domain, Interval) or not regular or bins < 2 or self._points % bins:
             raise ArgumentError(
-                f"bins must divide the {self._points} points of the grid of a regular interval, "
-                f"got {bins}"
+                "bins",
+                f"must divide the {self._points} points of the grid of a regular interval",
+                f"{bins}",
             )
         block = Block(self._operator_at(bins, *self._probabilities), Multinomial())
         return Channel(self.domain.refined(bins), [block], self.fingerprint, self.guarantee)
