@@ -163,3 +163,25 @@ def test_a_detail_is_one_of_two() -> None:
     assert shared_steps([result]) is None and result._steps().low is None
     with pytest.raises(ArgumentError, match="'resolved' or 'all'"):
         result.plot(detail="some")
+
+
+def test_no_end_is_nearer_to_the_estimate_than_a_deviation() -> None:
+    """The center of a posterior is not the estimate: an end could touch it, or a tail be sure."""
+    mass, center = np.full(8, 1 / 8), np.full(8, 1 / 8)
+    mass[:3], center[:3] = [0.0, 0.25, 0.125], [0.125, 0.0, 0.25]
+    noise = Covariance(np.full(8, 0.02**2), np.zeros((8, 1)), np.ones(1))
+    law = Uncertainty(center, noise, np.zeros(8), mass, 100, "by hand")
+    domain = lw.Interval(0, 1, bins=8)
+    for steps, deviation in ((None, 0.02), (4, 0.02 * 2**0.5)):
+        drawn = Steps.of_mass(domain, mass, steps, atom_bins=np.zeros(0, int), error_law=law)
+        assert drawn.low is not None and drawn.high is not None
+        assert np.all(drawn.low <= np.maximum(drawn.shares - deviation, 0) + 1e-12)
+        assert np.all(drawn.high >= drawn.shares + deviation - 1e-12)
+        assert drawn.low.min() >= 0 and drawn.high.max() <= 1
+        # At the center, intervals are those of the error distribution alone.
+        same = slice(4, None) if steps is None else slice(2, None)
+        reach = (drawn.high - drawn.shares)[same] / deviation
+        assert np.all((reach > 2.5) & (reach < 3))
+    whole = np.eye(8)[0]
+    drawn = Steps.of_mass(domain, whole, None, atom_bins=np.zeros(0, int), error_law=law)
+    assert drawn.high is not None and drawn.high[0] == 1.0

@@ -161,7 +161,8 @@ class Steps:
     shares : numpy.ndarray
         float64 [steps], without what detected atoms hold beyond what is around them.
     low, high : numpy.ndarray or None
-        float64 [steps]: simultaneous intervals, each of which holds its share.
+        float64 [steps]: simultaneous intervals, each of which holds its share. Neither end is
+        nearer to the share than the standard deviation of the error, unless it is 0 or 1.
     bins : int
         Of the domain.
     """
@@ -230,11 +231,16 @@ class Steps:
         edges = np.append(left[first], right[-1])
         if error_law is None:
             return cls(edges, shares, None, None, bins.size)
-        low, high = grouped(error_law, groups).curves(
-            level, "simultaneous", cumulative=False, least=0.0
+        law = grouped(error_law, groups)
+        ends = law.curves(level, "simultaneous", cumulative=False, least=0.0)
+        deviation = np.sqrt(np.maximum(law.noise.variance(), 0.0))
+        low, high, deviation = (
+            np.pad(each, (0, count - each.size)) * scale for each in (*ends, deviation)
         )
-        low, high = (np.pad(ends, (0, count - ends.size)) * scale for ends in (low, high))
         # Of a step that is an atom's bin alone nothing is known but what is around it.
         low[alone] = 0.0
         high[alone] = high.max(initial=0.0)
-        return cls(edges, shares, np.minimum(low, shares), np.maximum(high, shares), bins.size)
+        # Where an estimate is not at the center of its distribution, an end could touch it.
+        low = np.minimum(low, np.maximum(shares - deviation, 0.0))
+        high = np.maximum(high, np.minimum(shares + deviation, np.maximum(shares, 1.0)))
+        return cls(edges, shares, low, high, bins.size)
