@@ -26,6 +26,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import IO, Any, ClassVar, Self, TypeVar
 
+from lapwing.docstrings import Documented
 from lapwing.errors import ArgumentError, FormatError, LapwingError, TallyError, kind_of
 
 Built = TypeVar("Built")
@@ -192,7 +193,7 @@ def opening(path: Path) -> Iterator[None]:
         raise FormatError(f"{path} cannot be read: {error.strerror}") from None
 
 
-class Stored:
+class Stored(Documented):
     """What is stored as a JSON document: its text and its file follow from the document.
 
     A class adds `to_document` and `from_document`.

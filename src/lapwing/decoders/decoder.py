@@ -46,7 +46,7 @@ class Decoder(Protocol):
         Returns
         -------
         Distribution
-            Estimate.
+            Estimate, with intervals where the decoder has them.
 
         Raises
         ------
@@ -55,7 +55,7 @@ class Decoder(Protocol):
         MismatchError
             When the observation was made for another channel.
         TallyError
-            When a tally holds no reports.
+            When the observation is a tally without reports.
         """
         ...
 

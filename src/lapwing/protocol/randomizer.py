@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, P
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.docstrings import Documented
 from lapwing.documents import fingerprint
 from lapwing.errors import ArgumentError, DomainError, MismatchError, ReportError, kind_of
 from lapwing.linear.arrays import Values
@@ -41,7 +42,7 @@ Fill = Callable[[NDArray[np.int64], NDArray[np.uint8]], None]
 
 
 @dataclass(frozen=True)
-class Randomizer(ABC, Generic[Collected]):
+class Randomizer(Documented, ABC, Generic[Collected]):
     """Local randomizer: the algorithm that a person's device runs.
 
     It is a frozen dataclass with a domain, epsilon and at most a few parameters. Everything else
@@ -103,7 +104,13 @@ class Randomizer(ABC, Generic[Collected]):
 
     @abstractmethod
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio."""
+        """Return the exact worst-case likelihood ratio.
+
+        Returns
+        -------
+        Certificate
+            Claimed epsilon and exact worst-case likelihood ratio of one report.
+        """
 
     @abstractmethod
     def from_words(self, value: int, words: Iterator[int]) -> bytes:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from lapwing.docstrings import Documented
 from lapwing.documents import (
     Stored,
     class_document,
@@ -55,7 +56,7 @@ LARGEST_SUM = 2**63 - 2**12
 _IDENTIFIER = re.compile(r"[0-9a-f]{32}")
 
 
-class Mechanism(ABC):
+class Mechanism(Documented, ABC):
     """Base class of the curator's algorithms: a frozen dataclass of a few public parameters.
 
     Values derived from the fields are written here. A class may inherit it, but need not: any
@@ -90,7 +91,18 @@ class Mechanism(ABC):
 
     @abstractmethod
     def check(self, domain: Domain) -> None:
-        """Raise ArgumentError when it cannot be used on a domain."""
+        """Raise ArgumentError when it cannot be used on a domain.
+
+        Parameters
+        ----------
+        domain : Domain
+            Domain of the exact counts.
+
+        Raises
+        ------
+        ArgumentError
+            When the domain does not suit the mechanism.
+        """
 
     @abstractmethod
     def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:

@@ -229,13 +229,7 @@ class TwoLevel(Randomizer[CountTally]):
         return near_threshold(self)
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio.
-
-        Returns
-        -------
-        Certificate
-            Claimed epsilon and exact worst-case likelihood ratio of one report.
-        """
+        """Return the exact worst-case likelihood ratio."""
         return near_certificate(self)
 
     @property
@@ -293,18 +287,6 @@ class TwoLevel(Randomizer[CountTally]):
         The first word is near when it is below T, else far.
         :func:`lapwing.privacy.sampling.randomness.scalar_below` draws the offset from the next
         word.
-
-        Parameters
-        ----------
-        value : int
-            Number of the bin, category or grid point, from 0.
-        words : iterator of int
-            Uniform random words, each in 0..2^64-1.
-
-        Returns
-        -------
-        bytes
-            One report in its wire format.
         """
         check_symbol(value, self._points, what="an input")
         near = next(words) < self._threshold

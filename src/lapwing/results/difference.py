@@ -566,14 +566,6 @@ class Difference(DifferenceIntervals, TabularResult, StoredResult):
     def to_dict(self, *, level: float = 0.95, kind: Kind | None = None) -> Columns:
         """Return a table as a dict of columns, one row for each bin or category.
 
-        Parameters
-        ----------
-        level : float
-            Level of the intervals, in (0, 1). Default: 0.95.
-        kind : {"pointwise", "simultaneous"}, optional
-            Whether the level holds for each row alone, or for all rows at once. Default:
-            "simultaneous" for labels and "pointwise" for numbers.
-
         Returns
         -------
         dict of str to list

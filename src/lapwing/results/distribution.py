@@ -711,8 +711,6 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
 
         Parameters
         ----------
-        level : float
-            Level of the intervals, in (0, 1). Default: 0.95.
         kind : {"pointwise", "simultaneous"}, optional
             Whether the level holds for each row alone, or for all rows at once. Default:
             "simultaneous" for labels, so that intervals hold after sorting by size, and "pointwise"

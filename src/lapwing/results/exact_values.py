@@ -63,8 +63,6 @@ class StoredResult(Stored):
 
         Parameters
         ----------
-        path : Path or str
-            Its folder must exist.
         exact : bool
             Whether exact values may be written, which are not private. Default: False.
 

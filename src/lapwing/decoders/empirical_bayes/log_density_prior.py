@@ -8,10 +8,11 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document, guarantee_of
+from lapwing.decoders.decoder import Decoder, decoder_document, guarantee_of
 from lapwing.decoders.empirical_bayes.direct_measures import direct_measures
 from lapwing.decoders.empirical_bayes.octave_variances import AxisFunctions, OctaveVariances
 from lapwing.decoders.empirical_bayes.separable_model import LogDensity, separable_parts
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix
 from lapwing.linear.blas_threads import one_thread
@@ -413,15 +414,9 @@ class LogDensityPrior:
             raise ArgumentError(f"seed must be a whole number of at least 0, got {self.seed!r}")
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> JointDistribution:
         """Return the estimated joint distribution.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each pair, over a Product.
-        tally : CountTally
-            Counts of at least one report.
 
         Returns
         -------
@@ -432,10 +427,6 @@ class LogDensityPrior:
         ------
         UnsupportedChannelError
             When the channel is not over a Product, or its reports do not see each axis separately.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         check_given(channel, tally)
         fit = Fit(channel, tally, seed=self.seed)

@@ -22,10 +22,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document, distribution_of
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
 from lapwing.decoders.empirical_bayes.learned_mixture import LearnedMixture, exponential
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.decoders.unbiased.unbiased_shares import Tails, UnbiasedShares, unbiased_shares
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
@@ -521,29 +522,14 @@ class MixturePrior:
             )
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the shrunk shares.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
-
-        Returns
-        -------
-        Distribution
-            Estimate, with the confidence band of the unbiased shares if `band`.
 
         Raises
         ------
         UnsupportedChannelError
             When the channel does not estimate the share of every category separately.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         found = unbiased_shares(channel, tally)
         smaller = shrunk(found.with_total(), estimate=self.estimate, iterations=self.iterations)

@@ -21,13 +21,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document, distribution_of
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
 from lapwing.decoders.empirical_bayes.coarse_model import CellAnswer, Cells, cell_answer
 from lapwing.decoders.empirical_bayes.dense_model import whole_answer
 from lapwing.decoders.empirical_bayes.gaussian_model import Evidence, NormalPrior, likelihood_terms
 from lapwing.decoders.empirical_bayes.low_rank_model import BLUR, WAVES
 from lapwing.decoders.empirical_bayes.wave_basis import FREE, ScaledBasis
 from lapwing.decoders.unbiased.linear_estimate import RANK, compressed, triangular, warn_when_weak
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
@@ -345,29 +346,14 @@ class SpectralPrior:
             raise ArgumentError(f"passes must be from 1 to 5, got {self.passes}")
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the expected shares of the respondents.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
-
-        Returns
-        -------
-        Distribution
-            Estimate, with credible bands if `band`.
 
         Raises
         ------
         UnsupportedChannelError
             When the domain has no order, or more than 65,536 bins.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         check_given(channel, tally)
         size = channel.domain.inside_size

@@ -13,9 +13,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document, distribution_of
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
 from lapwing.decoders.likelihood.neighbor_smoothing import smoother
 from lapwing.decoders.unbiased.linear_estimate import available_band
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
@@ -312,15 +313,9 @@ class ExpectationMaximization:
             raise ArgumentError(f"seed must be a whole number of at least 0, got {self.seed!r}")
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the distribution where the iteration stopped.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
 
         Returns
         -------
@@ -332,10 +327,6 @@ class ExpectationMaximization:
         ------
         UnsupportedChannelError
             When the channel has no likelihood, or the domain has no order for smoothing.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         check_given(channel, tally)
         strength = self._strength(channel, tally)

@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document, distribution_of, required
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of, required
 from lapwing.decoders.empirical_bayes.mixture_prior import shrunk
 from lapwing.decoders.releases.noisy_total import NoisyTotal
 from lapwing.decoders.unbiased.unbiased_shares import Tails, UnbiasedShares
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
@@ -91,20 +92,9 @@ class LabelShares:
             raise ArgumentError(f"sparse must be True, False or None, got {self.sparse!r}")
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, release: Release) -> Distribution:
         """Return the shares, with the exact confidence band of the unbiased ones.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of the release's answers for each value.
-        release : Release
-            Release of a mechanism.
-
-        Returns
-        -------
-        Distribution
-            Shares of the labels, with the band if `band`.
 
         Raises
         ------

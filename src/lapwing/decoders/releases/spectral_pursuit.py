@@ -25,7 +25,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
-from lapwing.decoders.decoder import decoder_document, required
+from lapwing.decoders.decoder import Decoder, decoder_document, required
 from lapwing.decoders.empirical_bayes.coarse_model import Cells
 from lapwing.decoders.empirical_bayes.dense_model import (
     Candidate,
@@ -46,6 +46,7 @@ from lapwing.decoders.empirical_bayes.wave_basis import Basis, ScaledBasis
 from lapwing.decoders.releases.fine_band import FINE, FineLikelihood, fine_band
 from lapwing.decoders.releases.prefix_estimate import noise_tails, prefix_estimate, spikes_of
 from lapwing.decoders.releases.step_pursuit import StepPursuit
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
@@ -455,20 +456,9 @@ class SpectralPursuit:
         check_whole_field(self, "cells", low=8, high=MOST_CELLS)
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, release: Release) -> Distribution:
         """Return the distribution, with the credible bands of the posterior.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of the release's answers for each value.
-        release : Release
-            Release of a mechanism.
-
-        Returns
-        -------
-        Distribution
-            Estimate, with its credible bands if `band`.
 
         Raises
         ------

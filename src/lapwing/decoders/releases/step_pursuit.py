@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import Decoder, decoder_document
 from lapwing.decoders.releases.prefix_estimate import (
     PrefixEstimate,
     noise_tails,
@@ -25,6 +25,7 @@ from lapwing.decoders.releases.prefix_estimate import (
     spikes_of,
 )
 from lapwing.decoders.resolution import steps_entry
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix, Vector, read_only
 from lapwing.linear.blas_threads import one_thread
@@ -286,20 +287,9 @@ class StepPursuit:
     reads: ClassVar[Kind] = "release"
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, release: Release) -> Distribution:
         """Return the distribution, with the exact confidence band of the unbiased prefix sums.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of the release's answers for each value.
-        release : Release
-            Release of a mechanism.
-
-        Returns
-        -------
-        Distribution
-            Estimate, with the band if `band`.
 
         Raises
         ------

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from lapwing.decoders.decoder import decoder_document, distribution_of, required
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of, required
 from lapwing.decoders.unbiased.linear_estimate import available_band, variance_of_noise
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError, kind_of
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
@@ -142,15 +143,9 @@ class SparseRecovery:
             raise ArgumentError(f"limit must be at least 1, got {self.limit}")
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the distribution of the categories found.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
 
         Returns
         -------
@@ -162,10 +157,6 @@ class SparseRecovery:
         ------
         ArgumentError
             When `sparsity` exceeds the categories of the domain or the counts of the tally.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         check_given(channel, tally)
         if self.sparsity is not None:
@@ -405,15 +396,9 @@ class CompressiveEstimate:
                 raise ArgumentError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the estimate.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
 
         Returns
         -------
@@ -425,10 +410,6 @@ class CompressiveEstimate:
         UnsupportedChannelError
             When the reports were not made by compressive privatization with equation 2 of the
             paper.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         check_given(channel, tally)
         operator = required(

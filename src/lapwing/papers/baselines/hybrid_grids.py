@@ -9,8 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document, distribution_of
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
 from lapwing.decoders.empirical_bayes.separable_model import separable_parts
+from lapwing.docstrings import inherits
 from lapwing.errors import UnsupportedChannelError, WeakAnswerWarning
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
@@ -195,15 +196,9 @@ class HybridGrids:
     reads: ClassVar[Kind] = "counts"
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the joint distribution that agrees with all grids.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each pair, over a Product.
-        tally : CountTally
-            Counts of at least one report.
 
         Returns
         -------
@@ -215,10 +210,6 @@ class HybridGrids:
         UnsupportedChannelError
             When the reports are not about blocks of cells, or the blocks of one grid do not divide
             those of a coarser one.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
 
         Warns
         -----

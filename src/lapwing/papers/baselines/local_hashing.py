@@ -327,18 +327,6 @@ class LocalHashing(TwoLevel):
         far from the value also the reported number. Without a pool the first word is near if it is
         below T, else far. The next words give the offset: below 1 when near, and below ``g - 1``
         when far. The last word is the seed.
-
-        Parameters
-        ----------
-        value : int
-            Number of the category, in 0..k-1.
-        words : iterator of int
-            Uniform random words, each in 0..2^64-1.
-
-        Returns
-        -------
-        bytes
-            One report in its wire format.
         """
         if self.hashes is not None:
             return super().from_words(value, words)

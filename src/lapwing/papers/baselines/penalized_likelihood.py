@@ -9,10 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document, distribution_of
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
 from lapwing.decoders.likelihood.expectation_maximization import expect, likelihood_rows
 from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.decoders.unbiased.linear_estimate import available_band
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, ConvergenceWarning
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
@@ -89,15 +90,9 @@ class PenalizedLikelihood:
             raise ArgumentError(f"tolerance must be greater than 0, got {self.tolerance}")
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the distribution that maximizes the penalized likelihood.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
 
         Returns
         -------
@@ -108,10 +103,6 @@ class PenalizedLikelihood:
         ------
         UnsupportedChannelError
             When the channel has no likelihood, or the domain has no order.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         check_given(channel, tally)
         rows = likelihood_rows(channel, tally)

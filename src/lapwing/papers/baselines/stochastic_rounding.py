@@ -123,13 +123,7 @@ class StochasticRounding(Randomizer[CountTally]):
         return near_threshold(self)
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio.
-
-        Returns
-        -------
-        Certificate
-            Claimed epsilon and exact worst-case likelihood ratio of one report.
-        """
+        """Return the exact worst-case likelihood ratio."""
         return near_certificate(self)
 
     def _upper_threshold(self, point: int) -> int:
@@ -181,18 +175,6 @@ class StochasticRounding(Randomizer[CountTally]):
         """Return the report that these random 64-bit words make of one input.
 
         It takes one word. The report is the upper end when the word is below T_x.
-
-        Parameters
-        ----------
-        value : int
-            Number of the grid point, in 0..points-1.
-        words : iterator of int
-            Uniform random words, each in 0..2^64-1.
-
-        Returns
-        -------
-        bytes
-            One report in its wire format.
         """
         check_symbol(value, self._points, what="an input")
         return self._layout.report(int(next(words) < self._upper_threshold(value)))

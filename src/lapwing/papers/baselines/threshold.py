@@ -8,8 +8,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document, guarantee_of
+from lapwing.decoders.decoder import Decoder, decoder_document, guarantee_of
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
@@ -164,29 +165,14 @@ class Threshold:
             raise ArgumentError(f"rest must be 'spread' or 'project', got {self.rest!r}")
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the shares above the threshold, and the rest by `rest`.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
-
-        Returns
-        -------
-        Distribution
-            Estimate, with the confidence band of the unbiased shares if `band`.
 
         Raises
         ------
         UnsupportedChannelError
             When the channel does not estimate the share of every category separately.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         found = unbiased_shares(channel, tally)
         scores = found.shares / found.deviation
@@ -275,15 +261,9 @@ class HeavyHitterSelection:
             raise ArgumentError("without a control give top, how many values to list, and no level")
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> HeavyHitters:
         """Return the listed categories, the largest share first.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
 
         Returns
         -------
@@ -294,10 +274,6 @@ class HeavyHitterSelection:
         ------
         UnsupportedChannelError
             When the channel does not estimate the share of every category separately.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         found = unbiased_shares(channel, tally)
         size = found.shares.size

@@ -15,9 +15,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import decoder_document, distribution_of
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
 from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWarning, kind_of
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
@@ -164,30 +165,15 @@ class Wiener:
             object.__setattr__(self, "signal", _powers(self.signal, name="signal"))
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the filtered estimate, projected on the simplex.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
-
-        Returns
-        -------
-        Distribution
-            Filtered estimate, with its confidence band.
 
         Raises
         ------
         UnsupportedChannelError
             When the channel is not one circulant block. For the method "permuted" also when it is
             not the same in every order of the bins.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         check_given(channel, tally)
         kernel = circulant(channel)
@@ -515,30 +501,15 @@ class GaussianSmoothing:
         object.__setattr__(self, "sigma", float(self.sigma))
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the smoothed estimate, projected on the simplex.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
-
-        Returns
-        -------
-        Distribution
-            Smoothed estimate, with its confidence band.
 
         Raises
         ------
         UnsupportedChannelError
             When the channel cannot be inverted, or the bins do not lie evenly in a row. With
             ``wiener=True`` also when the channel is not circulant.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         from scipy.ndimage import gaussian_filter1d
 
@@ -625,29 +596,14 @@ class BinomialSmoothing:
             raise ArgumentError(f"rounds must be a whole number of at least 1, got {self.rounds!r}")
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the smoothed estimate, projected on the simplex.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
-
-        Returns
-        -------
-        Distribution
-            Smoothed estimate, with its confidence band.
 
         Raises
         ------
         UnsupportedChannelError
             When the channel cannot be inverted, or the domain has no order.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         check_given(channel, tally)
         neighbors = Neighbors.of(channel.domain)

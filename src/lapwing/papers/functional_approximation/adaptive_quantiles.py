@@ -160,15 +160,8 @@ class AdaptiveQuantiles(Mechanism):
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless there are at least two present symbols.
 
-        Parameters
-        ----------
-        domain : Domain
-            Domain of the exact counts, without symbols for values outside the range.
-
         Raises
         ------
-        ArgumentError
-            When there are fewer than 2 present symbols.
         DomainError
             When the symbols have no order, or values outside the range have symbols of their own.
         """
@@ -205,25 +198,7 @@ class AdaptiveQuantiles(Mechanism):
         return calibrated(promise, self._sensitivity, kind=self.noise), self._sensitivity
 
     def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
-        """Return the privacy loss of a release, before anything is drawn.
-
-        Parameters
-        ----------
-        domain : Domain
-            Domain of the exact counts.
-        promise : Promise
-            Privacy parameters of the release, with a public number of rows.
-
-        Returns
-        -------
-        PrivacyLoss
-            Loss of all answers together.
-
-        Raises
-        ------
-        ArgumentError, PrivacyError
-            For every reason for which :meth:`release` would be refused.
-        """
+        """Return the privacy loss of a release, before anything is drawn."""
         self.check(domain)
         noise, sensitivity = self.noise_of(promise)
         return noise.loss(sensitivity)
@@ -247,11 +222,6 @@ class AdaptiveQuantiles(Mechanism):
 
     def verify(self, release: Release) -> None:
         """Raise PrivacyError unless the noise of a release keeps its privacy guarantee.
-
-        Parameters
-        ----------
-        release : Release
-            Release of this mechanism.
 
         Raises
         ------

@@ -333,11 +333,6 @@ class MatchingPursuit(Mechanism):
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless there are 2 to 1024 present symbols.
 
-        Parameters
-        ----------
-        domain : Domain
-            Domain of the exact counts, without symbols for values outside the range.
-
         Raises
         ------
         ArgumentError
@@ -465,23 +460,6 @@ class MatchingPursuit(Mechanism):
     def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
         """Return the privacy loss of a release, before anything is drawn.
 
-        Parameters
-        ----------
-        domain : Domain
-            Domain of the exact counts.
-        promise : Promise
-            Privacy parameters of the release, with a public number of rows.
-
-        Returns
-        -------
-        PrivacyLoss
-            Loss of all rounds.
-
-        Raises
-        ------
-        ArgumentError, PrivacyError
-            For every reason for which :meth:`release` would be refused.
-
         Warns
         -----
         LapwingWarning
@@ -544,11 +522,6 @@ class MatchingPursuit(Mechanism):
 
     def verify(self, release: Release) -> None:
         """Raise PrivacyError unless the noise of a release keeps its privacy guarantee.
-
-        Parameters
-        ----------
-        release : Release
-            Release of this mechanism.
 
         Raises
         ------

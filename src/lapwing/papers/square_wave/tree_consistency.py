@@ -10,8 +10,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import decoder_document, distribution_of
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
+from lapwing.docstrings import inherits
 from lapwing.errors import (
     ArgumentError,
     ConvergenceWarning,
@@ -339,29 +340,14 @@ class TreeConsistency:
             raise ArgumentError(f"limit must be at least 1, got {self.limit}")
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the leaves of the consistent tree.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
-
-        Returns
-        -------
-        Distribution
-            Estimate, with the exact linear confidence band if `band`.
 
         Raises
         ------
         UnsupportedChannelError
             When the blocks are not the levels of a tree.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         check_given(channel, tally)
         silent = sum(reports == 0 for reports in tally.reports)

@@ -304,13 +304,7 @@ class SignedSubsetSelection(Randomizer[CountTally]):
         return near_threshold(self)
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio.
-
-        Returns
-        -------
-        Certificate
-            Claimed epsilon and exact worst-case likelihood ratio of one report.
-        """
+        """Return the exact worst-case likelihood ratio."""
         return near_certificate(self)
 
     @property
@@ -390,18 +384,6 @@ class SignedSubsetSelection(Randomizer[CountTally]):
         below twice the number of others not yet seen. It is in when that number is below twice the
         number of places left. Its sign is minus when the number is odd. Numbers are drawn by
         :func:`lapwing.privacy.sampling.randomness.scalar_below`.
-
-        Parameters
-        ----------
-        value : int
-            Number of the category, in 0..2d-1.
-        words : iterator of int
-            Uniform random words, each in 0..2^64-1.
-
-        Returns
-        -------
-        bytes
-            One report in its wire format.
         """
         check_symbol(value, self.domain.size)
         own, negative = divmod(value, 2)

@@ -14,8 +14,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import decoder_document, distribution_of, required
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of, required
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
+from lapwing.docstrings import inherits
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
@@ -168,30 +169,15 @@ class WaveletClip:
     reads: ClassVar[Kind] = "counts"
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the clipped expansion.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
-
-        Returns
-        -------
-        Distribution
-            Estimate, with the exact linear confidence band if `band`.
 
         Raises
         ------
         UnsupportedChannelError
             When the channel is not a wavelet's: blocks of signed subsets of 1, 2, 4, ...
             coordinates, one each.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         levels = _levels(channel, tally)
         differences = estimated_differences(levels, mass_sums=self.mass_sums)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.docstrings import Documented
 from lapwing.documents import class_document, html_of
 from lapwing.errors import ArgumentError, DomainError, kind_of
 from lapwing.linear.arrays import Values
@@ -48,7 +49,7 @@ holds raised the error up to 2.2 times. At 64 and 256 they hardly do: `accuracy/
 the benchmarks."""
 
 
-class Domain(ABC):
+class Domain(Documented, ABC):
     """Base class of the domains: frozen dataclasses that define the legal values.
 
     Values derived from the fields are written here. A class may inherit it, but need not: anything
@@ -158,6 +159,11 @@ class Domain(ABC):
         -------
         numpy.ndarray
             Number of the bin or category of each value, int64 [n].
+
+        Raises
+        ------
+        DomainError
+            When the domain refuses a value. The message has the position of the first one.
         """
 
     def index_or_missing(

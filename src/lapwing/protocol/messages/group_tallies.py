@@ -343,11 +343,6 @@ class GroupTallies(Stored, Mapping[str, Tally]):
     def load(cls, path: Path | str) -> Self:
         """Return the tallies in a file of either kind.
 
-        Parameters
-        ----------
-        path : Path or str
-            File to read.
-
         Returns
         -------
         GroupTallies

@@ -386,13 +386,7 @@ class AffineSubsetSelection(Randomizer[CountTally]):
         return near_threshold(self)
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio.
-
-        Returns
-        -------
-        Certificate
-            Claimed epsilon and exact worst-case likelihood ratio of one report.
-        """
+        """Return the exact worst-case likelihood ratio."""
         return near_certificate(self)
 
     @property
@@ -474,18 +468,6 @@ class AffineSubsetSelection(Randomizer[CountTally]):
         below ``q - 1``. Then ``b = y + a x`` in the field, and the report is the code
         ``(a - 1) q + b``. Numbers are drawn by
         :func:`lapwing.privacy.sampling.randomness.scalar_below`.
-
-        Parameters
-        ----------
-        value : int
-            Number of the bin or category, from 0.
-        words : iterator of int
-            Uniform random words, each in 0..2^64-1.
-
-        Returns
-        -------
-        bytes
-            One report in its wire format.
         """
         check_symbol(value, self.domain.size)
         near = next(words) < self._threshold

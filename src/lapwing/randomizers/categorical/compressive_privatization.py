@@ -678,13 +678,7 @@ class CompressivePrivatization(TwoLevel):
         return randomizer_document(self) | {"epsilon": epsilon_text(self.design_epsilon)}
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio.
-
-        Returns
-        -------
-        Certificate
-            Claimed epsilon and exact worst-case likelihood ratio of one report.
-        """
+        """Return the exact worst-case likelihood ratio."""
         if self.matrix == "balanced":
             near, far = self._chances[self._near]
             return Certificate(self.epsilon, max(near / far, far / near))
@@ -774,18 +768,6 @@ class CompressivePrivatization(TwoLevel):
 
         The first word is near when it is below the T of the set's size, else far. The next word
         draws the offset. The column is computed from the seed and the category alone.
-
-        Parameters
-        ----------
-        value : int
-            Number of the bin or category, from 0.
-        words : iterator of int
-            Uniform random words, each in 0..2^64-1.
-
-        Returns
-        -------
-        bytes
-            One report in its wire format.
         """
         check_symbol(value, self._points, what="an input")
         size = int(ones_per_column(self._columns(np.array([value])))[0])
