@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.docstrings import inherits
 from lapwing.errors import DomainError, PrivacyError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
@@ -34,6 +35,7 @@ from lapwing.randomizers.numerical.mean_estimate import (
     mean_of,
     own_counts,
 )
+from lapwing.randomizers.numerical.piecewise import Piecewise
 from lapwing.randomizers.two_level import CodeReports, near_certificate, near_threshold
 
 LARGEST_GRID = 2**20
@@ -179,26 +181,9 @@ class StochasticRounding(Randomizer[CountTally]):
         check_symbol(value, self._points, what="an input")
         return self._layout.report(int(next(words) < self._upper_threshold(value)))
 
+    @inherits(Piecewise.mean)
     def mean(self, tally: CountTally) -> MeanEstimate:
-        """Return the unbiased mean of the reported values.
-
-        Parameters
-        ----------
-        tally : CountTally
-            Tally of at least 2 reports of this randomizer.
-
-        Returns
-        -------
-        MeanEstimate
-            Unbiased estimate of the mean, with its standard deviation.
-
-        Raises
-        ------
-        MismatchError
-            When another randomizer made the tally.
-        TallyError
-            When the tally holds fewer than 2 reports.
-        """
+        """Return the unbiased mean of the reported values."""
         first, step = grid_points(self.domain)
         center = first + step * (self._points - 1) / 2
         # A report stands for a point beyond its end, by what the noise shrinks the mean.
