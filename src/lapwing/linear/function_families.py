@@ -187,10 +187,7 @@ def orthonormal(functions: Vector) -> Vector:
     By QR, which keeps the order: row i is in the span of the first i + 1 functions. Equal points
     of weight ``2 / points`` each.
 
-    Raises
-    ------
-    ValueError
-        When the functions are not independent.
+    Raises ValueError when the functions are not independent.
     """
     weight = 2 / functions.shape[1]
     factor, upper = np.linalg.qr(functions.T * np.sqrt(weight))

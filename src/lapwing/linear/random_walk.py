@@ -95,14 +95,9 @@ class Filtered:
 def filtered(looks: Sequence[PseudoMeasurement | None], first: Matrix, steps: Matrix) -> Filtered:
     """Run the Kalman filter: the state of every week given the weeks up to it.
 
-    Parameters
-    ----------
-    looks : sequence of PseudoMeasurement or None
-        One for each week. None where nobody reported.
-    first : numpy.ndarray
-        float64 [state, state]: prior covariance of the first week, whose mean is zero.
-    steps : numpy.ndarray
-        float64 [weeks, state]: variances of the step into each week, which come true also where
+    looks: One for each week. None where nobody reported.
+    first: float64 [state, state]: prior covariance of the first week, whose mean is zero.
+    steps: float64 [weeks, state]: variances of the step into each week, which come true also where
         nobody reported. Those of the first week are not used.
 
     Notes

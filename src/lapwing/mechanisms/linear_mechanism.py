@@ -175,12 +175,8 @@ def least_noise(
     Everything that a release can be refused for is refused here, so whoever asks for the loss
     before paying has asked for it all.
 
-    Raises
-    ------
-    ArgumentError
-        When the matrix has numbers that are too large for exact answers.
-    PrivacyError, MissingExtraError
-        As :func:`lapwing.privacy.integer_noise.calibrated`.
+    Raises ArgumentError when the matrix has numbers that are too large for exact answers.
+    Raises PrivacyError, MissingExtraError as :func:`lapwing.privacy.integer_noise.calibrated`.
     """
     if strategy.largest >= LARGEST_ENTRY:
         raise ArgumentError("the numbers of this strategy are too large for exact answers")

@@ -216,16 +216,10 @@ def predicted_errors(
 
     Labels of compressed reports are not estimated one by one: there the reports are simulated.
 
-    Parameters
-    ----------
-    option : Option
-        Randomizer with its costs.
-    users : int
-        Number of people.
-    laws : mapping of str to numpy.ndarray
-        Shares of populations: float64 [size].
-    seed : int
-        Seed of the noise, the same for every number of people, so that errors fall smoothly.
+    option: Randomizer with its costs.
+    users: Number of people.
+    laws: Shares of populations: float64 [size].
+    seed: Seed of the noise, the same for every number of people, so that errors fall smoothly.
 
     Notes
     -----
@@ -338,16 +332,10 @@ def categorical_choice(
 ) -> CategoricalChoice:
     """Return the choice for a domain without an order, see :func:`lapwing.recommend`.
 
-    Parameters
-    ----------
-    domain, epsilon, users, error, distance
-        As there.
-    report_bytes : int, optional
-        The most bytes that a report may have.
-    server_seconds : float, optional
-        The most CPU seconds that tally and decode may take, by a rough model.
-    like : numpy.ndarray, optional
-        float64 [size]: predict the errors on this population instead of the built-in ones.
+    domain, epsilon, users, error, distance: As there.
+    report_bytes: The most bytes that a report may have.
+    server_seconds: The most CPU seconds that tally and decode may take, by a rough model.
+    like: float64 [size]: predict the errors on this population instead of the built-in ones.
 
     Notes
     -----

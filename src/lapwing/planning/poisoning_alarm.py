@@ -115,28 +115,15 @@ class PoisoningAlarm:
 def check_poisoning(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> PoisoningAlarm:
     """Return whether honest people can have sent a tally.
 
-    Parameters
-    ----------
-    randomizer : Randomizer
-        Randomizer whose channel has a joint distribution that can be simulated: all that send
-        codes, bits or sets.
-    tally : CountTally
-        Tally of at least one of its reports.
-    seed : int
-        Seed of the simulations, so that repeating gives the same answer. Default: 0.
+    randomizer: Randomizer whose channel has a joint distribution that can be simulated: all that
+        send codes, bits or sets.
+    tally: Tally of at least one of its reports.
+    seed: Seed of the simulations, so that repeating gives the same answer. Default: 0.
+    returns: Distance of the tally from honest ones, with its p-value.
 
-    Returns
-    -------
-    PoisoningAlarm
-        Distance of the tally from honest ones, with its p-value.
-
-    Raises
-    ------
-    UnsupportedChannelError
-        When the reports are stored, or the randomizer has no joint distribution to simulate
-        (hashing).
-    TallyError, MismatchError
-        When the tally is empty, or of another randomizer.
+    Raises UnsupportedChannelError when the reports are stored, or the randomizer has no joint
+    distribution to simulate (hashing).
+    Raises TallyError, MismatchError when the tally is empty, or of another randomizer.
 
     Notes
     -----

@@ -115,17 +115,11 @@ class RiskTable:
     def errors(self, pair: str, *, size: int, epsilon: float, users: float) -> Errors:
         """Return the predicted mean errors, by distance and kind of column.
 
-        Parameters
-        ----------
-        pair : str
-            One of :attr:`pairs`.
-        size : int
-            Number of bins. Between sizes errors are linear in the logarithms. Above the largest
+        pair: One of :attr:`pairs`.
+        size: Number of bins. Between sizes errors are linear in the logarithms. Above the largest
             they are those of the largest, where they hardly depend on it.
-        epsilon : float
-            Privacy parameter of one report, in (0, 24], in nats.
-        users : float
-            Number of people, at least 1.
+        epsilon: Privacy parameter of one report, in (0, 24], in nats.
+        users: Number of people, at least 1.
         """
         sizes = self.sizes(pair)
         if size < sizes[0]:

@@ -100,16 +100,10 @@ def least_error(
 ) -> Choice:
     """Return the mechanism of least predicted error.
 
-    Parameters
-    ----------
-    candidates : sequence of LinearMechanism
-        Mechanisms that suit the domain, at least one.
-    domain : Domain
-        Ordered domain of the exact counts.
-    promise : Promise
-        Privacy parameters of the release.
-    expected : int, optional
-        Expected number of people. Default: the mean logarithm of the errors of 1,000 to a
+    candidates: Mechanisms that suit the domain, at least one.
+    domain: Ordered domain of the exact counts.
+    promise: Privacy parameters of the release.
+    expected: Expected number of people. Default: the mean logarithm of the errors of 1,000 to a
         million people counts.
     """
     people = UNKNOWN if expected is None else (expected,)
@@ -128,21 +122,11 @@ def predicted_error(
 ) -> float:
     """Return the predicted error of the distribution function, in shares.
 
-    Parameters
-    ----------
-    mechanism : LinearMechanism
-        Mechanism of the release.
-    domain : Domain
-        Ordered domain of the exact counts.
-    promise : Promise
-        Privacy parameters of the release.
-    people : sequence of int
-        Numbers of people, at least one.
-
-    Returns
-    -------
-    float
-        Geometric mean over the numbers of people, over four priors, and over the mean and the
+    mechanism: Mechanism of the release.
+    domain: Ordered domain of the exact counts.
+    promise: Privacy parameters of the release.
+    people: Numbers of people, at least one.
+    returns: Geometric mean over the numbers of people, over four priors, and over the mean and the
         largest standard deviation along the curve. W1 and KS are near in proportion to these.
 
     Notes

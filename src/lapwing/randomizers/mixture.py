@@ -57,10 +57,7 @@ class Component:
 def whole_shares(shares: list[float]) -> list[int]:
     """Return positive shares as whole parts of 2^32 that sum to it exactly.
 
-    Raises
-    ------
-    ArgumentError
-        When a share is not positive, or the shares do not sum to one.
+    Raises ArgumentError when a share is not positive, or the shares do not sum to one.
     """
     if not shares or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-9:
         raise ArgumentError(

@@ -74,12 +74,8 @@ class CodeReports:
     def make(self, points: NDArray[np.int64], encode: Encode) -> NDArray[np.uint8]:
         """Return one report per person: uint8 [n, width].
 
-        Parameters
-        ----------
-        points : numpy.ndarray
-            int64 [n], the input of everybody.
-        encode : callable
-            Draws the codes of some inputs: int64 [m] to int64 [m], each in 0..outputs-1.
+        points: int64 [n], the input of everybody.
+        encode: Draws the codes of some inputs: int64 [m] to int64 [m], each in 0..outputs-1.
         """
         data = np.empty((points.size, self.width), dtype=np.uint8)
         for start in range(0, points.size, CHUNK):
@@ -136,10 +132,7 @@ def near_certificate(randomizer: Any) -> Certificate:
 def check_near(randomizer: Any) -> None:
     """Refuse a threshold with which outputs inside a set are no more likely than others.
 
-    Raises
-    ------
-    PrivacyError
-        When epsilon is too small for 64-bit thresholds.
+    Raises PrivacyError when epsilon is too small for 64-bit thresholds.
     """
     threshold = randomizer._threshold
     if threshold * randomizer._far <= (WORD - threshold) * randomizer._near:

@@ -83,27 +83,15 @@ def find_atoms(
 ) -> NDArray[np.int64]:
     """Return the symbols that stand out of those around them, in increasing order.
 
-    Parameters
-    ----------
-    error_law : Uncertainty
-        Of the masses, about the people who reported (:func:`lapwing.results.intervals.answering`).
-    left, right : numpy.ndarray
-        float64 [symbols]: their ends.
-    circular : bool
-        Whether the last touches the first.
-    false_alarms : float
-        In (0, 1): the probability of finding any in a column without them.
+    error_law: Of the masses, about the people who reported
+        (:func:`lapwing.results.intervals.answering`).
+    left, right: float64 [symbols]: their ends.
+    circular: Whether the last touches the first.
+    false_alarms: In (0, 1): the probability of finding any in a column without them.
+    returns: int64, their numbers. Declared atoms (points among bins) are not among them. None of
+        less than 4 or more than 2^20 symbols.
 
-    Returns
-    -------
-    numpy.ndarray
-        int64, their numbers. Declared atoms (points among bins) are not among them. None of less
-        than 4 or more than 2^20 symbols.
-
-    Raises
-    ------
-    ArgumentError
-        When the rate of false alarms is not in (0, 1).
+    Raises ArgumentError when the rate of false alarms is not in (0, 1).
 
     Notes
     -----
@@ -250,22 +238,12 @@ def atoms_of(
 ) -> tuple[Atom, ...]:
     """Return the declared and the found atoms of masses, from left to right.
 
-    Parameters
-    ----------
-    mass : numpy.ndarray
-        float64 [symbols], as decoded.
-    error_law : Uncertainty or None
-        About the people who reported. Without one, none can be found.
-    shown_law : Uncertainty, optional
-        That of the intervals, where it is about others.
-    left, right : numpy.ndarray
-        float64 [symbols].
-    circular : bool
-    outside : sequence of int
-        Symbols of values outside the range, which are none.
-    false_alarms : float
-    level : float
-        Of the intervals of their shares.
+    mass: float64 [symbols], as decoded.
+    error_law: About the people who reported. Without one, none can be found.
+    shown_law: That of the intervals, where it is about others.
+    left, right: float64 [symbols].
+    outside: Symbols of values outside the range, which are none.
+    level: Of the intervals of their shares.
     """
     atoms, found_law = [], error_law
     error_law = shown_law or error_law

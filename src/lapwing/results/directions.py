@@ -77,19 +77,11 @@ class MeanDirection:
 def mean_direction(law: Uncertainty, domain: Domain, level: float) -> MeanDirection:
     """Return the mean direction that an error distribution tells, with its interval.
 
-    Parameters
-    ----------
-    law : Uncertainty
-        Whose noise is about the target (:meth:`Uncertainty.about`).
-    domain : Domain
-        Circular.
-    level : float
-        In (0, 1).
+    law: Whose noise is about the target (:meth:`Uncertainty.about`).
+    domain: Circular.
+    level: In (0, 1).
 
-    Raises
-    ------
-    ArgumentError
-        When the level is not in (0, 1).
+    Raises ArgumentError when the level is not in (0, 1).
 
     Notes
     -----
@@ -214,20 +206,10 @@ def quantile_arc(
 ) -> tuple[float, float]:
     """Return the interval of a quantile counted from a start, from there on: not wrapped.
 
-    Parameters
-    ----------
-    law : Uncertainty
-        Of all targets and kinds.
-    domain : Domain
-        Circular.
-    probability : float
-    quantile : float
-        The estimate, which the interval reaches to: from `start` on.
-    start : float
-        On the circle, below its end.
-    level : float
-    kind : {"pointwise", "simultaneous"}
-    target : {"empirical", "population"}
+    law: Of all targets and kinds.
+    domain: Circular.
+    quantile: The estimate, which the interval reaches to: from `start` on.
+    start: On the circle, below its end.
 
     Notes
     -----

@@ -40,10 +40,6 @@ def promise_text(result: Any) -> str | None:
 
     Every screen, picture and table takes the words here.
 
-    Parameters
-    ----------
-    result : Distribution, JointDistribution, HeavyHitters or Difference
-
     Examples
     --------
     >>> import lapwing as lw

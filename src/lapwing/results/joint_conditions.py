@@ -27,12 +27,7 @@ an end lies inside a bin."""
 def condition_parts(axis: Any, name: str, asked: Any) -> Parts:
     """Return the part of each symbol of an axis that a condition holds.
 
-    Parameters
-    ----------
-    axis : Domain
-    name : str
-        Of the axis, for messages.
-    asked : pair, label, value, or list of labels
+    name: Of the axis, for messages.
     """
     try:
         if isinstance(asked, tuple) and axis.ordered:

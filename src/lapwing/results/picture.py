@@ -82,13 +82,8 @@ def not_shown(
 ) -> str | None:
     """Return which shares are beyond the ends of a picture. None where they round to zero.
 
-    Parameters
-    ----------
-    domain : Domain
-    curves : sequence of Cumulative
-        Of several the largest share is said.
-    limits : (float, float), optional
-        The ends, where they are not those of the domain.
+    curves: Of several the largest share is said.
+    limits: The ends, where they are not those of the domain.
     """
     left, right = (_inside(domain, ends) for ends in (domain.left, domain.right))
     low, high = limits or (left[0], right[-1])
@@ -119,24 +114,12 @@ def limits_of(
 ) -> Limits | None:
     """Return the ends of an axis: those asked for, or those of what is not a long thin tail.
 
-    Parameters
-    ----------
-    domain : Domain
-        Ordered.
-    curves : sequence of Cumulative
-        What is drawn on the axis: the quantiles are those of their mean.
-    xlim : (low, high), optional
-        What was asked for. None for an end of the domain.
+    domain: Ordered.
+    curves: What is drawn on the axis: the quantiles are those of their mean.
+    xlim: What was asked for. None for an end of the domain.
+    returns: None: the ends of the domain.
 
-    Returns
-    -------
-    (float, float) or None
-        None: the ends of the domain.
-
-    Raises
-    ------
-    ArgumentError
-        Unless `xlim` are two increasing values in the range of the domain.
+    Raises ArgumentError unless `xlim` are two increasing values in the range of the domain.
     """
     left, right = (_inside(domain, ends) for ends in (domain.left, domain.right))
     low, high = float(left[0]), float(right[-1])
@@ -657,18 +640,10 @@ def pictures_of(
 ) -> tuple[Picture, ...]:
     """Return the density of a distribution above its CDF, or its shares of categories.
 
-    Parameters
-    ----------
-    result : Distribution
-    level : float
-        Of the pointwise band of the CDF, and of the simultaneous one of the density.
-    truth : Distribution or None
-        Drawn alongside it.
-    detail : {"resolved", "all"}
-    xlim : (low, high) or None
-        Ends of the axis, as :func:`limits_of` takes them.
-    target : {"empirical", "population"}
-        Whom the bands are about.
+    level: Of the pointwise band of the CDF, and of the simultaneous one of the density.
+    truth: Drawn alongside it.
+    xlim: Ends of the axis, as :func:`limits_of` takes them.
+    target: Whom the bands are about.
     """
     domain = result.domain
     if (reason := reason_of(result)) is not None:

@@ -85,12 +85,7 @@ class NumberWriter:
     ) -> str:
         """Return a number as text.
 
-        Parameters
-        ----------
-        number : float or None
-        ends : (float or None, float or None)
-            Of its interval.
-        rounding : {"nearest", "down", "up"}
+        ends: Of its interval.
         """
         if number is None:
             return NONE

@@ -46,14 +46,8 @@ def decoded(
 ) -> Matrix:
     """Return the array in a string, float64. FormatError when it is none of that size.
 
-    Parameters
-    ----------
-    text : str
-    kind : str
-    numbers : int, optional
-        How many there must be.
-    rows, columns : int, optional
-        For two dimensions. Without rows, as many as there are.
+    numbers: How many there must be.
+    rows, columns: For two dimensions. Without rows, as many as there are.
     """
     try:
         found = np.frombuffer(base64.b64decode(text, validate=True), dtype=kind)

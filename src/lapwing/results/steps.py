@@ -95,10 +95,6 @@ def shared_steps(results: Iterable[Any]) -> int | None:
     """Return the number of steps that all results can be drawn with. None where none is known.
 
     That of the result with the fewest, such as the one of the fewest people.
-
-    Parameters
-    ----------
-    results : iterable of Distribution
     """
     known = [result.provenance.get(KEY) for result in results]
     counts = [steps for steps in known if type(steps) is int and steps >= 1]
@@ -108,11 +104,7 @@ def shared_steps(results: Iterable[Any]) -> int | None:
 def grouped(law: Uncertainty, groups: NDArray[np.int64]) -> Uncertainty:
     """Return the error distribution of the masses of groups of symbols.
 
-    Parameters
-    ----------
-    law : Uncertainty
-    groups : numpy.ndarray
-        int64 [symbols]: the group of each symbol, from 0 on, or -1 where it is in none.
+    groups: int64 [symbols]: the group of each symbol, from 0 on, or -1 where it is in none.
     """
     inside, count = groups >= 0, int(groups.max(initial=-1)) + 1
 
@@ -184,21 +176,14 @@ class Steps:
     ) -> Steps:
         """Return the steps of masses.
 
-        Parameters
-        ----------
-        domain : Domain
-            Ordered.
-        mass : numpy.ndarray
-            float64 [symbols with a place].
-        steps : int or None
-            How many. None for a step of each bin.
-        atom_bins : numpy.ndarray
-            int64: the bins in which atoms were detected. A step that has more bins has the density
-            of its other bins. One of such a bin alone is as high as the bins around it suggest.
-        error_law : Uncertainty, optional
-            About the people who reported.
-        level : float
-            At which all intervals hold at once.
+        domain: Ordered.
+        mass: float64 [symbols with a place].
+        steps: How many. None for a step of each bin.
+        atom_bins: int64: the bins in which atoms were detected. A step that has more bins has the
+            density of its other bins. One of such a bin alone is as high as the bins around it
+            suggest.
+        error_law: About the people who reported.
+        level: At which all intervals hold at once.
         """
         flat = flat_shares(domain)
         bins = np.flatnonzero(flat > 0)

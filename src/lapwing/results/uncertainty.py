@@ -174,10 +174,7 @@ class Uncertainty:
     def about(self, kind: Kind, target: Target) -> Uncertainty:
         """Return the error distribution for this kind and target: its noise is about the target.
 
-        Raises
-        ------
-        ArgumentError
-            When it is no kind or no target.
+        Raises ArgumentError when it is no kind or no target.
         """
         check_kind(kind, target)
         variant = self.variants.answering(kind, target)
@@ -223,15 +220,9 @@ class Uncertainty:
     ) -> tuple[Vector, Vector]:
         """Return a lower and an upper curve about the target of the noise (:meth:`about`).
 
-        Parameters
-        ----------
-        level : float
-            In (0, 1).
-        kind : {"pointwise", "simultaneous"}
-        cumulative : bool
-            Of the cumulative sums, or else of the masses.
-        least : float
-            The curves are cut to [least, 1].
+        level: In (0, 1).
+        cumulative: Of the cumulative sums, or else of the masses.
+        least: The curves are cut to [least, 1].
         """
         normal = normal_critical_value(level)
         if cumulative:
@@ -309,14 +300,8 @@ class Uncertainty:
     ) -> Band:
         """Return the band of the CDF, or of the shares when the symbols have no place.
 
-        Parameters
-        ----------
-        level : float
-            In (0, 1).
-        kind : {"pointwise", "simultaneous"}
-        target : {"empirical", "population"}
-        left, right : numpy.ndarray or None
-            Ends of the symbols, float64 [symbols]. None for categories.
+        level: In (0, 1).
+        left, right: Ends of the symbols, float64 [symbols]. None for categories.
 
         Notes
         -----

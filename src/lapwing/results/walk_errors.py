@@ -270,14 +270,9 @@ class WalkErrors:
     ) -> dict[Kind, Uncertainty]:
         """Return the error distributions of the later week minus the earlier.
 
-        Parameters
-        ----------
-        earlier, later : int
-            Positions of weeks with reports.
-        mass : numpy.ndarray
-            float64 [size], of the later week.
-        people : int
-            In the smaller of the two.
+        earlier, later: Positions of weeks with reports.
+        mass: float64 [size], of the later week.
+        people: In the smaller of the two.
         """
         one, two = self.weeks[earlier], self.weeks[later]
         assert one is not None
@@ -391,12 +386,8 @@ def _by_kind(entries: Any) -> bool:
 def root_of(information: Matrix, most: Vector) -> Matrix:
     """Return columns of an information that is kept: float64 [rank, state], as float32 has them.
 
-    Parameters
-    ----------
-    information : numpy.ndarray
-        float64 [state, state].
-    most : numpy.ndarray
-        float64 [state], positive: the largest variance that each amplitude may have.
+    information: float64 [state, state].
+    most: float64 [state], positive: the largest variance that each amplitude may have.
     """
     scale = np.sqrt(most)
     values, vectors = np.linalg.eigh(scale[:, None] * information * scale)
@@ -482,14 +473,9 @@ class LabelErrors:
     ) -> dict[Kind, Uncertainty]:
         """Return the error distributions of the later week minus the earlier.
 
-        Parameters
-        ----------
-        earlier, later : int
-            Positions.
-        mass : numpy.ndarray
-            float64 [labels], of the later week.
-        people : int
-            In the smaller of the two.
+        earlier, later: Positions.
+        mass: float64 [labels], of the later week.
+        people: In the smaller of the two.
         """
         everybody = _apart_law(*self.apart(earlier, later), mass, people)
         law = everybody

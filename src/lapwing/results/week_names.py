@@ -99,10 +99,7 @@ def by_date(names: Sequence[str]) -> list[str]:
 def with_missing(names: Sequence[str]) -> list[str]:
     """Return names of weeks in order, and between them those of dates that are missing.
 
-    Parameters
-    ----------
-    names : sequence of str
-        In order.
+    names: In order.
 
     Notes
     -----

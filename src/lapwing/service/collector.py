@@ -236,15 +236,10 @@ class Collector:
     async def revoke(self, name: str) -> None:
         """Let a token open nothing any more, here and in all collectors of this database.
 
-        Parameters
-        ----------
-        name : str
-            As :func:`short_name` returns it.
+        name: As :func:`short_name` returns it.
 
-        Raises
-        ------
-        ProblemError
-            When there is none, it comes from a setting, or it is the last one of an admin.
+        Raises ProblemError when there is none, it comes from a setting, or it is the last one of an
+        admin.
         """
         named = [each for each in await self.tokens() if short_name(each[0].digest) == name]
         if not named:

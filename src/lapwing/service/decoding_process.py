@@ -77,10 +77,7 @@ class DecodingProcess:
     def ask(self, order: Order, materials: Mapping[Key, Material]) -> Answer:
         """Return its answer to an order.
 
-        Raises
-        ------
-        DecodingFailedError
-            When there is none in time.
+        Raises DecodingFailedError when there is none in time.
         """
         with self._lock:
             try:
@@ -118,10 +115,7 @@ class DecodingProcess:
 def work(link: Connection) -> None:
     """Answer orders until the collector is gone. Runs in the process of its own.
 
-    Parameters
-    ----------
-    link : Connection
-        To the collector.
+    link: To the collector.
     """
     # Ctrl-C in a terminal goes to all; the collector says when it is over.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

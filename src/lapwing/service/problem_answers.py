@@ -111,11 +111,7 @@ def malformed(detail: str) -> ProblemError:
 def problem_of(error: LapwingError, *, retry_seconds: int) -> ProblemError:
     """Return how an error of the store is answered.
 
-    Parameters
-    ----------
-    error : StoreError, NotStoredError or ArgumentError
-    retry_seconds : int
-        What is told whoever may try again.
+    retry_seconds: What is told whoever may try again.
     """
     if isinstance(error, NotStoredError):
         return ProblemError(Problem.UNKNOWN_EPOCH, "the survey or epoch was deleted meanwhile")

@@ -115,26 +115,16 @@ class Receiving:
     ) -> bytes:
         """Return a body that has arrived whole.
 
-        Parameters
-        ----------
-        receive : callable
-            Of the request.
-        headers : iterable of (bytes, bytes)
-        largest : int, optional
-            Bytes, where less than of any is allowed.
-        advice : str
-            What to do with a larger one.
-        held : callable, optional
-            Asked of a body that states a larger size, or grows larger: whether it is that of a
+        receive: Of the request.
+        largest: Bytes, where less than of any is allowed.
+        advice: What to do with a larger one.
+        held: Asked of a body that states a larger size, or grows larger: whether it is that of a
             batch which the store has. Such a body is read, so that a sender who is told "too large"
             knows that nothing of it was counted.
 
-        Raises
-        ------
-        ProblemError
-            When it is or would be too large, or too slow, or too much is on its way.
-        ClientGoneError
-            When the client left.
+        Raises ProblemError when it is or would be too large, or too slow, or too much is on its
+        way.
+        Raises ClientGoneError when the client left.
         """
         limit = self._largest if largest is None else min(largest, self._largest)
         stated = None

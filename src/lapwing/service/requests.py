@@ -190,11 +190,7 @@ async def _sent_document(request: Request) -> dict[str, Any]:
 def role_of(request: Request, *, cookie: bool) -> Role | None:
     """Return the role of whoever asks. None for who shows no token, or a wrong one.
 
-    Parameters
-    ----------
-    request : Request
-    cookie : bool
-        Whether the pages' cookie counts: here only for what changes nothing, because a browser
+    cookie: Whether the pages' cookie counts: here only for what changes nothing, because a browser
         sends it along on its own.
     """
     return collector_of(request).roles.role_of(_shown_token(request, cookie=cookie))

@@ -157,11 +157,8 @@ class Results:
     async def document(self, kept: KeptSurvey, question: Question) -> dict[str, Any]:
         """Return what the reports say, as JSON values.
 
-        Raises
-        ------
-        ProblemError
-            When too few reported, or there is no such epoch or segment. When the reports cannot
-            say it. When decoding takes too long.
+        Raises ProblemError when too few reported, or there is no such epoch or segment. When the
+        reports cannot say it. When decoding takes too long.
         """
         looks: Looks = {}
         order, made = await self._made(kept, question, "json", looks)
@@ -217,11 +214,8 @@ class Results:
     async def alarm(self, kept: KeptSurvey, epoch: str, segment: str | None) -> dict[str, Any]:
         """Return whether honest devices can have sent the reports, as JSON values.
 
-        Raises
-        ------
-        ProblemError
-            As of :meth:`document`. Also of a randomizer whose reports cannot be told from
-            fabricated ones ("cannot-be-said").
+        Raises ProblemError as of :meth:`document`. Also of a randomizer whose reports cannot be
+        told from fabricated ones ("cannot-be-said").
         """
         _, made = await self._made(kept, Question(epoch=epoch, segment=segment), "alarm", {})
         found: dict[str, Any] = made.content
@@ -433,13 +427,7 @@ class LookDocument(TypedDict):
 def look_document(look: Look, kept: KeptSurvey, epoch: str, *, now: float) -> LookDocument:
     """Return as of when an epoch is shown, and when it is updated, as JSON values.
 
-    Parameters
-    ----------
-    look : Look
-    kept : KeptSurvey
-    epoch : str
-    now : float
-        Seconds since 1970.
+    now: Seconds since 1970.
     """
     return {
         "reports": look.total,

@@ -74,15 +74,9 @@ class Retention:
     ) -> int | None:
         """Look at an epoch. Return the mark of its first look if it is to move on now.
 
-        Parameters
-        ----------
-        survey : str
-            Fingerprint.
-        epoch : StoredEpoch
-        ends : float
-            As :func:`next_end` returns it.
-        noted : FirstLook, optional
-            The one that is stored.
+        survey: Fingerprint.
+        ends: As :func:`next_end` returns it.
+        noted: The one that is stored.
         """
         now, key = self._clock(), (survey, epoch.name)
         apart = LOOKS_APART if epoch.state == "closed" else ENDS_APART

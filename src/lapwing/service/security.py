@@ -53,11 +53,7 @@ def is_form_proof(text: str, token: str) -> bool:
 def check_token(token: str, *, name: str) -> str:
     """Return a token that somebody chose, or raise ArgumentError unless it is one of ours.
 
-    Parameters
-    ----------
-    token : str
-    name : str
-        Where it came from, for the message, which never holds it.
+    name: Where it came from, for the message, which never holds it.
     """
     if not token.startswith(ROLE_PREFIX) or not _TOKEN.fullmatch(token):
         raise ArgumentError(

@@ -354,19 +354,10 @@ class Ready:
 def serve(settings: Settings, secrets: Secrets, *, ready: Callable[[Ready], None]) -> None:
     """Run a collector until SIGTERM or SIGINT. Accepted uploads are then stored and answered.
 
-    Parameters
-    ----------
-    settings : Settings
-    secrets : Secrets
-    ready : callable
-        Is told where it listens, once it does.
+    ready: Is told where it listens, once it does.
 
-    Raises
-    ------
-    LapwingError
-        When the database cannot be used.
-    OSError
-        When the address cannot be listened at.
+    Raises LapwingError when the database cannot be used.
+    Raises OSError when the address cannot be listened at.
     """
     log = standard_log(time.time)
     allow_connections(settings.connections)

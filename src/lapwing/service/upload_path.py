@@ -52,10 +52,7 @@ class SecondLook:
     async def wait_for_look(self) -> None:
         """Return after a look that began when this was called, or later.
 
-        Raises
-        ------
-        ProblemError
-            When the store cannot be asked now.
+        Raises ProblemError when the store cannot be asked now.
         """
         if self._next is None:
             self._next = asyncio.create_task(self._look())
@@ -92,14 +89,9 @@ class Refusals:
     def add(self, survey: str, epoch: str, reason: str) -> None:
         """Count one.
 
-        Parameters
-        ----------
-        survey : str
-            One that exists.
-        epoch : str
-            One that exists, or "".
-        reason : str
-            The word of a problem.
+        survey: One that exists.
+        epoch: One that exists, or "".
+        reason: The word of a problem.
         """
         self._counted[survey, epoch, reason] += 1
 
@@ -493,15 +485,9 @@ async def send_problem(
 ) -> None:
     """Answer with a problem document.
 
-    Parameters
-    ----------
-    send : callable
-        Of the request.
-    problem : ProblemError
-    headers : (bytes, bytes)
-        Further ones.
-    bodiless : bool
-        Whether the request was a HEAD.
+    send: Of the request.
+    headers: Further ones.
+    bodiless: Whether the request was a HEAD.
     """
     body = problem.body()
     lines = [*problem.headers(), (b"content-length", str(len(body)).encode()), *headers]

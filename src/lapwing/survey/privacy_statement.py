@@ -58,19 +58,11 @@ class Participation:
 def person_ledger(asked: Sequence[Participation], budget: Guarantee) -> Ledger:
     """Return the ledger of one person who answers all of them.
 
-    Parameters
-    ----------
-    asked : sequence of Participation
-        Each survey once.
-    budget : Guarantee
-        The most that one person may spend, declared before anybody is asked.
+    asked: Each survey once.
+    budget: The most that one person may spend, declared before anybody is asked.
 
-    Raises
-    ------
-    BudgetError
-        When the surveys together cost more. Nothing is spent.
-    ArgumentError
-        When a survey is named twice: count its rounds instead.
+    Raises BudgetError when the surveys together cost more. Nothing is spent.
+    Raises ArgumentError when a survey is named twice: count its rounds instead.
 
     Examples
     --------

@@ -38,22 +38,12 @@ def direct_measures(
 ) -> dict[str, tuple[float, float]]:
     """Return each measure of the dependence as the reports show it, with its standard deviation.
 
-    Parameters
-    ----------
-    density : LogDensity
-    cells : numpy.ndarray
-        The fitted table.
-    domain : Product
-    amplitudes : numpy.ndarray
-        Posterior draws of the distance from the fitted amplitudes: [draws, functions, functions].
-    changes : numpy.ndarray
-        Posterior draws of the distance from the fitted cells, for what no counts show: [draws,
+    cells: The fitted table.
+    amplitudes: Posterior draws of the distance from the fitted amplitudes: [draws, functions,
+        functions].
+    changes: Posterior draws of the distance from the fitted cells, for what no counts show: [draws,
         cells, cells].
-
-    Returns
-    -------
-    dict
-        As :attr:`JointUncertainty.direct`.
+    returns: As :attr:`JointUncertainty.direct`.
     """
     slopes = slopes_of(domain, cells)
     added, deviations = _direct(density, cells, np.array(list(slopes.values())), changes)

@@ -41,12 +41,7 @@ def quadratic_likelihood(
     H is the expected information of all blocks and s the score at the pilot plus ``H pilot``.
     Blocks without a likelihood contribute their composite one.
 
-    Parameters
-    ----------
-    channel : Channel
-    tally : CountTally
-    pilot : numpy.ndarray
-        float64 [size], positive.
+    pilot: float64 [size], positive.
 
     Notes
     -----
@@ -219,10 +214,7 @@ class Posterior:
         negative cells goes where the reports cannot tell the difference. The Euclidean
         projection can be far worse.
 
-        Parameters
-        ----------
-        line : numpy.ndarray, optional
-            bool [size], the symbols in order on a line, whose tails return to the sums of the
+        line: bool [size], the symbols in order on a line, whose tails return to the sums of the
             mean. Default: none.
 
         Notes
@@ -297,14 +289,9 @@ def nearest_distribution(
     negative stretch until nothing is negative. This takes about ten rounds, because a cell that is
     pushed up takes its neighbors along.
 
-    Parameters
-    ----------
-    start : numpy.ndarray
-        float64 [size], of sum one.
-    block : callable
-        Returns the entries of C for some cells: float64 [cells, cells].
-    shift : callable
-        Returns C v: float64 [size], given the cells where v is not zero, and v there.
+    start: float64 [size], of sum one.
+    block: Returns the entries of C for some cells: float64 [cells, cells].
+    shift: Returns C v: float64 [size], given the cells where v is not zero, and v there.
 
     Notes
     -----
@@ -435,16 +422,11 @@ def averaged_spectrum(
 ) -> Spectrum:
     """Return the grid's spectra averaged in the logarithm, each weighed by its evidence.
 
-    Parameters
-    ----------
-    information : numpy.ndarray
-        float64 [columns, columns], of the amplitudes: first the frequencies, then the others.
-    score : numpy.ndarray
-        float64 [columns], their score at zero.
-    frequency : numpy.ndarray
-        float64 [frequencies].
-    others : numpy.ndarray, optional
-        Variances of further amplitudes, the same under every spectrum.
+    information: float64 [columns, columns], of the amplitudes: first the frequencies, then the
+        others.
+    score: float64 [columns], their score at zero.
+    frequency: float64 [frequencies].
+    others: Variances of further amplitudes, the same under every spectrum.
     """
     rest = np.zeros(0) if others is None else others
     spectra: dict[Place, tuple[float, Vector]] = {}

@@ -149,10 +149,7 @@ class Fit:
     def climb(self, gain: float) -> None:
         """Move the amplitudes to the most probable ones, by Newton steps.
 
-        Parameters
-        ----------
-        gain : float
-            It ends when a step promises a smaller gain of the posterior, in nats.
+        gain: It ends when a step promises a smaller gain of the posterior, in nats.
 
         Notes
         -----
@@ -220,16 +217,8 @@ class Fit:
     def draws(self, number: int, tolerance: float = 0.01) -> tuple[Matrix, Matrix, Matrix, Matrix]:
         """Return draws from the posterior about the amplitudes, in units of the prior.
 
-        Parameters
-        ----------
-        number : int
-        tolerance : float
-            Of the residual, relative to the right-hand side.
-
-        Returns
-        -------
-        tuple of numpy.ndarray
-            The draws w, the draws e of the prior, the scores W^(1/2) e' of the cells, and the
+        tolerance: Of the residual, relative to the right-hand side.
+        returns: The draws w, the draws e of the prior, the scores W^(1/2) e' of the cells, and the
             diagonal of the curvature. Draws are float64 [draws, functions, functions], scores
             float64 [draws, cells, cells].
 
@@ -252,15 +241,8 @@ class Fit:
     def unexplained(self, draws: Matrix, scores: Matrix) -> float:
         """Return what the fit leaves of the reports, over what its posterior expects to be left.
 
-        Parameters
-        ----------
-        draws, scores : numpy.ndarray
-            As :meth:`draws` returns them.
-
-        Returns
-        -------
-        float
-            About 1 or less where the waves can take the shape that the reports show.
+        draws, scores: As :meth:`draws` returns them.
+        returns: About 1 or less where the waves can take the shape that the reports show.
 
         Notes
         -----
@@ -281,16 +263,8 @@ class Fit:
         A log-density hardly moves the mass of a cell where nearly nobody seems to be, however wide
         its prior is. So cells below the mean may hold more, each for itself.
 
-        Parameters
-        ----------
-        number : int
-        factor : float
-            Of the variance.
-
-        Returns
-        -------
-        numpy.ndarray
-            Changes of the cells with sum 0: float32 [draws, cells, cells].
+        factor: Of the variance.
+        returns: Changes of the cells with sum 0: float32 [draws, cells, cells].
         """
         return self._precisely(self._unseen, number, factor)
 
@@ -312,15 +286,8 @@ class Fit:
     def determined(self, number: int) -> Matrix:
         """Return estimates of how much the reports determine of each amplitude.
 
-        Parameters
-        ----------
-        number : int
-            Draws from the posterior.
-
-        Returns
-        -------
-        numpy.ndarray
-            float64 [functions, functions]. The truth lies between 0 and 1. The estimates are
+        number: Draws from the posterior.
+        returns: float64 [functions, functions]. The truth lies between 0 and 1. The estimates are
             unbiased.
 
         Notes

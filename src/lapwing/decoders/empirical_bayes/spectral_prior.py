@@ -80,14 +80,9 @@ class WidenedPosterior:
 def widened_band(evidence: Evidence, fitted: NormalPrior, floor: Matrix) -> Uncertainty:
     """Return the error distribution under the widened prior, for every target and kind of band.
 
-    Parameters
-    ----------
-    evidence : Evidence
-    fitted : NormalPrior
-        The prior that was learned, with what is doubtful: a heavy symbol that the answer has missed
-        or put alongside its place.
-    floor : numpy.ndarray
-        Covariance that is always allowed, float64 [size, size], see :func:`always_allowed`.
+    fitted: The prior that was learned, with what is doubtful: a heavy symbol that the answer has
+        missed or put alongside its place.
+    floor: Covariance that is always allowed, float64 [size, size], see :func:`always_allowed`.
     """
     laws = {
         one.name: Uncertainty(
@@ -159,12 +154,8 @@ def always_allowed(mass: Vector, scaled: ScaledBasis) -> tuple[Matrix, Vector]:
     of the range: what an interval says of the people there must not follow from what was learned of
     others.
 
-    Parameters
-    ----------
-    mass : numpy.ndarray
-        float64 [size], the decoded distribution.
-    scaled : ScaledBasis
-        Its waves, and its filter.
+    mass: float64 [size], the decoded distribution.
+    scaled: Its waves, and its filter.
     """
     from scipy.ndimage import gaussian_filter1d  # slow to import
 
@@ -187,11 +178,7 @@ def with_free_ends(local: Vector, scaled: ScaledBasis) -> Vector:
     in half of the polls (epsilon 1, 32,561 people). Where values outside are counted apart, they
     are free already.
 
-    Parameters
-    ----------
-    local : numpy.ndarray
-        float64 [size], see :func:`always_allowed`.
-    scaled : ScaledBasis
+    local: float64 [size], see :func:`always_allowed`.
     """
     if scaled.circular or scaled.outside.any():
         return local
@@ -207,12 +194,7 @@ _FREE = 256
 def cell_band(answer: CellAnswer, scaled: ScaledBasis, reports: int) -> Uncertainty:
     """Return the error distribution of a large domain, from the widened posterior of its cells.
 
-    Parameters
-    ----------
-    answer : CellAnswer
-    scaled : ScaledBasis
-        Of the symbols.
-    reports : int
+    scaled: Of the symbols.
 
     Notes
     -----
@@ -236,12 +218,7 @@ def cell_band(answer: CellAnswer, scaled: ScaledBasis, reports: int) -> Uncertai
 def carried_back(one: WidenedPosterior, cells: Cells, bridge: Vector) -> tuple[SpreadLaw, Vector]:
     """Return center and noise of the cells, spread over the symbols, and what is left of the sums.
 
-    Parameters
-    ----------
-    one : WidenedPosterior
-    cells : Cells
-    bridge : numpy.ndarray
-        float64 [cells]: variance of the mass that moves between the halves of a cell.
+    bridge: float64 [cells]: variance of the mass that moves between the halves of a cell.
     """
     sums = running_sums(running_sums(one.covariance).T)
     heights = np.diff(triangular((sums + sums.T) / 2, limit=RANK), axis=0, prepend=0.0)
@@ -397,16 +374,10 @@ def reporting_people(channel: Channel, tally: CountTally, mass: Vector, uniform:
     The population that the people were drawn from is smooth where their sample is not. Reports of a
     large epsilon tell the two apart, and an error is one to the people who report.
 
-    Parameters
-    ----------
-    channel : Channel
-    tally : CountTally
-        At least one report.
-    mass : numpy.ndarray
-        float64 [size], the population.
-    uniform : numpy.ndarray
-        float64 [size], the shares before anything is known. One person is taken to be anywhere, so
-        that where the population seems empty somebody may be seen.
+    tally: At least one report.
+    mass: float64 [size], the population.
+    uniform: float64 [size], the shares before anything is known. One person is taken to be
+        anywhere, so that where the population seems empty somebody may be seen.
 
     Notes
     -----

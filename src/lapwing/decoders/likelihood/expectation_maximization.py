@@ -96,20 +96,12 @@ def iterate(
     It stops when the log-likelihood, summed over all reports, changes by less than `tolerance` in
     an iteration. The paper's experiments do so (its text says "relative").
 
-    Parameters
-    ----------
-    rows : list
-        Of :func:`likelihood_rows`.
-    start : numpy.ndarray
-        float64 [size], positive, of sum one.
-    smooth : callable, optional
-        Average of neighbors. Default: none.
-    tolerance : float
-    limit : int
-        Most iterations.
-    accelerated : bool
-        Whether two iterations at a time are extrapolated (SQUAREM), and then followed by a third.
-        The place where they land is kept unless its likelihood is lower. With smoothing the
+    rows: Of :func:`likelihood_rows`.
+    start: float64 [size], positive, of sum one.
+    smooth: Average of neighbors. Default: none.
+    limit: Most iterations.
+    accelerated: Whether two iterations at a time are extrapolated (SQUAREM), and then followed by a
+        third. The place where they land is kept unless its likelihood is lower. With smoothing the
         likelihood may fall on the way. The place may then lose as much as the two iterations would
         over the same distance.
     """
@@ -177,11 +169,8 @@ def folds(channel: Channel, tally: CountTally, *, seed: int) -> list[CountTally]
     Every report is an output counted once. So splitting each count at random is splitting the
     people at random, exactly.
 
-    Raises
-    ------
-    UnsupportedChannelError
-        When a block counts a report more than once (bits, subsets). Its tally does not show which
-        counts are of one person.
+    Raises UnsupportedChannelError when a block counts a report more than once (bits, subsets). Its
+    tally does not show which counts are of one person.
     """
     if not all(isinstance(block.law, Multinomial) for block in channel.blocks):
         raise UnsupportedChannelError(

@@ -118,12 +118,7 @@ class LabelShares:
 
 
 def has_counts(channel: Channel) -> bool:
-    """Return whether a channel is one of the counts of all symbols.
-
-    Parameters
-    ----------
-    channel : Channel
-    """
+    """Return whether a channel is one of the counts of all symbols."""
     operator = channel.blocks[0].operator
     return isinstance(operator, CellSums) and operator.shape[0] == operator.shape[1]
 
@@ -211,24 +206,11 @@ def segment_shares(
 ) -> dict[str | int | None, Distribution]:
     """Return a distribution for each segment, and under None that of rows in none of them.
 
-    Parameters
-    ----------
-    release : Release
-        Release of label counts on a :class:`Segmented` domain.
-    decoder : LabelShares, optional
-        Decoder of each segment. Default: ``LabelShares()``.
+    release: Release of label counts on a :class:`Segmented` domain.
+    decoder: Decoder of each segment. Default: ``LabelShares()``.
 
-    Returns
-    -------
-    dict
-        Distribution of each segment.
-
-    Raises
-    ------
-    ArgumentError
-        When the release has no segments.
-    UnsupportedChannelError
-        When the release does not hold the counts of all cells.
+    Raises ArgumentError when the release has no segments.
+    Raises UnsupportedChannelError when the release does not hold the counts of all cells.
 
     Notes
     -----

@@ -165,19 +165,10 @@ class SmoothedCurve:
 def pursue(observed: Vector, *, noise: Vector, sampling: Vector) -> SmoothedCurve:
     """Return the posterior mean of a curve from its noisy sine waves.
 
-    Parameters
-    ----------
-    observed : numpy.ndarray
-        Waves of the curve minus the straight line, float64 [size - 1].
-    noise : numpy.ndarray
-        Variances of the release's noise, float64 [size - 1].
-    sampling : numpy.ndarray
-        Variances of the sampling of people, float64 [size - 1].
-
-    Returns
-    -------
-    SmoothedCurve
-        Posterior mean of the waves, with the jumps.
+    observed: Waves of the curve minus the straight line, float64 [size - 1].
+    noise: Variances of the release's noise, float64 [size - 1].
+    sampling: Variances of the sampling of people, float64 [size - 1].
+    returns: Posterior mean of the waves, with the jumps.
 
     Notes
     -----

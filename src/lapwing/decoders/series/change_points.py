@@ -52,12 +52,8 @@ class Verdict:
 def verdict(looks: Sequence[PseudoMeasurement], shape: Vector) -> Verdict:
     """Return the evidence that the state changed at one of these weeks.
 
-    Parameters
-    ----------
-    looks : sequence of PseudoMeasurement
-        One for each week since the reference, in order, all at one pilot that was chosen before.
-    shape : numpy.ndarray
-        float64 [state]: variances of a change of size 1.
+    looks: One for each week since the reference, in order, all at one pilot that was chosen before.
+    shape: float64 [state]: variances of a change of size 1.
 
     Notes
     -----
@@ -97,13 +93,8 @@ def moved_by(
 ) -> tuple[Vector, Matrix]:
     """Return how far the state moved at a week, and the covariance of that: [state], its square.
 
-    Parameters
-    ----------
-    looks : sequence of PseudoMeasurement
-    begun : int
-        The first week after the change, in 1..weeks - 1.
-    shape : numpy.ndarray
-        float64 [state].
+    begun: The first week after the change, in 1..weeks - 1.
+    shape: float64 [state].
     """
     pair = (_added(looks[:begun]), _added(looks[begun:]))
     steps = np.outer([0.0, SIZES[-1] ** 2], shape)

@@ -101,10 +101,7 @@ class LabelAnswer:
 def walked_labels(weeks: Sequence[UnbiasedShares | None]) -> LabelAnswer:
     """Return the shares of every week given all weeks.
 
-    Parameters
-    ----------
-    weeks : sequence of UnbiasedShares or None
-        One for each week, over the same labels, or None where nobody reported.
+    weeks: One for each week, over the same labels, or None where nobody reported.
 
     Notes
     -----

@@ -131,14 +131,9 @@ def smooth_series(
 ) -> WalkAnswer:
     """Return every week's distribution given all weeks, by the Kalman smoother.
 
-    Parameters
-    ----------
-    given : sequence of (Channel, CountTally or Release) or None
-        One for each week, over one domain, or None where nobody reported.
-    scaled : ScaledBasis
-        All waves of that domain.
-    passes : int
-        Times the likelihoods are linearized after the first, which is at the pooled answer.
+    given: One for each week, over one domain, or None where nobody reported.
+    scaled: All waves of that domain.
+    passes: Times the likelihoods are linearized after the first, which is at the pooled answer.
     """
     fit = _fitted(given, scaled, passes=passes)
     numbers = range(len(given))
@@ -155,10 +150,7 @@ def filter_series(given: Sequence[Given | None], scaled: ScaledBasis) -> WalkAns
     The prior and the spectrum of all weeks are learned again when there are a quarter more of them.
     Change points are learned every week. At most the last 60 weeks are looked back at.
 
-    Parameters
-    ----------
-    given, scaled :
-        As of :func:`smooth_series`.
+    given, scaled :: As of :func:`smooth_series`.
 
     Notes
     -----

@@ -145,11 +145,7 @@ _SPARSE, _MOST_JUMPS = 12, 8
 def with_added_jumps(walk: Walk, looks: Sequence[PseudoMeasurement | None]) -> Walk:
     """Return the walk with the change points and outliers that exceed their price.
 
-    Parameters
-    ----------
-    walk : Walk
-        Walk without change points and outliers.
-    looks : sequence of PseudoMeasurement or None
+    walk: Walk without change points and outliers.
 
     Notes
     -----
@@ -254,16 +250,9 @@ def learned_walk(
 ) -> tuple[Walk, list[PseudoMeasurement | None]]:
     """Return the walk that the weeks support best, and what they say of its amplitudes.
 
-    Parameters
-    ----------
-    weeks : sequence of Week or None
-    prior : NormalPrior
-        Of a single week, learned from all weeks pooled.
-    scaled : ScaledBasis
-    mass : numpy.ndarray
-        float64 [size], the answer so far for all weeks pooled, whose density scales the waves.
-    rough : bool
-        Whether it is wanted for pilots only: then one scale is tried, and nothing twice.
+    prior: Of a single week, learned from all weeks pooled.
+    mass: float64 [size], the answer so far for all weeks pooled, whose density scales the waves.
+    rough: Whether it is wanted for pilots only: then one scale is tried, and nothing twice.
     """
     density = scaled.density(mass)
     found: tuple[float, Walk, list[PseudoMeasurement | None]] | None = None
@@ -400,17 +389,9 @@ def refitted(
 ) -> Walk:
     """Return the walk with change points and outliers where the reports show them.
 
-    Parameters
-    ----------
-    walk : Walk
-    looks : sequence of PseudoMeasurement or None
-    spectrum : bool
-        Whether levels of half-octaves are refined as well.
-    again : bool
-        Whether to go on from the jumps that the walk has.
-    sweeps : int
-    kept : numpy.ndarray, optional
-        bool [weeks]: jumps that won their price already, which need be no stronger than noise.
+    spectrum: Whether levels of half-octaves are refined as well.
+    again: Whether to go on from the jumps that the walk has.
+    kept: bool [weeks]: jumps that won their price already, which need be no stronger than noise.
 
     Notes
     -----
@@ -493,11 +474,7 @@ class FoundChange:
 def found_changes(walk: Walk, looks: Sequence[PseudoMeasurement | None]) -> list[FoundChange]:
     """Return the change points and outliers that the reports show, in order.
 
-    Parameters
-    ----------
-    walk : Walk
-        As learned.
-    looks : sequence of PseudoMeasurement or None
+    walk: As learned.
 
     Notes
     -----

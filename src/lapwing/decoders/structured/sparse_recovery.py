@@ -262,14 +262,9 @@ def check_sparsity(sparsity: int, channel: Channel | None = None) -> None:
 def sensed(channel: Channel, tally: CountTally, mass: Vector) -> tuple[Whitened, Vector]:
     """Return the counts per report as a sensing problem whose noise has unit variance.
 
-    Parameters
-    ----------
-    channel : Channel
-        Distribution of a report for each value.
-    tally : CountTally
-        Counts of at least one report.
-    mass : numpy.ndarray
-        Distribution at which the noise is taken, float64 [size].
+    channel: Distribution of a report for each value.
+    tally: Counts of at least one report.
+    mass: Distribution at which the noise is taken, float64 [size].
 
     Returns
     -------

@@ -159,18 +159,11 @@ class ColumnValues:
 
         With a column of labels, yield it together with the labels of the batch.
 
-        Parameters
-        ----------
-        work : callable
-            Given the values of one batch. With `rows`, also ``rows=`` of that batch.
-        advance : callable
-            Told the number of rows after each.
-        size : int
-            Most values in a batch.
-        threads : int
-            How many read values and work alongside each other.
-        rows : RowCounts, optional
-            Gets how many are missing, unreadable and outside.
+        work: Given the values of one batch. With `rows`, also ``rows=`` of that batch.
+        advance: Told the number of rows after each.
+        size: Most values in a batch.
+        threads: How many read values and work alongside each other.
+        rows: Gets how many are missing, unreadable and outside.
         """
         if rows is None:
             plain = work
@@ -299,14 +292,9 @@ def at_rows(
 
     Rows count from 1, without the header and, in a CSV of several columns, blank lines.
 
-    Parameters
-    ----------
-    name : str
-        Of the file.
-    first : int
-        Rows before the batch.
-    of : class
-        What the error is about: values (default), or reports.
+    name: Of the file.
+    first: Rows before the batch.
+    of: What the error is about: values (default), or reports.
     """
     try:
         yield

@@ -248,11 +248,8 @@ class StreamInUtf8(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes, at most so many. None at its end.
 
-        Raises
-        ------
-        FormatError
-            When the file does not begin as its encoding asks for, as UTF-16 without a byte-order
-            mark.
+        Raises FormatError when the file does not begin as its encoding asks for, as UTF-16 without
+        a byte-order mark.
         """
         while not self._ended and (size < 0 or len(self._held) < size):
             part = bytes(self._stream.read(size))

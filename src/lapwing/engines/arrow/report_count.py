@@ -79,12 +79,8 @@ def check_report_type(kind: Any, *, width: int, column: str) -> None:
 def records_of(array: Any, *, width: int) -> tuple[Records, Flags | None]:
     """Return reports as their bytes, and which rows hold none.
 
-    Parameters
-    ----------
-    array : pyarrow.Array [n]
-        Of a type that :func:`check_report_type` lets pass.
-    width : int
-        Bytes per report.
+    array: Of a type that :func:`check_report_type` lets pass.
+    width: Bytes per report.
 
     Returns
     -------
@@ -448,12 +444,9 @@ class ReportCounter:
     def read(self, batch: Any) -> CountedRows:
         """Return what the rows of a pyarrow.RecordBatch add.
 
-        Raises
-        ------
-        ReportError
-            With the position of the first row that holds no such report, or no such count.
-        ArgumentError
-            When a column is of another type.
+        Raises ReportError with the position of the first row that holds no such report, or no such
+        count.
+        Raises ArgumentError when a column is of another type.
         """
         array = without_views(batch.column(self.column))
         check_report_type(array.type, width=self._width, column=self.column)
@@ -476,16 +469,10 @@ class ReportCounter:
     ) -> CountedRows:
         """Return what reports add, of which some rows may have none.
 
-        Parameters
-        ----------
-        records : numpy.ndarray
-            uint8 [n, width].
-        absent : numpy.ndarray or None
-            bool [n], see :func:`records_of`.
-        coded : tuple, optional
-            Different labels, and int64 [n]: the number of that of each row.
-        weights : numpy.ndarray, optional
-            int64 [n]: how often each report was sent.
+        records: uint8 [n, width].
+        absent: bool [n], see :func:`records_of`.
+        coded: Different labels, and int64 [n]: the number of that of each row.
+        weights: int64 [n]: how often each report was sent.
         """
         survey, kept = self.survey, None
         if absent is not None:
@@ -660,12 +647,8 @@ def columns_by(by: str | Sequence[str] | None) -> tuple[str, ...]:
 def counts_in(array: Any, *, column: str) -> NDArray[np.int64]:
     """Return a column of Arrow that says how often reports were sent: int64 [n].
 
-    Raises
-    ------
-    ArgumentError
-        When it does not hold numbers.
-    ReportError
-        With the position of the first that is not a whole number from 0 to 2^53 - 1.
+    Raises ArgumentError when it does not hold numbers.
+    Raises ReportError with the position of the first that is not a whole number from 0 to 2^53 - 1.
     """
     import pyarrow as pa
 

@@ -188,28 +188,16 @@ def report_sources(
 ) -> list[ReportSource]:
     """Return what a job counts: all of it is of this survey, and has the columns asked for.
 
-    Parameters
-    ----------
-    dataset : Path, str, list of them, or a table in memory
-        Compact report files too. See :func:`lapwing.engines.arrow.dataset_tables.tables_of`.
-    survey : Survey
-    column : str, optional
-        The column of reports. "report" in what this package wrote.
-    by : tuple of str
-        Columns of labels.
-    count_column : str, optional
-        A column that says how often each report was sent.
-    threads : int
-        How many open files.
-    small : SmallFiles, optional
-        Small files are read when they are opened.
+    dataset: Compact report files too. See :func:`lapwing.engines.arrow.dataset_tables.tables_of`.
+    column: The column of reports. "report" in what this package wrote.
+    by: Columns of labels.
+    count_column: A column that says how often each report was sent.
+    threads: How many open files.
+    small: Small files are read when they are opened.
 
-    Raises
-    ------
-    MismatchError
-        When another survey asked for some reports.
-    ArgumentError, FormatError, OSError
-        When a column is missing or of another type, or a file cannot be read.
+    Raises MismatchError when another survey asked for some reports.
+    Raises ArgumentError, FormatError, OSError when a column is missing or of another type, or a
+    file cannot be read.
     """
     if isinstance(dataset, str | Path | list | tuple):
         files = places_of(dataset, endings=(*TABLES, COMPACT))

@@ -89,13 +89,8 @@ def words_in_footer(said: dict[str, str]) -> dict[str, str]:
 def parquet_file(path: Path, content: bytes | None = None, *, metadata: Any = None) -> Any:
     """Return an open pyarrow.parquet.ParquetFile, whose pages are checked. Errors are Arrow's.
 
-    Parameters
-    ----------
-    path : Path
-    content : bytes, optional
-        Bytes of the file, where they were read.
-    metadata : pyarrow.parquet.FileMetaData, optional
-        Of the file, where it was open before.
+    content: Bytes of the file, where they were read.
+    metadata: Of the file, where it was open before.
     """
     from pyarrow import parquet
 
@@ -113,12 +108,7 @@ def parquet_file(path: Path, content: bytes | None = None, *, metadata: Any = No
 
 
 def check_footer(about: Any) -> None:
-    """Raise pyarrow.ArrowInvalid when a footer, which has no checksum, contradicts itself.
-
-    Parameters
-    ----------
-    about : pyarrow.parquet.FileMetaData
-    """
+    """Raise pyarrow.ArrowInvalid when a footer, which has no checksum, contradicts itself."""
     # Nothing is asked of a column: some damage of that ends the process in Arrow.
     rows = [about.row_group(place).num_rows for place in range(about.num_row_groups)]
     if about.num_rows != sum(rows) or min(rows, default=0) < 0:

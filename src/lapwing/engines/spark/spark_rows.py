@@ -186,11 +186,7 @@ def _pair(two: Any) -> tuple[Any, Any]:
 def files_behind(df: Any, column: str) -> list[str]:
     """Return the files from which a column of a data frame comes: all of them where none can tell.
 
-    Parameters
-    ----------
-    df : pyspark.sql.DataFrame
-        Of a classic session.
-    column : str
+    df: Of a classic session.
     """
     plan = df._jdf.queryExecution().analyzed()
     found = [one for one in _items(plan.output()) if one.name() == column]
@@ -321,19 +317,11 @@ class ParquetFooter:
 def footers(session: Any, uris: list[str]) -> list[ParquetFooter]:
     """Return what the footer of each file says.
 
-    Parameters
-    ----------
-    session : pyspark.sql.SparkSession
-        A classic one.
-    uris : list of str
-        As Spark names files: file:///folder/a.parquet, hdfs://...
+    session: A classic one.
+    uris: As Spark names files: file:///folder/a.parquet, hdfs://...
 
-    Raises
-    ------
-    FormatError
-        When one is no file of Parquet.
-    OSError, EngineError
-        When one cannot be read.
+    Raises FormatError when one is no file of Parquet.
+    Raises OSError, EngineError when one cannot be read.
     """
     here = [urlsplit(uri).scheme in ("", "file") for uri in uris]
     tails = [_tail_of_local(uri) if local else b"" for uri, local in zip(uris, here, strict=True)]
@@ -428,17 +416,10 @@ def required_jvm(session: Any) -> Any:
 def file_errors(name: str) -> Iterator[None]:
     """Give what Hadoop's files throw as errors for people.
 
-    Parameters
-    ----------
-    name : str
-        Of the file or folder, for messages.
+    name: Of the file or folder, for messages.
 
-    Raises
-    ------
-    OSError
-        When it is not there, or may not be read.
-    EngineError
-        For all else: a file system that is unknown, or that does not answer.
+    Raises OSError when it is not there, or may not be read.
+    Raises EngineError for all else: a file system that is unknown, or that does not answer.
     """
     from py4j.protocol import Py4JError
 

@@ -254,13 +254,8 @@ class Circulant(Operator):
 def circular_window(size: int, *, width: int, inside: float, outside: float) -> Circulant:
     """Return the circulant matrix that is `inside` on a centered window of odd width.
 
-    Parameters
-    ----------
-    size : int
-        Points on the circle.
-    width : int
-        Odd, at most `size`.
-    inside, outside : float
+    size: Points on the circle.
+    width: Odd, at most `size`.
     """
     kernel = np.full(size, outside)
     half = width // 2

@@ -107,15 +107,8 @@ class HadamardAgreement(Operator):
     def differences(self, rates: Vector) -> Vector:
         """Return the difference of the two cells of each index that gives these mean counts.
 
-        Parameters
-        ----------
-        rates : numpy.ndarray
-            float64 [2 rows]: counts of the outputs per report.
-
-        Returns
-        -------
-        numpy.ndarray
-            float64 [rows]. Unbiased, because it is linear.
+        rates: float64 [2 rows]: counts of the outputs per report.
+        returns: float64 [rows]. Unbiased, because it is linear.
         """
         product: Vector = self.transform._matmat(rates[0::2] - rates[1::2])
         product /= self.rows * (self.inside - self.outside)
@@ -194,15 +187,8 @@ class HadamardBlocks(Operator):
     def signs(self, rates: Vector) -> Vector:
         """Return the sums of each block's rates with the signs of every column.
 
-        Parameters
-        ----------
-        rates : numpy.ndarray
-            float64 [outputs].
-
-        Returns
-        -------
-        numpy.ndarray
-            float64 [length, blocks]. Row c holds column c, so row 0 holds the totals.
+        rates: float64 [outputs].
+        returns: float64 [length, blocks]. Row c holds column c, so row 0 holds the totals.
         """
         rows = rates.reshape(self.blocks, self.length).T
         return self._transform(np.ascontiguousarray(rows))

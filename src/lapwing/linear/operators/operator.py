@@ -138,12 +138,8 @@ class Operator(LinearOperator):  # type: ignore[misc]  # SciPy has no stubs
     def weighted_gram(self, weights: Vector, lags: int) -> Matrix:
         """Return the entries (i, i + lag) of ``A' diag(weights) A``: float64 [lags, columns].
 
-        Parameters
-        ----------
-        weights : numpy.ndarray
-            float64 [rows].
-        lags : int
-            At least 1. Entries that would leave the matrix are zero.
+        weights: float64 [rows].
+        lags: At least 1. Entries that would leave the matrix are zero.
 
         Notes
         -----
@@ -174,10 +170,7 @@ class Operator(LinearOperator):  # type: ignore[misc]  # SciPy has no stubs
     def near_diagonal(self, lags: int) -> Matrix:
         """Return the entries (i, i + lag) of a square matrix: float64 [lags, size].
 
-        Parameters
-        ----------
-        lags : int
-            At least 1. The first row is the diagonal, and entries that would leave the matrix are
+        lags: At least 1. The first row is the diagonal, and entries that would leave the matrix are
             zero.
         """
         size = self.shape[1]
@@ -209,11 +202,7 @@ class Operator(LinearOperator):  # type: ignore[misc]  # SciPy has no stubs
     def bits(self, people: Whole, rng: np.random.Generator) -> Whole:
         """Return how often each row happens when its entries are chances: int64 [rows].
 
-        Parameters
-        ----------
-        people : numpy.ndarray
-            int64 [columns]: how many try their luck with each column, at every row on its own.
-        rng : numpy.random.Generator
+        people: int64 [columns]: how many try their luck with each column, at every row on its own.
         """
         counts = np.zeros(self.shape[0], dtype=np.int64)
         columns = self.matmat(np.eye(self.shape[1])).T
@@ -224,18 +213,10 @@ class Operator(LinearOperator):  # type: ignore[misc]  # SciPy has no stubs
     def separate_shares(self, rates: Vector, reports: int) -> tuple[Vector, Vector, float] | None:
         """Return the unbiased share of every column on its own, where rows allow that, else None.
 
-        Parameters
-        ----------
-        rates : numpy.ndarray
-            float64 [rows]: counts per report.
-        reports : int
-            At least 1.
-
-        Returns
-        -------
-        tuple
-            The shares, the variances that they have where nobody is, both float64 [columns], and
-            what a share of one adds to a variance.
+        rates: float64 [rows]: counts per report.
+        reports: At least 1.
+        returns: The shares, the variances that they have where nobody is, both float64 [columns],
+            and what a share of one adds to a variance.
         """
         return None
 

@@ -53,10 +53,8 @@ class CompoundSymmetric(SymmetricOperator):
     def inverse(self) -> CompoundSymmetric:
         """Return the inverse matrix.
 
-        Raises
-        ------
-        ZeroDivisionError
-            When the matrix is singular: the two values agree, or the rows sum to zero.
+        Raises ZeroDivisionError when the matrix is singular: the two values agree, or the rows sum
+        to zero.
 
         Notes
         -----

@@ -68,10 +68,8 @@ def consistent(grids: Sequence[Grid]) -> list[Grid]:
     k cells has k times the variance of a cell, so it has the weight 1 / k. Differences are divided
     evenly among the cells.
 
-    Raises
-    ------
-    UnsupportedChannelError
-        When the cells of one grid along an axis do not divide those of a coarser one.
+    Raises UnsupportedChannelError when the cells of one grid along an axis do not divide those of a
+    coarser one.
     """
     found = list(grids)
     runs = [_runs(found, axis) for axis in (0, 1)]
@@ -115,17 +113,9 @@ def _runs(grids: Sequence[Grid], axis: int) -> dict[int, Matrix]:
 def updated(grids: Sequence[Grid], *, least: float) -> Matrix:
     """Return the table that agrees with all grids, by the weighted update from a uniform one.
 
-    Parameters
-    ----------
-    grids : sequence of Grid
-        With shares that are not negative.
-    least : float
-        It stops when the table changes by less, summed over the cells.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shares of pairs of symbols.
+    grids: With shares that are not negative.
+    least: It stops when the table changes by less, summed over the cells.
+    returns: Shares of pairs of symbols.
 
     Notes
     -----

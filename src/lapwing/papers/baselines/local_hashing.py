@@ -51,15 +51,8 @@ _SEED_BYTES = 8
 def least_variance_size(epsilon: Fraction | float) -> int:
     """Return the number of hash values with the least variance, at most 2^16.
 
-    Parameters
-    ----------
-    epsilon : Fraction or float
-        Privacy parameter of one report, in (0, 24], in nats.
-
-    Returns
-    -------
-    int
-        Values g of a hash, in 2..65536.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
+    returns: Values g of a hash, in 2..65536.
 
     Notes
     -----

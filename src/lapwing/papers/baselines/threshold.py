@@ -39,23 +39,14 @@ def check_test(alpha: float, control: str) -> None:
 def critical_score(scores: Vector, *, alpha: float, control: Control) -> float:
     """Return the score from which a value counts as significant.
 
-    Parameters
-    ----------
-    scores : numpy.ndarray
-        Estimates divided by their standard deviations, float64 [tests]. They are standard normal
-        where the share is zero.
-    alpha : float
-        Level of the test, in (0, 1).
-    control : {"family-wise", "false-discovery"}
-        Error rate that is controlled. "family-wise": any false one with probability at most alpha
-        (Bonferroni, the normal quantile at ``1 - alpha / tests``). "false-discovery": an expected
-        part of at most alpha of those found is false [1]_. It is the smallest score for which at
-        most ``alpha i / tests`` of the noise would be as large as the i-th largest score.
-
-    Returns
-    -------
-    float
-        Smallest significant score.
+    scores: Estimates divided by their standard deviations, float64 [tests]. They are standard
+        normal where the share is zero.
+    alpha: Level of the test, in (0, 1).
+    control: Error rate that is controlled. "family-wise": any false one with probability at most
+        alpha (Bonferroni, the normal quantile at ``1 - alpha / tests``). "false-discovery": an
+        expected part of at most alpha of those found is false [1]_. It is the smallest score for
+        which at most ``alpha i / tests`` of the noise would be as large as the i-th largest score.
+    returns: Smallest significant score.
 
     Notes
     -----

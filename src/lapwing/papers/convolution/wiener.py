@@ -265,20 +265,10 @@ class Wiener:
 def circulant(channel: Channel) -> Vector:
     """Return the kernel of a channel of one circulant block: float64 [size].
 
-    Parameters
-    ----------
-    channel : Channel
-        Distribution of a report for each value.
+    channel: Distribution of a report for each value.
+    returns: First column of the channel.
 
-    Returns
-    -------
-    numpy.ndarray
-        First column of the channel.
-
-    Raises
-    ------
-    UnsupportedChannelError
-        When there are several blocks, or the operator is not circulant.
+    Raises UnsupportedChannelError when there are several blocks, or the operator is not circulant.
     """
     kernel = channel.blocks[0].operator.kernel
     if len(channel.blocks) != 1 or kernel is None:
@@ -295,12 +285,8 @@ def noise_spectrum(block: Block, reports: int) -> Vector:
 
     It is about the respondents: their values are given, and only their randomizers are random.
 
-    Parameters
-    ----------
-    block : Block
-        Block with a circulant operator.
-    reports : int
-        Number of reports, at least 1.
+    block: Block with a circulant operator.
+    reports: Number of reports, at least 1.
 
     Notes
     -----
@@ -323,12 +309,8 @@ def noise_spectrum(block: Block, reports: int) -> Vector:
 def wiener_filter(raw: Spectrum, gain: Vector, noise: Vector, power: Vector) -> Spectrum:
     """Return the filtered transform: the unbiased one times a number in [0, 1] for each frequency.
 
-    Parameters
-    ----------
-    raw : numpy.ndarray
-        Unbiased transform G / H, complex128 [frequencies].
-    gain, noise, power : numpy.ndarray
-        float64 [frequencies]: |H|^2, Pn and Pf.
+    raw: Unbiased transform G / H, complex128 [frequencies].
+    gain, noise, power: float64 [frequencies]: |H|^2, Pn and Pf.
 
     Notes
     -----

@@ -27,20 +27,11 @@ MOST_STEPS = 1000
 def next_place(places: list[int], heights: list[float], *, guarded: bool = True) -> int | None:
     """Return the middle of the gap to ask about, or None when none can be split.
 
-    Parameters
-    ----------
-    places : list of int
-        Increasing, in symbols. At least two.
-    heights : list of float
-        Sorted values of the CDF there, as far as they are known.
-    guarded : bool
-        True: a gap of one symbol is not split. False: the method as published, which halves an atom
-        without end. Here it asks for the upper end of its symbol again and again.
-
-    Returns
-    -------
-    int or None
-        Place in symbols.
+    places: Increasing, in symbols. At least two.
+    heights: Sorted values of the CDF there, as far as they are known.
+    guarded: True: a gap of one symbol is not split. False: the method as published, which halves an
+        atom without end. Here it asks for the upper end of its symbol again and again.
+    returns: Place in symbols.
 
     Notes
     -----
@@ -60,17 +51,10 @@ def question(
 ) -> int | None:
     """Return the place to ask about next, or None when every gap is a symbol.
 
-    Parameters
-    ----------
-    asked : list of int
-        Places asked about so far.
-    answers : list of int
-        The noisy numbers of rows below them.
-    held : int
-        Present symbols.
-    people : int
-    guarded : bool
-        See :func:`next_place`.
+    asked: Places asked about so far.
+    answers: The noisy numbers of rows below them.
+    held: Present symbols.
+    guarded: See :func:`next_place`.
 
     Notes
     -----
@@ -275,21 +259,11 @@ def noisy_answers(
 ) -> list[int]:
     """Return the answers in the order of the questions that they lead to.
 
-    Parameters
-    ----------
-    below : numpy.ndarray
-        int64 [symbols + 1]: exact numbers of rows before each place.
-    drawn : numpy.ndarray
-        int64 [steps]: noise. Zeros give the method without privacy, for reference curves.
-    people : int
-        Number of rows, at least 1.
-    guarded : bool
-        See :func:`next_place`.
-
-    Returns
-    -------
-    list of int
-        Noisy numbers of rows, at most one for each step.
+    below: int64 [symbols + 1]: exact numbers of rows before each place.
+    drawn: int64 [steps]: noise. Zeros give the method without privacy, for reference curves.
+    people: Number of rows, at least 1.
+    guarded: See :func:`next_place`.
+    returns: Noisy numbers of rows, at most one for each step.
     """
     answers: list[int] = []
     asked: list[int] = []

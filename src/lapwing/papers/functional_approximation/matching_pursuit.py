@@ -122,19 +122,11 @@ def pursue(
 ) -> tuple[list[int], list[int]]:
     """Return the chosen functions and their products with the data, times UNIT.
 
-    Parameters
-    ----------
-    exact : numpy.ndarray
-        int64 [atoms]: exact products with the data, times UNIT.
-    dictionary : Dictionary
-    terms : int
-        Functions to choose.
-    plan : PursuitPlan, optional
-        None: without noise and without privacy, for reference curves.
-    source : RandomSource, optional
-        Needed with a plan.
-    again : bool
-        Whether a function may be chosen again. Then its weights add.
+    exact: int64 [atoms]: exact products with the data, times UNIT.
+    terms: Functions to choose.
+    plan: None: without noise and without privacy, for reference curves.
+    source: Needed with a plan.
+    again: Whether a function may be chosen again. Then its weights add.
 
     Notes
     -----

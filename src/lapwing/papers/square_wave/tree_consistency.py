@@ -72,11 +72,8 @@ def tree_estimate(channel: Channel, tally: CountTally) -> TreeEstimate:
     A level without reports has shares of 0 and huge variances, so that the estimates of the others
     are split evenly.
 
-    Raises
-    ------
-    UnsupportedChannelError
-        When a block does not count cells, two have as many, the cells do not nest, or no block has
-        the bins themselves.
+    Raises UnsupportedChannelError when a block does not count cells, two have as many, the cells do
+    not nest, or no block has the bins themselves.
     """
     levels = sorted(
         (
@@ -141,10 +138,8 @@ def haar_estimate(channel: Channel, tally: CountTally) -> Vector:
     least-squares estimate. It takes O(size log size). A level without reports counts as zero: the
     mass above is split evenly.
 
-    Raises
-    ------
-    UnsupportedChannelError
-        When the bins are no power of two, or the blocks not the levels of one Haar tree.
+    Raises UnsupportedChannelError when the bins are no power of two, or the blocks not the levels
+    of one Haar tree.
     """
     size = channel.domain.size
     operators = _agreements(channel)
@@ -169,22 +164,12 @@ def nearest_distribution(
 ) -> Solution:
     """Minimize ``sum(weights * (tree x - estimate)^2) / 2`` over the simplex, by ADMM.
 
-    Parameters
-    ----------
-    tree : TreeSums
-        The tree.
-    estimate, weights : numpy.ndarray
-        float64 [nodes]. Weights are not negative, and at most one converges best.
-    tolerance : float
-        Stop when an iteration moves no node by more, and no node is further from the nearest
+    tree: The tree.
+    estimate, weights: float64 [nodes]. Weights are not negative, and at most one converges best.
+    tolerance: Stop when an iteration moves no node by more, and no node is further from the nearest
         consistent tree.
-    limit : int
-        Most iterations.
-
-    Returns
-    -------
-    Solution
-        Its point has the leaves of the feasible iterate, a distribution after any number of
+    limit: Most iterations.
+    returns: Its point has the leaves of the feasible iterate, a distribution after any number of
         iterations. The inner nodes are their sums.
 
     Notes

@@ -72,19 +72,10 @@ class ClosedForms(NamedTuple):
 def closed_forms(coordinates: int, members: int, epsilon: Fraction | float) -> ClosedForms:
     """Return Omega / A, p and q without binomial coefficients.
 
-    Parameters
-    ----------
-    coordinates : int
-        Number d of coordinates, at least 1.
-    members : int
-        Number m of coordinates in a set, in 1..d.
-    epsilon : Fraction or float
-        Privacy parameter of one report, in (0, 24], in nats.
-
-    Returns
-    -------
-    ClosedForms
-        The three numbers.
+    coordinates: Number d of coordinates, at least 1.
+    members: Number m of coordinates in a set, in 1..d.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
+    returns: The three numbers.
 
     Notes
     -----
@@ -117,17 +108,9 @@ def closed_forms(coordinates: int, members: int, epsilon: Fraction | float) -> C
 def optimal_members(coordinates: int, epsilon: Any) -> int:
     """Return the size of the sets that minimizes :func:`summed_variance`.
 
-    Parameters
-    ----------
-    coordinates : int
-        Number d of coordinates, at least 1.
-    epsilon : int, float, str or Fraction
-        Privacy parameter of one report, in (0, 24], in nats.
-
-    Returns
-    -------
-    int
-        Coordinates in a set, in 1..d.
+    coordinates: Number d of coordinates, at least 1.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
+    returns: Coordinates in a set, in 1..d.
 
     Notes
     -----
@@ -158,15 +141,8 @@ def optimal_members(coordinates: int, epsilon: Any) -> int:
 def summed_variance(coordinates: int, members: int, epsilon: Fraction | float) -> float:
     """Return the sum over k of the variances of unbiased differences, for one report.
 
-    Parameters
-    ----------
-    coordinates, members, epsilon
-        As in :func:`closed_forms`.
-
-    Returns
-    -------
-    float
-        Variance, greater than 0.
+    coordinates, members, epsilon: As in :func:`closed_forms`.
+    returns: Variance, greater than 0.
 
     Notes
     -----

@@ -34,10 +34,7 @@ Level = tuple[SignedSubset, NDArray[np.int64], int]
 def differences_of(mass: Vector) -> list[Vector]:
     """Return left minus right half of every cell, by level: float64 [2^j] for j = 0, 1, ...
 
-    Parameters
-    ----------
-    mass : numpy.ndarray
-        float64 [2^levels].
+    mass: float64 [2^levels].
     """
     found = []
     while mass.size > 1:
@@ -50,21 +47,11 @@ def differences_of(mass: Vector) -> list[Vector]:
 def expand(differences: Sequence[Vector], *, clip: bool = False, literal: bool = False) -> Vector:
     """Return the masses of the finest cells: float64 [2^levels], summing to one.
 
-    Parameters
-    ----------
-    differences : sequence of numpy.ndarray
-        Coarsest first, float64 [2^j] at level j.
-    clip : bool
-        Whether to keep all masses non-negative. A difference is then held within the mass of its
+    differences: Coarsest first, float64 [2^j] at level j.
+    clip: Whether to keep all masses non-negative. A difference is then held within the mass of its
         cell, as it came down from the coarser levels. Default: False.
-    literal : bool
-        Hold it within the smaller mass of its cell and of the next one to the right. This is
+    literal: Hold it within the smaller mass of its cell and of the next one to the right. This is
         equation 69 with the density at a cell's right end read as the next cell's. Default: False.
-
-    Returns
-    -------
-    numpy.ndarray
-        Masses of the finest cells.
 
     Notes
     -----
@@ -222,12 +209,8 @@ def _levels(channel: Channel, tally: CountTally) -> list[Level]:
 def estimated_differences(levels: Sequence[Level], *, mass_sums: bool) -> list[Vector]:
     """Return unbiased differences of every level, coarsest first: float64 [2^j].
 
-    Parameters
-    ----------
-    levels : sequence of (law, counts, reports)
-        Coarsest first.
-    mass_sums : bool
-        Whether to use the presences as well.
+    levels: Coarsest first.
+    mass_sums: Whether to use the presences as well.
 
     Notes
     -----

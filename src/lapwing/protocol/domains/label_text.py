@@ -164,10 +164,7 @@ def label_text(value: Any) -> str | None:
 
     It is the same in Python, in frames and in every engine.
 
-    Parameters
-    ----------
-    value : anything
-        A string or its bytes, a whole number, a date or a truth value, also of Arrow. A whole
+    value: A string or its bytes, a whole number, a date or a truth value, also of Arrow. A whole
         number may be a float or a decimal, within +-2^53.
 
     Examples

@@ -166,16 +166,10 @@ class Batch:
     def from_bytes(cls, data: bytes, *, segments: Sequence[str] | None = ()) -> Batch:
         """Return the batch in its packed form.
 
-        Parameters
-        ----------
-        data : bytes
-        segments : sequence of str or None
-            Segments of the survey. A number beyond them counts as none. None: any number is kept.
+        segments: Segments of the survey. A number beyond them counts as none. None: any number is
+            kept.
 
-        Raises
-        ------
-        BatchError
-            When it is not a batch, of an unknown version, too large or damaged.
+        Raises BatchError when it is not a batch, of an unknown version, too large or damaged.
         """
         if data[: len(MAGIC)] != MAGIC:
             raise BatchError("a batch must begin with LWUPLOAD, this does not. Send a packed batch")
@@ -196,10 +190,7 @@ class Batch:
     def to_json(self, *, segments: Sequence[str] = ()) -> bytes:
         """Return the JSON form as bytes, ready to be sent as they are (UTF-8).
 
-        Parameters
-        ----------
-        segments : sequence of str
-            Those of the survey.
+        segments: Those of the survey.
         """
         digits, step = self.records.hex(), 2 * self.width
         return json.dumps(
@@ -216,16 +207,10 @@ class Batch:
     def from_json(cls, text: bytes | str, *, segments: Sequence[str] = ()) -> Batch:
         """Return the batch in its JSON form.
 
-        Parameters
-        ----------
-        text : bytes or str
-        segments : sequence of str
-            Segments of the survey. A label that is none of them counts as none.
+        segments: Segments of the survey. A label that is none of them counts as none.
 
-        Raises
-        ------
-        BatchError
-            When it is not a batch, with the positions of reports that are not written in hex.
+        Raises BatchError when it is not a batch, with the positions of reports that are not written
+        in hex.
         """
         try:
             document = parse(text, name="a batch")

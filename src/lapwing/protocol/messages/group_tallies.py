@@ -451,22 +451,14 @@ def is_table(path: Path) -> bool:
 def count_groups(tallier: Tallier, reports: Reports, labels: Any) -> JointTally:
     """Return the tally of each label in a batch, and under None that of people without one.
 
-    Parameters
-    ----------
-    tallier : Survey or Randomizer
-        Survey or randomizer of the reports.
-    reports : Reports
-        Reports to count.
-    labels : iterable, or mapping of names to iterables
-        One string or whole number for each report. None, NaN and the empty string are no label. A
-        mapping, or a list of arrays, is several columns.
+    tallier: Survey or randomizer of the reports.
+    reports: Reports to count.
+    labels: One string or whole number for each report. None, NaN and the empty string are no label.
+        A mapping, or a list of arrays, is several columns.
 
-    Raises
-    ------
-    ArgumentError
-        When there are not as many labels as reports, or more than 100,000 different ones.
-    ReportError
-        When a report cannot occur, with the position of the first one.
+    Raises ArgumentError when there are not as many labels as reports, or more than 100,000
+    different ones.
+    Raises ReportError when a report cannot occur, with the position of the first one.
     """
     names, numbers = coded_rows(labels, columns=columns_of(labels))
     if numbers.size != len(reports):
@@ -479,21 +471,13 @@ def count_groups(tallier: Tallier, reports: Reports, labels: Any) -> JointTally:
 def count_weighted(tallier: Tallier, reports: Reports, labels: Any, counts: Any) -> JointTally:
     """Return the tally of each label in a batch of which each report was sent so many times.
 
-    Parameters
-    ----------
-    tallier, reports
-        As for :func:`count_groups`.
-    labels : iterable, mapping or None
-        As for :func:`count_groups`. None means one group of all.
-    counts : array_like [n]
-        Whole numbers, not negative.
+    tallier, reports: As for :func:`count_groups`.
+    labels: As for :func:`count_groups`. None means one group of all.
+    counts: Whole numbers, not negative.
 
-    Raises
-    ------
-    ArgumentError, ReportError
-        As for :func:`count_groups`, and with the position of the first count that is not legal.
-    TallyError
-        When all counts add up to more than a tally holds.
+    Raises ArgumentError, ReportError as for :func:`count_groups`, and with the position of the
+    first count that is not legal.
+    Raises TallyError when all counts add up to more than a tally holds.
     """
     weights = checked_counts(counts, len(reports))
     names: list[Label] = [None]
@@ -510,19 +494,11 @@ def count_weighted(tallier: Tallier, reports: Reports, labels: Any, counts: Any)
 def checked_counts(counts: Any, number: int | None = None) -> NDArray[np.int64]:
     """Return how often reports were sent: int64 [n].
 
-    Parameters
-    ----------
-    counts : array_like
-        Whole numbers of any type, also of floats or decimals.
-    number : int, optional
-        How many there must be.
+    counts: Whole numbers of any type, also of floats or decimals.
+    number: How many there must be.
 
-    Raises
-    ------
-    ArgumentError
-        When there are more or fewer.
-    ReportError
-        With the position of the first that is not a whole number from 0 to 2^53 - 1.
+    Raises ArgumentError when there are more or fewer.
+    Raises ReportError with the position of the first that is not a whole number from 0 to 2^53 - 1.
     """
     array = np.asarray(counts)
     if array.ndim != 1 or (number is not None and array.size != number):

@@ -122,12 +122,8 @@ class TallyForm:
     def tally(self, people: Whole, cells: Any, counts: Any) -> Tally:
         """Return the tally of some cells, each named once unless it is a log.
 
-        Parameters
-        ----------
-        people : numpy.ndarray
-            int64 [blocks]: reports of each block.
-        cells, counts
-            As of :class:`JointTally`.
+        people: int64 [blocks]: reports of each block.
+        cells, counts: As of :class:`JointTally`.
         """
         if self.is_log:
             return TallyLog([cells], self.width, self.fingerprint, self.survey, self.standing)
@@ -267,10 +263,7 @@ class JointTally(Mapping[Label, Tally]):
     def __add__(self, other: JointTally) -> JointTally:
         """Return the tallies of both, group by group.
 
-        Raises
-        ------
-        MismatchError
-            When different surveys collected them.
+        Raises MismatchError when different surveys collected them.
         """
         if self.form != other.form:
             # Tallies say best what does not fit.
@@ -450,10 +443,7 @@ class CellsOfReports:
     def of(self, records: Records) -> NDArray[np.int32] | None:
         """Return the cell of each report, or None where it must be counted in another way.
 
-        Raises
-        ------
-        ReportError
-            When a report cannot occur. Its position is not known.
+        Raises ReportError when a report cannot occur. Its position is not known.
         """
         if not self.apply:
             return None
@@ -561,25 +551,14 @@ class JointCounter:
     ) -> None:
         """Count reports that can have been sent.
 
-        Parameters
-        ----------
-        labels : sequence of str or None
-            Some of them may have no rows.
-        rows : numpy.ndarray
-            Whole numbers [n]: the place of the label of each report.
-        records : numpy.ndarray
-            uint8 [n, width].
-        cells : numpy.ndarray or None
-            What :meth:`CellsOfReports.of` says of them.
-        weights : numpy.ndarray, optional
-            int64 [n], positive: how often each was sent. Default: once.
+        labels: Some of them may have no rows.
+        rows: Whole numbers [n]: the place of the label of each report.
+        records: uint8 [n, width].
+        cells: What :meth:`CellsOfReports.of` says of them.
+        weights: int64 [n], positive: how often each was sent. Default: once.
 
-        Raises
-        ------
-        ArgumentError
-            When there are too many different labels.
-        TallyError
-            When a tally cannot hold as many reports.
+        Raises ArgumentError when there are too many different labels.
+        Raises TallyError when a tally cannot hold as many reports.
         """
         numbers = self._numbers_of(labels)
         if not rows.size:

@@ -269,10 +269,7 @@ class Header:
     def to_bytes(self) -> bytes:
         """Return the 84 bytes at the start of a file.
 
-        Raises
-        ------
-        ReportError
-            When there is no header for such reports.
+        Raises ReportError when there is no header for such reports.
         """
         names = (_NO_SURVEY if self.survey is None else self.survey, self.randomizer)
         if not all(map(_FINGERPRINT.fullmatch, names)) or not 1 <= self.width <= LARGEST_WIDTH:
@@ -300,25 +297,13 @@ def written_per_block(width: int) -> int:
 def write_blocks(stream: IO[bytes], header: Header, batches: Iterable[Reports]) -> int:
     """Write a header and batches of reports, and return the number of reports.
 
-    Parameters
-    ----------
-    stream : binary file
-        File to write to.
-    header : Header
-        Header of the file.
-    batches : iterable of Reports
-        Batches, of which each is written as one or more blocks.
+    stream: File to write to.
+    header: Header of the file.
+    batches: Batches, of which each is written as one or more blocks.
+    returns: Number of reports written.
 
-    Returns
-    -------
-    int
-        Number of reports written.
-
-    Raises
-    ------
-    MismatchError
-        When a batch is not of the header's randomizer, survey and width. The batches before it
-        remain written.
+    Raises MismatchError when a batch is not of the header's randomizer, survey and width. The
+    batches before it remain written.
     """
     stream.write(header.to_bytes())
     total = 0
@@ -346,10 +331,7 @@ def write_blocks(stream: IO[bytes], header: Header, batches: Iterable[Reports]) 
 def read_header(stream: IO[bytes], *, name: str) -> Header:
     """Return the header of a report file.
 
-    Raises
-    ------
-    FormatError
-        When it is not a report file, of an unknown version or damaged.
+    Raises FormatError when it is not a report file, of an unknown version or damaged.
     """
     data = stream.read(_HEADER.size + _CHECKSUM.size)
     if not data:
@@ -384,11 +366,8 @@ def read_blocks(stream: IO[bytes], header: Header, *, path: Path) -> Iterator[Re
     follows. Of a stream that cannot be read twice, at most 1 MiB of blocks, as they are written, is
     kept for the search.
 
-    Raises
-    ------
-    TornFileError
-        After all intact blocks were yielded, when one ends early or fails its checksum. The message
-        states which reports are lost and how many are intact.
+    Raises TornFileError after all intact blocks were yielded, when one ends early or fails its
+    checksum. The message states which reports are lost and how many are intact.
     """
     lost: list[_Lost] = []
     source: IO[bytes] | Rereading = stream if stream.seekable() else Rereading(stream)

@@ -56,10 +56,7 @@ def unit_named(column: Any, most: int | None) -> PrivacyUnit | None:
 
     It is named as a pandas or polars column is, else "unit".
 
-    Raises
-    ------
-    ArgumentError
-        When only one of both is given, or `most` is out of range.
+    Raises ArgumentError when only one of both is given, or `most` is out of range.
     """
     if (column is None) != (most is None):
         raise ArgumentError(

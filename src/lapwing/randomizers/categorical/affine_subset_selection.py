@@ -106,17 +106,9 @@ class AffineSets:
         The joint distribution is exactly that of drawing a set for every person. For few people
         each set is drawn. For more the time is O(4^k), whatever their number.
 
-        Parameters
-        ----------
-        people : numpy.ndarray
-            int64, of at most 2^k entries: how many people have each element.
-        rng : numpy.random.Generator
-            Source of random numbers. It is for simulation only.
-
-        Returns
-        -------
-        numpy.ndarray
-            In how many sets each element is, int64 [2^k].
+        people: int64, of at most 2^k entries: how many people have each element.
+        rng: Source of random numbers. It is for simulation only.
+        returns: In how many sets each element is, int64 [2^k].
         """
         total = int(people.sum())
         if total <= _PEOPLE_PER_PAIR * self.sets:

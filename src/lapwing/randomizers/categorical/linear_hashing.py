@@ -46,17 +46,9 @@ _CLOSE_ENOUGH = 1.002
 def block_deviation(fraction: float, epsilon: Fraction | float) -> float:
     """Return the standard deviation of a share near zero, times the square root of the reports.
 
-    Parameters
-    ----------
-    fraction : float
-        Part a of the outputs that has high probability, in (0, 1).
-    epsilon : Fraction or float
-        Privacy parameter of one report, in (0, 24], in nats.
-
-    Returns
-    -------
-    float
-        Standard deviation for one report, greater than 0.
+    fraction: Part a of the outputs that has high probability, in (0, 1).
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
+    returns: Standard deviation for one report, greater than 0.
 
     Notes
     -----

@@ -31,17 +31,9 @@ LARGEST_REPORT = 2**20
 def optimal_size(symbols: int, epsilon: Fraction | float) -> int:
     """Return the set size that minimizes the variance of an unbiased share near zero.
 
-    Parameters
-    ----------
-    symbols : int
-        Number k of bins or categories, at least 2.
-    epsilon : Fraction or float
-        Privacy parameter of one report, in (0, 24], in nats.
-
-    Returns
-    -------
-    int
-        Categories in a set, in 1..k-1.
+    symbols: Number k of bins or categories, at least 2.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
+    returns: Categories in a set, in 1..k-1.
 
     Notes
     -----

@@ -125,25 +125,13 @@ def default_boxes(domain: Product, epsilon: float, *, users: int | None = None) 
     Between two rows of the table shares are linear in the logarithm of epsilon, over the parts of
     both rows. Below the first row and above the last one these are used.
 
-    Parameters
-    ----------
-    domain : Product
-        At least one axis is ordered.
-    epsilon : float
-        In (0, 24].
-    users : int, optional
-        Expected number of people, which must be public. Two ordered axes get finer blocks where
+    domain: At least one axis is ordered.
+    epsilon: In (0, 24].
+    users: Expected number of people, which must be public. Two ordered axes get finer blocks where
         there are many. Default: not many.
+    returns: Shares sum to 1 within 1e-9.
 
-    Returns
-    -------
-    tuple of (kind, sizes, share)
-        Shares sum to 1 within 1e-9.
-
-    Raises
-    ------
-    ArgumentError
-        When both axes are labels: then every randomizer of labels does.
+    Raises ArgumentError when both axes are labels: then every randomizer of labels does.
 
     Examples
     --------
@@ -411,11 +399,7 @@ class MultiscaleBoxes(Mixture[CountTally]):
 def blocks_of(axis: Domain, size: int | None) -> NDArray[np.int64]:
     """Return the block of each symbol of an axis: int64 [symbols].
 
-    Parameters
-    ----------
-    axis : Domain
-    size : int or None
-        Neighboring bins in a block. The last block may have fewer. A symbol that is no bin is a
+    size: Neighboring bins in a block. The last block may have fewer. A symbol that is no bin is a
         block of its own. None: all symbols are one block.
     """
     return _blocks_at(axis, size, np.arange(axis.size, dtype=np.int64))

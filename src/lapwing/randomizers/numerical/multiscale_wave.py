@@ -94,15 +94,8 @@ def default_mixture(epsilon: float) -> tuple[Wave, ...]:
     Below the first row and above the last one these rows are used. Waves of the same width are one
     component. Shares sum to 1 within 1e-9.
 
-    Parameters
-    ----------
-    epsilon : float
-        Privacy parameter of one report, in (0, 24], in nats.
-
-    Returns
-    -------
-    tuple of (kind, size, share)
-        Mixture components, as :class:`MultiscaleWave` takes them.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
+    returns: Mixture components, as :class:`MultiscaleWave` takes them.
 
     Notes
     -----
@@ -273,12 +266,9 @@ def _component(row: Any) -> Wave:
 def fitted(table: Sequence[Wave], domain: Domain) -> tuple[Wave, ...]:
     """Return a table for the symbols of a domain, each set in the fewest bytes.
 
-    Parameters
-    ----------
-    table : sequence of (kind, size, share)
-        As :func:`default_mixture` returns it: subsets of :data:`WHOLE` cells stand for the finest.
-    domain : Domain
-        Two symbols for values outside do not make its bins many.
+    table: As :func:`default_mixture` returns it: subsets of :data:`WHOLE` cells stand for the
+        finest.
+    domain: Two symbols for values outside do not make its bins many.
     """
     size = domain.size
     many = domain.inside_size > WHOLE

@@ -108,16 +108,9 @@ class Migration(NamedTuple):
 def migrations(folder: Path = FOLDER, *, translated: Callable[[str], str] = str) -> list[Migration]:
     """Return the steps of a folder. Their numbers are 1, 2, 3...
 
-    Parameters
-    ----------
-    folder : Path
-    translated : callable
-        Returns a statement of SQLite in the dialect of another database.
+    translated: Returns a statement of SQLite in the dialect of another database.
 
-    Raises
-    ------
-    FormatError
-        When a number is left out or given twice.
+    Raises FormatError when a number is left out or given twice.
     """
     steps: list[Migration] = []
     for path in sorted(folder.glob("*.sql")):
@@ -134,18 +127,10 @@ def migrations(folder: Path = FOLDER, *, translated: Callable[[str], str] = str)
 def migrate(steps: list[Migration], version: int, run: Callable[[Migration], None]) -> None:
     """Bring a database of a version to the newest.
 
-    Parameters
-    ----------
-    steps : list of Migration
-    version : int
-        Of the database, 0 when it is new.
-    run : callable
-        Runs one step and notes its number, in one transaction.
+    version: Of the database, 0 when it is new.
+    run: Runs one step and notes its number, in one transaction.
 
-    Raises
-    ------
-    FormatError
-        When newer software made the database.
+    Raises FormatError when newer software made the database.
     """
     newest = len(steps)
     if version > newest:

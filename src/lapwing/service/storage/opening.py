@@ -65,19 +65,11 @@ class PostgresStore(Store):
 def open_store(address: str, *, reading: bool = False) -> Store:
     """Return the open store of an address.
 
-    Parameters
-    ----------
-    address : str
-        ``postgresql://...``, ``sqlite:///path`` (an absolute path has four slashes) or a path.
-    reading : bool
-        Whether it is only read, alongside the collector that holds it.
+    address: ``postgresql://...``, ``sqlite:///path`` (an absolute path has four slashes) or a path.
+    reading: Whether it is only read, alongside the collector that holds it.
 
-    Raises
-    ------
-    ArgumentError
-        When it is no such address.
-    StoreError, FormatError
-        When the database cannot be used.
+    Raises ArgumentError when it is no such address.
+    Raises StoreError, FormatError when the database cannot be used.
     """
     scheme, mark, rest = address.partition("://")
     if not mark:

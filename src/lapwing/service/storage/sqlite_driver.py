@@ -62,10 +62,7 @@ class FileLock:
     def release(self, *, discard: bool = False) -> None:
         """Let another process hold it.
 
-        Parameters
-        ----------
-        discard : bool
-            Whether its file goes, if this one made it.
+        discard: Whether its file goes, if this one made it.
         """
         if discard and self._made:
             self._path.unlink(missing_ok=True)
@@ -284,10 +281,7 @@ class SqliteDriver:
     def backup(self, path: Path) -> None:
         """Write a copy of everything, as of one moment, while reports keep coming.
 
-        Raises
-        ------
-        ArgumentError
-            When the file is there already.
+        Raises ArgumentError when the file is there already.
         """
         path = Path(path)
         if path.exists():

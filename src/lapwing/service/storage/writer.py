@@ -94,10 +94,7 @@ class Writer:
 
         Called on an event loop, whose future it is.
 
-        Raises
-        ------
-        StoreBusyError
-            When too many wait, or the writer stops.
+        Raises StoreBusyError when too many wait, or the writer stops.
         """
         size = len(upload.batch.records)
         loop = get_running_loop()
