@@ -40,8 +40,8 @@ LARGEST = 2**63 - 1
 """The largest whole number in a document, of either sign: the answers of a release have 64 bits."""
 
 LARGEST_EXACT = Fraction(10**100)
-"""Exact numbers in a document lie between this and its inverse, or are 0: far more than any
-promise, and few enough digits for exact arithmetic."""
+"""Exact numbers in a document lie between this and its inverse, or are 0."""
+# Far more than any promise, and few enough digits for exact arithmetic.
 
 _NUMBERS = {int, float}
 

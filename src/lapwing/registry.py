@@ -197,11 +197,9 @@ RANDOMIZERS = Registry(
     Wavelet BoxWave MultiscaleBoxes
     """,
 )
-"""Every randomizer that a document may name. Adding one of ours is adding a word.
-
-StochasticRounding is not among them: its two outputs say the mean and nothing else, and a survey
-is decoded to a distribution.
-"""
+"""Every randomizer that a document may name."""
+# Adding one of ours is adding a word. StochasticRounding is not among them: its two outputs say the
+# mean and nothing else, and a survey is decoded to a distribution.
 
 DECODERS = Registry(
     "decoder",

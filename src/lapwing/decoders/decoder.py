@@ -30,8 +30,8 @@ class Decoder(Protocol):
     """Kebab-case name in documents and on the command line."""
 
     reads: ClassVar[Kind]
-    """Kind of observation that it decodes: counts, stored reports, or a curator's release.
-    A decoder of counts also decodes stored reports, which are counted first."""
+    """Kind of observation that it decodes: counts, stored reports, or a curator's release."""
+    # A decoder of counts also decodes stored reports, which are counted first.
 
     def decode(self, channel: Any, observation: Any, /) -> Distribution:
         """Return the estimate.

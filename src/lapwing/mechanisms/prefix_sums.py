@@ -39,8 +39,8 @@ _SLOPE, _BETWEEN, _WIDEST = 1.5, 0.72, 1.535
 """Parameters of :func:`_noise_shape`, and the largest distance of two of its columns."""
 
 _ROUGH = 2**8
-"""Entries of the rows are multiples of this part of the unit: far coarser than what machines could
-differ by, and the rounded rows are the strategy."""
+"""Entries of the rows are multiples of this part of the unit."""
+# Far coarser than what machines could differ by, and the rounded rows are the strategy.
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from lapwing.registry import DECODERS
 D = TypeVar("D")
 
 NUMERIC_LIMIT = 4096
-"""Symbols of a numerical domain up to which the spectral prior is recommended: it then takes less
-than a second."""
+"""Symbols of a numerical domain up to which the spectral prior is recommended."""
+# It then takes less than a second.
 
 COUNTED_LIMIT = 1024
 """The same for randomizers that treat all symbols alike. Beyond, the prior wins nothing."""

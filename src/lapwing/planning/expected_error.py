@@ -68,8 +68,8 @@ def error_text(distance: str, error: float, domain: Domain) -> str:
 
 
 SPREAD = 1.5
-"""Nine in ten columns of a kind stay below this many times the mean of their kind. Measured on new
-columns, also real ones: "Predicted errors" in `benchmarks/accuracy/promises`."""
+"""Nine in ten columns of a kind stay below this many times the mean of their kind."""
+# Measured on new columns, also real ones: "Predicted errors" in `benchmarks/accuracy/promises`.
 
 
 @dataclass(frozen=True)

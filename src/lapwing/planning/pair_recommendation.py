@@ -46,8 +46,8 @@ BINS = 64
 """Bins that an axis without bins gets, about."""
 
 MARGINAL_COST = 1.5
-"""How many times the error of a marginal is that of a survey which asks this attribute alone: the
-geometric mean of the benchmark ``accuracy/marginal_cost`` over epsilons 1, 2 and 4, rounded."""
+"""How many times the error of a marginal is that of a survey which asks this attribute alone."""
+# The geometric mean of the benchmark ``accuracy/marginal_cost`` over epsilons 1, 2 and 4, rounded.
 
 _RECTANGLES = 500
 

@@ -152,10 +152,8 @@ PAIRS: Mapping[str, Callable[[Domain, ExactNumber], Randomizer[CountTally]]] = {
     "square-wave": SquareWave,
     "subset-selection": least_variance,
 }
-"""The randomizers of numbers that are compared, each with its recommended decoder.
-
-Subsets of one symbol are randomized response, so that is among them.
-"""
+"""The randomizers of numbers that are compared, each with its recommended decoder."""
+# Subsets of one symbol are randomized response, so that is among them.
 
 
 def recommend(

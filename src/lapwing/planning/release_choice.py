@@ -36,15 +36,14 @@ _PRIORS = (
     (0.5, 8.0, 2.0, 0.14),
     (0.0, 1.0, 1.0, 0.56),
 )
-"""Of each prior: the standard deviation of the first cosines of the density, the frequency from
-which they fall, how fast, and the reciprocal of the number of equal atoms."""
+"""Deviation of the first cosines, frequency where they fall, how fast, reciprocal of atoms."""
+# One row for each prior of the density, with equal atoms.
 
 _CLIPPED, _BOUND, _SUMS = 1.3, 1.08, 2.1
-"""Measured, and not in the prediction: the error of a histogram whose negative counts are set to
-zero, over that of the best linear decoder. That no count is below zero helps a decoder most where
-each bin is counted once. Each further level of a tree loses so much, prefix sums as much as
-two levels.
-"""
+"""Measured factors of errors that are not in the prediction."""
+# The error of a histogram whose negative counts are set to zero, over that of the best linear
+# decoder. That no count is below zero helps a decoder most where each bin is counted once. Each
+# further level of a tree loses so much, prefix sums as much as two levels.
 
 
 @dataclass(frozen=True)

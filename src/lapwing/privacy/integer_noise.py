@@ -313,8 +313,9 @@ SMOOTHING = Fraction(1, 2**90)
 """Bound of zeta of theorem B, for a smoothing width of 2 and up to 2^20 numbers: 1.1e-28."""
 
 LEAST_SCALE = Fraction(1, 100)
-"""Of the noise in a document. One row changes an answer by at least 1, so no promise with an
-epsilon or mu of at most 24 is kept by less."""
+"""Least scale of the noise in a document."""
+# One row changes an answer by at least 1, so no promise with an epsilon or mu of at most 24 is kept
+# by less.
 
 LEAST_DISCRETE_SCALE = 2**10
 MOST_DISCRETE_NUMBERS = 2**20

@@ -17,8 +17,8 @@ from lapwing.privacy.standing import Standing
 State = Literal["reserved", "released"]
 
 SLACK = Fraction(101, 100)
-"""Factor by which a loss may fall short of its guarantee and still be charged. Rounding of noise
-leaves far less unused."""
+"""Factor by which a loss may fall short of its guarantee and still be charged."""
+# Rounding of noise leaves far less unused.
 
 _TWICE = Fraction(2)
 

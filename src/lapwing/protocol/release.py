@@ -70,8 +70,8 @@ class Mechanism(Documented, ABC):
     """Whether releases of different people can be added to the release of all of them."""
 
     most_people: ClassVar[int] = MOST_PEOPLE
-    """People whose counts it adds exactly. A smaller limit is public, so only mechanisms that show
-    the number of people have one."""
+    """People whose counts it adds exactly."""
+    # A smaller limit is public, so only mechanisms that show the number of people have one.
 
     _adaptive: ClassVar[bool] = False
     """Whether it chooses later questions by earlier answers, so that no release tells its error."""

@@ -19,8 +19,8 @@ _ROUNDS = 8
 """Bits of the threshold that are compared before the undecided words are gathered."""
 
 _SMALL = 2**20
-"""Bytes up to which NumPy counts, in some 5 ms: loading the kernel takes half a second, and
-compiling it, the first time, seconds."""
+"""Bytes up to which NumPy counts, in some 5 ms."""
+# Loading the kernel takes half a second, and compiling it, the first time, seconds.
 
 _BIT = np.left_shift(1, np.arange(8)).astype(np.uint8)
 """Mask of each bit of a byte."""

@@ -26,8 +26,8 @@ _STEP = 0.05
 """Part of a draw along which a slope is taken."""
 
 _LEAST_RATIO = 0.01
-"""Least ratio of a cell to independence in a slope. Otherwise cells about which the reports say
-nothing would outweigh all others."""
+"""Least ratio of a cell to independence in a slope."""
+# Otherwise cells about which the reports say nothing would outweigh all others.
 
 
 def correlation_of(domain: Product, kind: str) -> Statistic:

@@ -33,8 +33,9 @@ REACH = 2
 """Bins on each side that say how much a bin would hold without an atom."""
 
 TIMES = 2.0
-"""What stands out holds more than so many times that. A smooth curve that doubles from a bin to
-the next is coarser than its bins, and no reports tell it from a spike."""
+"""What stands out holds more than so many times that."""
+# A smooth curve that doubles from a bin to the next is coarser than its bins, and no reports tell
+# it from a spike.
 
 SYMBOL_LIMIT = 2**20
 """More than these are not searched, to keep memory small. So many bins hold few people each."""

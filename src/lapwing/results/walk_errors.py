@@ -34,8 +34,8 @@ Walked: TypeAlias = Kind | Literal["between"]
 """A kind of band of one week, or all bands of the difference of two weeks."""
 
 _NEGLIGIBLE = 1e-4
-"""What the reports of a week may say about a direction, alongside how far it may vary at most, and
-be left out of a file: variances are too large by such a part then."""
+"""Part of a direction's largest variance that reports may tell of, and be left out of a file."""
+# Variances are too large by such a part then.
 
 _LARGEST = 1e6
 """What every variance and factor in a file is below: far more than masses can vary."""

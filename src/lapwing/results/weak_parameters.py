@@ -20,8 +20,9 @@ LARGEST_EPSILON = 4
 """Above it a guess of 50 % can become more than 98 %."""
 
 LARGEST_RHO = 8
-"""As much as mu = 4, with which a guess between two equally likely values may be right in 97.7 %:
-with a probability of at most the normal distribution function at ``mu / 2``."""
+"""Largest rho that is not weak: as much as mu = 4."""
+# With it a guess between two equally likely values may be right in 97.7 %: with a probability of at
+# most the normal distribution function at ``mu / 2``.
 
 LARGEST_DELTA = Fraction(1, 1000)
 

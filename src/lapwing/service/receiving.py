@@ -31,8 +31,8 @@ def closing(scope: Scope) -> tuple[tuple[bytes, bytes], ...]:
 
 
 SMALL_BODY = 2**15
-"""Bytes up to which a body is read on, however much is on its way: a few who send large ones slowly
-must not keep devices out."""
+"""Bytes up to which a body is read on, however much is on its way."""
+# A few who send large ones slowly must not keep devices out.
 
 
 class ClientGoneError(Exception):

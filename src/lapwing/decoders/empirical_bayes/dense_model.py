@@ -276,12 +276,13 @@ _LEAST = 2.5
 """Least squared z-score from which the variance of a spike in one bin grows."""
 
 _EXPECTED = 0.05
-"""Spikes expected in a column before any is seen. The strongest cell of 256 by chance alone is one
-in fewer than 1 of 100 columns then. Where another is sure to be there, one more is expected."""
+"""Spikes expected in a column before any is seen."""
+# The strongest cell of 256 by chance alone is one in fewer than 1 of 100 columns then. Where
+# another is sure to be there, one more is expected.
 
 _OUTSIDE_ODDS = 0.7
-"""Log prior odds against anybody below, or above, the range. The place is known, so little evidence
-is needed: nobody outside is as likely as somebody."""
+"""Log prior odds against anybody below, or above, the range."""
+# The place is known, so little evidence is needed: nobody outside is as likely as somebody.
 
 _TOTAL = 1.0
 """Prior variance of the total while spikes are learned: anything goes. It is one in the end."""

@@ -20,13 +20,14 @@ _MOST_ROUNDS = 300
 """Rounds of conjugate gradients, at most."""
 
 _RIDGES = (1e-6, 1.0, 10.0, 100.0)
-"""Information about each cell that is added, for each report. With more of it an estimate has less
-noise, and leaves more of the measure to the fitted table. The one with the least deviation counts.
-"""
+"""Information about each cell that is added, for each report."""
+# With more of it an estimate has less noise, and leaves more of the measure to the fitted table.
+# The one with the least deviation counts.
 
 _HIDDEN = 2.0
-"""Factor of the deviation of what is left to the table: the truth is further off than draws of a
-smooth density. Chosen on a normal pair and on five of the benchmark's, with people of their own."""
+"""Factor of the deviation of what is left to the table."""
+# The truth is further off than draws of a smooth density. Chosen on a normal pair and on five of
+# the benchmark's, with people of their own.
 
 
 _UNKNOWN = 1e6

@@ -133,17 +133,19 @@ class Likelihood:
 
 
 _BELOW = 1e-6
-"""How far below zero a mass may stay, as a part of 1 / size, before it is set to zero: it changes
-the CDF by at most that."""
+"""How far below zero a mass may stay, as a part of 1 / size, before it is set to zero."""
+# It changes the CDF by at most that.
 
 _TAIL = 0.1
-"""By which part a tail may differ from that of the signed mean. With 0.5 the Wasserstein-1 distance
-of columns on a range ten times too wide is 8% larger (logarithmic bins: 5%). With 0.05 it is 1%
-smaller, and where the range fits 0.3% larger. The Kolmogorov-Smirnov distances hardly differ."""
+"""By which part a tail may differ from that of the signed mean."""
+# With 0.5 the Wasserstein-1 distance of columns on a range ten times too wide is 8% larger
+# (logarithmic bins: 5%). With 0.05 it is 1% smaller, and where the range fits 0.3% larger. The
+# Kolmogorov-Smirnov distances hardly differ.
 
 _EMPTY, _RAMP = 0.4, 0.2
-"""Part of a range that people fill below which the rest counts as empty, and how much further down
-wholly. Where the range fits, true tails would be lost: the Wasserstein-1 distance grew by 13%."""
+"""Part of a range that people fill below which the rest counts as empty, and its ramp."""
+# The ramp is how much further down it counts wholly. Where the range fits, true tails would be
+# lost: the Wasserstein-1 distance grew by 13%.
 
 _UNKNOWN = 0.5
 """Deviation of a running sum from which on nothing is known of the tails: they stay as they are."""
@@ -350,10 +352,10 @@ _GRID = (SLOPES, AMPLITUDES, FLOORS)
 _STARTS = tuple(product((0, 2, 4), (1,), (0, 3)))
 
 _UNLIKELY = 40.0
-"""How far below the best, in log-evidence, a spectrum is not followed any further: its weight is
-nothing, and so are those behind it. The search goes from neighbor to neighbor, which spares up
-to two thirds of the 60 spectra. Six starts, because the evidence can have two tops, a smooth and a
-rough one."""
+"""How far below the best, in log-evidence, a spectrum is not followed any further."""
+# Its weight is nothing, and so are those behind it. The search goes from neighbor to neighbor,
+# which spares up to two thirds of the 60 spectra. Six starts, because the evidence can have two
+# tops, a smooth and a rough one.
 
 Place = tuple[int, ...]
 

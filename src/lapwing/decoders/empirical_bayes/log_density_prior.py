@@ -44,16 +44,18 @@ BAND_DRAWS = 48
 """Draws from the posterior that a result keeps."""
 
 WIDENED = 4.0
-"""Factor of the learned variances behind intervals. They are not below those before learning: what
-few people or coarse reports did not show may be there."""
+"""Factor of the learned variances behind intervals."""
+# They are not below those before learning: what few people or coarse reports did not show may be
+# there.
 
 ON_RIDGES = 4.0
-"""Further factor behind intervals where the fit leaves more of the reports unexplained than its
-posterior allows, as it does on thin ridges."""
+"""Further factor behind intervals where the posterior does not explain the reports."""
+# That is so on thin ridges.
 
 _FITS, _MISSES = 1.3, 1.7
-"""What is left unexplained over what is expected: up to the first nothing is widened further, from
-the second on by all of `ON_RIDGES`. Smooth pairs and heaps are below the first."""
+"""What is left unexplained over what is expected."""
+# Up to the first nothing is widened further, from the second on by all of `ON_RIDGES`. Smooth pairs
+# and heaps are below the first.
 
 _NEAR = 1 / 16
 """Part of an axis over which neighboring cells are taken together to see what is unexplained."""
@@ -65,8 +67,9 @@ _LAST_GAIN = 1e-3
 """The fit of the answer ends when a step promises a smaller gain, in nats."""
 
 UNSEEN = 0.2
-"""People that a seemingly empty cell may hold for intervals, of the mean of all cells: the standard
-deviation before the reports. Else a region that seems empty would be known to be empty."""
+"""People that a seemingly empty cell may hold for intervals, of the mean of all cells."""
+# The standard deviation before the reports. Else a region that seems empty would be known to be
+# empty.
 
 _STUDENT = 1.026
 """By this a standard deviation of so many draws is too small for a normal critical value."""

@@ -126,8 +126,7 @@ def iterate(
 
 
 _LEAP, _SHORTEST = 4.0, 2.0
-"""Factor by which the longest leap grows when it was taken, and shrinks when it was dropped, and
-the least it shrinks to."""
+"""Factor of the longest leap when it was taken or dropped, and the least that it shrinks to."""
 
 
 def _leaping(

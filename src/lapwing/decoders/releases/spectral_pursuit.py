@@ -247,9 +247,10 @@ CORNERS, DECAYS = (2.0, 4.0, 8.0, 12.0, 16.0), (2.0, 4.0, 8.0)
 """From which degree on amplitudes fall, and how fast: ``(1 + (degree / corner)^2)^-decay``."""
 
 AHEAD = 6.0
-"""Log-odds of polynomials against waves before anything is seen. Waves are scaled by the answer so
-far, which the evidence for them counts again. On made-up columns at epsilon 0.1 that is worth as
-much. Without it polynomials had little weight where their answer is a tenth nearer."""
+"""Log-odds of polynomials against waves before anything is seen."""
+# Waves are scaled by the answer so far, which the evidence for them counts again. On made-up
+# columns at epsilon 0.1 that is worth as much. Without it polynomials had little weight where their
+# answer is a tenth nearer.
 
 
 def polynomials(

@@ -22,8 +22,8 @@ from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.random_walk import PseudoMeasurement, evidence_of, filtered, smoothed
 
 SIZES = (0.05, 0.1, 0.2, 0.4)
-"""Standard deviations of the lowest wave of a change, where 1 moves a density by as much as it is
-high. Equally probable. A change of .1 in the largest gap of the curves is about .25."""
+"""Standard deviations of the lowest wave of a change, as parts of the density's height."""
+# Equally probable. A change of .1 in the largest gap of the curves is about .25.
 
 WAVES = 24
 """Frequencies that are watched: a finer change does not show in a week's reports."""

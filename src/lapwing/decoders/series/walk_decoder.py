@@ -42,27 +42,29 @@ _BAND_INFLATION: dict[Walked, Wider] = {
     "pointwise": Wider(jump=4.0, step=3.0, flicker=2.0, least=0.0075),
     "simultaneous": Wider(jump=6.0, step=6.0, flicker=2.0, least=0.03),
 }
-"""Factors on the variances of the walk, for bands. A jump that is too small to be sure of may be
-in any week, and how far one goes is learned from that one alone. Of the steps and of what each
-week has alone there are many."""
+"""Factors on the variances of the walk, for bands."""
+# A jump that is too small to be sure of may be in any week, and how far one goes is learned from
+# that one alone. Of the steps and of what each week has alone there are many.
 
 _WITH_DIFFERENCES: dict[Walked, Wider] = {
     **_BAND_INFLATION,
     "between": Wider(jump=6.0, step=6.0, flicker=2.0, least=0.3),
 }
-"""With those for differences of two weeks, where a change that nobody found moves both toward each
-other. So any week may have a jump as large as those that are found. The bands are 0.5 to 0.7 times
-as wide as those of the two weeks decoded alone."""
+"""Factors on the variances of the walk, with those for differences of two weeks."""
+# A change that nobody found moves both weeks toward each other. So any week may have a jump as
+# large as those that are found. The bands are 0.5 to 0.7 times as wide as those of the two weeks
+# decoded alone.
 
 _LOOK_BACK, _MORE = 60, 1.25
-"""Weeks looked back at where a week is decoded from those before it. From how many times as many
-weeks the walk is learned again."""
+"""Weeks looked back at where a week is decoded from those before it."""
+# From how many times as many weeks the walk is learned again.
 
 METHOD = "posterior of a random walk over the weeks, under widened variances"
 
 _MOST_TOLD, _MOST_LEFT_OUT = 4 / 5, 1 / 32
-"""Part of the draw of a week's own people that its reports may tell, for the week to be decoded
-with others: of the whole draw, and of that in directions which no wave of the walk has."""
+"""Part of the draw of a week's own people that its reports may tell of, at most."""
+# It is decoded with others then. The first is of the whole draw, the second of that in directions
+# which no wave of the walk has.
 
 Given = tuple[Any, Any]
 """A channel and what was observed through it."""

@@ -132,8 +132,8 @@ JUMP_LEVELS = np.geomspace(0.003, 0.6, 8)
 """Levels that are tried for one jump."""
 
 ADDED = 2.0
-"""Log-evidence that a jump or an odd week must win alongside the logarithm of the weeks, before it
-is taken for more than a large step of a walk or of what flickers."""
+"""Log-evidence that a jump or an odd week must win alongside the logarithm of the weeks."""
+# Below, it is taken for a large step of a walk, or of what flickers.
 
 _LOOKED_AT = 6
 """Weeks, those whose score is largest alongside its noise, that are tried at a time."""
@@ -199,8 +199,7 @@ def _ratio(score: Vector, usual: Matrix, shape: Vector) -> float:
 
 
 LEVELS = (0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
-"""Standard deviations of the step of the lowest wave from one week to the next, where 1 moves a
-density by as much as it is high."""
+"""Standard deviations of the weekly step of the lowest wave, as parts of the density's height."""
 
 SLOPES = (1.0, 2.0, 3.0, 4.0)
 """By which power of the frequency the variances of steps fall."""
@@ -454,9 +453,9 @@ def _factors(walk: Walk, squares: Matrix, usual: Matrix) -> Vector:
 
 
 PRICE = 2.0
-"""Log-evidence that a change must win, alongside the logarithm of the number of weeks: a change
-into any of them might have been found. In one of 44 made-up series that stand still noise won more,
-5.8 in all, before jumps that are added had a price of their own."""
+"""Log-evidence that a change must win, alongside the logarithm of the number of weeks."""
+# A change into any of them might have been found. In one of 44 made-up series that stand still
+# noise won more, 5.8 in all, before jumps that are added had a price of their own.
 
 _TRIED = 1e-5
 """Level from which a jump is tried. Its square root is the step of a density 1 high."""

@@ -34,9 +34,9 @@ from lapwing.results.distribution import Distribution
 METHODS = ("nonnegative-omp", "omp", "l1")
 
 _ROUNDS = 2
-"""Without `sparsity` the noise of the counts is taken under the uniform distribution first, then
-under the answer: what is a find and what is noise depends on it. With `sparsity` the largest shares
-are asked for and not the surest, so all counts keep the weights of the uniform distribution."""
+"""Times that the noise of the counts is taken: under the uniform distribution, then the answer."""
+# What is a find and what is noise depends on it. With `sparsity` the largest shares are asked for
+# and not the surest, so all counts keep the weights of the uniform distribution.
 
 
 @dataclass(frozen=True)

@@ -146,8 +146,7 @@ def _centered(part: NDArray[np.uint8], rows: int) -> NDArray[np.float32]:
 
 
 _KEPT = 2**24
-"""Entries up to which the bits are kept as floats (128 MB), which makes products several times
-as fast."""
+"""Entries up to which the bits are kept as floats (128 MB), for faster products."""
 
 _AT_ONCE = 2**22
 

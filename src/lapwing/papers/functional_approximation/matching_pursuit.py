@@ -614,8 +614,7 @@ def _dictionary(mechanism: MatchingPursuit, held: int) -> Dictionary:
 
 
 STRAIGHT_LINE = 0.25
-"""Distance (KS) of a straight line from the normal distribution whose standard deviation is a
-quarter of half the range."""
+"""Distance (KS) of a straight line from a normal distribution of deviation 1/8 of the range."""
 
 
 @memoized(most=16)

@@ -155,8 +155,9 @@ class Keystream:
 _keystreams: WeakSet[Keystream] = WeakSet()
 
 _making = threading.RLock()
-"""Held while a key is made, and by whoever forks: OpenSSL has locks of its own, which a child would
-find held for ever when it was forked while another thread set up a cipher."""
+"""Lock that is held while a key is made, and by whoever forks."""
+# OpenSSL has locks of its own, which a child would find held for ever when it was forked while
+# another thread set up a cipher.
 
 
 def _start_child() -> None:

@@ -44,9 +44,9 @@ BY_BINS: Any = None
 """What becomes of values outside, until the number of bins says it."""
 
 LEAST_OVERFLOW = 32
-"""Bins from which values outside are counted apart. At 4 to 16 bins, two more symbols that nobody
-holds raised the error up to 2.2 times. At 64 and 256 they hardly do: `accuracy/values_outside` of
-the benchmarks."""
+"""Bins from which values outside are counted apart."""
+# At 4 to 16 bins, two more symbols that nobody holds raised the error up to 2.2 times. At 64 and
+# 256 they hardly do: `accuracy/values_outside` of the benchmarks.
 
 
 class Domain(Documented, ABC):

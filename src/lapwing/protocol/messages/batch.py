@@ -57,10 +57,9 @@ _HEADER = struct.Struct("<8sHHI32s")
 _CHECKSUM = struct.Struct("<I")
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 LARGEST_JSON = 2**14
-"""Bytes of the largest batch in JSON that a collector reads. Larger ones are sent packed.
-
-Measured: JSON that is made to be slow takes 0.1 ms for each KiB, so this is at most 2 ms.
-"""
+"""Bytes of the largest batch in JSON that a collector reads."""
+# Larger ones are sent packed. Measured: JSON that is made to be slow takes 0.1 ms for each KiB, so
+# this is at most 2 ms.
 
 EPOCH_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,63}")
 _HEX = re.compile(r"[0-9a-f]+")

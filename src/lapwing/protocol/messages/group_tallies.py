@@ -54,13 +54,14 @@ from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import LARGEST_COUNT, Tally
 
 OTHER = "other"
-"""What small groups, and people without a label, are counted as. Where a group of that name is kept
-apart, "all other"."""
+"""What small groups, and people without a label, are counted as."""
+# Where a group of that name is kept apart, "all other".
 
 MINIMUM = 1000
-"""Reports of a group that is kept apart. Below, an answer is mostly noise: at epsilon 1 and 64 bins
-the 95 % band of a CDF from 1000 reports reaches +-0.49 (a square wave, without assumptions) or
-+-0.14 (a multiscale wave and the spectral prior), in one simulated tally of Beta(5, 2)."""
+"""Reports of a group that is kept apart."""
+# Below, an answer is mostly noise: at epsilon 1 and 64 bins the 95 % band of a CDF from 1000
+# reports reaches +-0.49 (a square wave, without assumptions) or +-0.14 (a multiscale wave and the
+# spectral prior), in one simulated tally of Beta(5, 2).
 
 PARQUET = (".parquet", ".pq")
 """How the names of tables end that :meth:`GroupTallies.save` writes."""

@@ -44,8 +44,9 @@ LARGEST_WIDTH = 2**24
 
 WRITTEN_BLOCK = 1024
 WRITTEN_BLOCK_BYTES = 64 * 2**10
-"""Of the blocks that are written: a damaged byte costs this many reports, and the eight bytes of
-each block are less than one in a hundred."""
+"""Bytes of the blocks that are written."""
+# A damaged byte costs this many reports, and the eight bytes of each block are less than one in a
+# hundred.
 
 _HEADER = struct.Struct("<8sHHI32s32s")
 _CHECKSUM = struct.Struct("<I")

@@ -80,13 +80,14 @@ ORDERED: dict[float, tuple[Relative, ...]] = {
         ("blocks", 0, None, 0.17),
     ),
 }
-"""Default mixtures of two ordered axes by epsilon. Every part is there in both orders, at half its
-share. Sizes are 64ths of the axis, rounded, at least one bin. 0 is one bin. They minimize the worst
-exact risk over made-up tables: see the page of the mathematics of pairs."""
+"""Default mixtures of two ordered axes by epsilon."""
+# Every part is there in both orders, at half its share. Sizes are 64ths of the axis, rounded, at
+# least one bin. 0 is one bin. They minimize the worst exact risk over made-up tables: see the page
+# of the mathematics of pairs.
 
 MANY = 150_000
-"""From so many people on, at epsilon 1, finer blocks have less error than those of :data:`ORDERED`.
-At other epsilons it is as many as have the same epsilon squared times people."""
+"""People from which on, at epsilon 1, finer blocks have less error than :data:`ORDERED`."""
+# At other epsilons it is as many as have the same epsilon squared times people.
 
 FINER: dict[float, tuple[Relative, ...]] = {
     1.0: (
@@ -112,8 +113,8 @@ LABELLED: dict[float, tuple[Relative, ...]] = {
         ("blocks", 0, 0, 0.13),
     ),
 }
-"""Default mixtures of labels (first size) and an ordered axis (second size) by epsilon. A set of
-labels has half of them, at most four."""
+"""Default mixtures of labels (first size) and an ordered axis (second size) by epsilon."""
+# A set of labels has half of them, at most four.
 
 _LEAST = 0.01
 """Interpolated shares below this are left out."""

@@ -47,8 +47,7 @@ class Driver(Protocol):
     """What a SELECT ends with whose rows this transaction is about to change."""
 
     fold_lock: str
-    """The statement that waits until nobody else folds the group of a number. "" where nobody
-    can."""
+    """Statement that waits until nobody else folds the group of a number, or ""."""
 
     def writing(self) -> AbstractContextManager[Transaction]:
         """Open a transaction alone. On disk when the block has ended, undone when it raises.

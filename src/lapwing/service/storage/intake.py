@@ -13,8 +13,9 @@ from lapwing.service.storage.counting import Counting, Row
 from lapwing.service.storage.store import ALREADY, STORED, Outcome, Upload, Verdict
 
 DIGEST_BYTES = 16
-"""Of the SHA-256 of a batch that are kept. Who finds two batches that share them, by 2^64 hashes,
-has one of the two counted, as with any two batches of one id."""
+"""Bytes of the SHA-256 of a batch that are kept."""
+# Who finds two batches that share them, by 2^64 hashes, has one of the two counted, as with any two
+# batches of one id.
 
 _STORED = Outcome(STORED)
 

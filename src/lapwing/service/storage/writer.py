@@ -23,9 +23,10 @@ LARGEST_GROUP = 512
 FEWEST_TOGETHER = 4
 GATHER_SHARE = 0.5
 GATHER_SECONDS = 0.004
-"""Who was just answered mostly comes again at once. Where so many were in hand, the next group
-waits for as many: a share of the time that the latest took, and no longer than this. Else half of
-them would just miss it, and every sync would be shared by half as many."""
+"""Longest wait for those who were just answered, who mostly come again at once."""
+# Where so many were in hand, the next group waits for as many: a share of the time that the latest
+# took, and no longer than this. Else half of them would just miss it, and every sync would be
+# shared by half as many.
 
 IDLE_SECONDS = 1.0
 """Without uploads, after which everything is folded."""
