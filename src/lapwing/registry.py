@@ -58,16 +58,10 @@ def hint(word: str, table: Mapping[str, Any]) -> str:
 class Registry(Mapping[str, type[Any]]):
     """Classes by their names.
 
-    Parameters
-    ----------
-    kind : str
-        Name of the kind of method, for messages.
-    protocol : str
-        "module:class" of what each of them must have.
-    folder : str
-        The module that offers ours, but for those of a wing.
-    classes : str
-        Their names, with blanks between. A document writes SquareWave as "square-wave".
+    kind: Name of the kind of method, for messages.
+    protocol: "module:class" of what each of them must have.
+    folder: The module that offers ours, but for those of a wing.
+    classes: Their names, with blanks between. A document writes SquareWave as "square-wave".
     """
 
     def __init__(self, kind: str, protocol: str, folder: str, classes: str) -> None:

@@ -206,10 +206,7 @@ UNIT = 2**20
 class Dictionary:
     """Curves on [-1, 1], of unit mean square, as seen by data on a grid.
 
-    Parameters
-    ----------
-    curves : numpy.ndarray
-        float64 [atoms, points]: values at the middles of the points of the grid. Read-only: one
+    curves: float64 [atoms, points]: values at the middles of the points of the grid. Read-only: one
         dictionary and its sensitivities are kept for many releases.
     """
 

@@ -27,16 +27,11 @@ _DEPENDENT = 1e-10
 class Pursuit:
     """Where a pursuit ended.
 
-    Parameters
-    ----------
-    support : numpy.ndarray
-        int64 [taken], columns in the order in which they were taken.
-    values : numpy.ndarray
-        float64 [taken], their coefficients.
-    triangle, right : numpy.ndarray
-        Lower triangle L and vector b with ``|B_S x - target|^2 = |L' x - b|^2 + constant``.
-    exhausted : bool
-        Whether it ended because nothing was left to take, and not at its limit.
+    support: int64 [taken], columns in the order in which they were taken.
+    values: float64 [taken], their coefficients.
+    triangle, right: Lower triangle L and vector b with ``|B_S x - target|^2 = |L' x - b|^2 +
+        constant``.
+    exhausted: Whether it ended because nothing was left to take, and not at its limit.
     """
 
     support: NDArray[np.int64]

@@ -16,16 +16,10 @@ from lapwing.linear.arrays import Matrix, Vector
 class Solution:
     """Where an iteration ended.
 
-    Parameters
-    ----------
-    point : numpy.ndarray
-        float64 [size].
-    objective : float
-        Its value there. Larger or smaller is better as the method says.
-    iterations : int
-        Evaluations of the map.
-    converged : bool
-        Whether the stopping rule held before the limit.
+    point: float64 [size].
+    objective: Its value there. Larger or smaller is better as the method says.
+    iterations: Evaluations of the map.
+    converged: Whether the stopping rule held before the limit.
     """
 
     point: Vector

@@ -53,22 +53,14 @@ COMPRESSED = 2**14
 class Option:
     """A randomizer of labels with its costs.
 
-    Parameters
-    ----------
-    randomizer : Randomizer
-        The randomizer.
-    empty : float
-        Variance of an unbiased share of zero, times the people.
-    slope : float
-        Variance that a share of one adds.
-    fixed_total : bool
-        Whether the unbiased shares always sum to one.
-    seconds : tuple of float
-        Approximate CPU seconds of a server, for each report and once. They are rough measurements
-        of this version on one machine. A third or three times that is possible.
-    crosstalk : float
-        Variance of a share that the other labels add, however many people report, where reports
-        have fewer outputs than labels. It is that of a Zipf distribution. Default: 0.
+    randomizer: The randomizer.
+    empty: Variance of an unbiased share of zero, times the people.
+    slope: Variance that a share of one adds.
+    fixed_total: Whether the unbiased shares always sum to one.
+    seconds: Approximate CPU seconds of a server, for each report and once. They are rough
+        measurements of this version on one machine. A third or three times that is possible.
+    crosstalk: Variance of a share that the other labels add, however many people report, where
+        reports have fewer outputs than labels. It is that of a Zipf distribution. Default: 0.
     """
 
     randomizer: Randomizer
@@ -296,14 +288,8 @@ SMALL_REPORT = 128
 class CategoricalChoice:
     """A randomizer of labels, for how many people, and what is expected of it.
 
-    Parameters
-    ----------
-    randomizer : Randomizer
-    users : int
-    expected : dict of str to ErrorByKind
-        By distance: ``"l1"`` and ``"mean_squared_error"`` of the recommended decoder on each of
-        the populations (up to 2^18 labels), and the ``"detectable_share"``.
-    reason : str
+    expected: By distance: ``"l1"`` and ``"mean_squared_error"`` of the recommended decoder on each
+        of the populations (up to 2^18 labels), and the ``"detectable_share"``.
     """
 
     randomizer: Randomizer

@@ -63,12 +63,8 @@ _LEFT = 0.1
 class CurveRisk:
     """Errors that reports about one column will leave.
 
-    Parameters
-    ----------
-    domain : Domain
-        Ordered.
-    mass : numpy.ndarray
-        float64 [domain.size], the column: a public one, or a published estimate.
+    domain: Ordered.
+    mass: float64 [domain.size], the column: a public one, or a published estimate.
     """
 
     def __init__(self, domain: Domain, mass: Vector) -> None:
@@ -141,12 +137,8 @@ class CurveRisk:
 class LearnedPrior:
     """Prior that a decoder has learned of a column, with what it could not exclude.
 
-    Parameters
-    ----------
-    mean : numpy.ndarray
-        float64 [cells].
-    covariance : numpy.ndarray
-        float64 [cells, cells], with spikes that may be there unseen.
+    mean: float64 [cells].
+    covariance: float64 [cells, cells], with spikes that may be there unseen.
     """
 
     mean: Vector

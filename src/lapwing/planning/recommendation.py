@@ -73,10 +73,7 @@ DISTANCES = ("wasserstein", "kolmogorov_smirnov")
 class RiskTable:
     """Errors of all pairs.
 
-    Parameters
-    ----------
-    document : dict
-        Table as the benchmark writes it, see :func:`shipped`.
+    document: Table as the benchmark writes it, see :func:`shipped`.
     """
 
     document: dict[str, Any]
@@ -373,12 +370,7 @@ def columns_of(domain: Domain, like: Distribution | ArrayLike | None) -> Mapping
 class _Plan:
     """What is asked about a numerical domain.
 
-    Parameters
-    ----------
-    domain : Domain
-    epsilon : Fraction
-    distance, kind : str
-        What is to be small, on which column.
+    distance, kind: What is to be small, on which column.
     """
 
     domain: Domain

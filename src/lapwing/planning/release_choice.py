@@ -50,18 +50,11 @@ _CLIPPED, _BOUND, _SUMS = 1.3, 1.08, 2.1
 class Choice:
     """The mechanism of least predicted error, and the one that comes next.
 
-    Parameters
-    ----------
-    mechanism : LinearMechanism
-        Chosen mechanism.
-    runner_up : LinearMechanism
-        The next one. The same where there is no other.
-    ratio : float
-        Predicted error of the runner-up over that of the chosen one, at least 1.
-    people : tuple of int
-        Numbers of people for which the errors were predicted. With a unit, of rows.
-    counted : {"people", "rows"}
-        Which of the two. Default: "people".
+    mechanism: Chosen mechanism.
+    runner_up: The next one. The same where there is no other.
+    ratio: Predicted error of the runner-up over that of the chosen one, at least 1.
+    people: Numbers of people for which the errors were predicted. With a unit, of rows.
+    counted: Which of the two. Default: "people".
     """
 
     mechanism: LinearMechanism

@@ -22,11 +22,7 @@ from lapwing.privacy.sampling.randomness import RandomSource, scalar_below
 class Words:
     """A supply of random words, with the place up to which they are used.
 
-    Parameters
-    ----------
-    source : RandomSource
-    expected : int
-        About how many words will be used in all.
+    expected: About how many words will be used in all.
     """
 
     def __init__(self, source: RandomSource, *, expected: int) -> None:
@@ -326,12 +322,8 @@ MOST_DISCRETE_NUMBERS = 2**20
 class Sensitivity:
     """How far the exact answers of two neighbors can be apart, in whole numbers.
 
-    Parameters
-    ----------
-    squared : int
-        Largest squared Euclidean distance.
-    absolute : int
-        Largest sum of absolute differences.
+    squared: Largest squared Euclidean distance.
+    absolute: Largest sum of absolute differences.
     """
 
     squared: int
@@ -347,13 +339,9 @@ class Sensitivity:
 class Noise:
     """Distribution of independent noise on whole numbers.
 
-    Parameters
-    ----------
-    kind : {"normal", "laplace", "discrete-normal"}
-        "normal" is rounded Gaussian noise, and "laplace" discrete Laplace noise. "discrete-normal"
-        is discrete Gaussian noise as drawn by OpenDP, an optional dependency.
-    scale : Fraction
-        Standard deviation before rounding, or the scale of the discrete Laplace distribution.
+    kind: "normal" is rounded Gaussian noise, and "laplace" discrete Laplace noise.
+        "discrete-normal" is discrete Gaussian noise as drawn by OpenDP, an optional dependency.
+    scale: Standard deviation before rounding, or the scale of the discrete Laplace distribution.
     """
 
     kind: Kind

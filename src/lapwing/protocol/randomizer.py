@@ -409,13 +409,8 @@ def check_symbol(value: int, size: int, *, what: str = "a symbol") -> None:
 class Fault(NamedTuple):
     """Reports of a batch that cannot occur, all for one reason.
 
-    Parameters
-    ----------
-    positions : numpy.ndarray
-        int64 [k], ascending, at least one.
-    requirement : str
-        Condition that every report must meet. `failure` says that one does not.
-    failure : str
+    positions: int64 [k], ascending, at least one.
+    requirement: Condition that every report must meet. `failure` says that one does not.
     """
 
     positions: NDArray[np.int64]

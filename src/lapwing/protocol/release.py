@@ -275,20 +275,12 @@ def check_unit(mechanism: Mechanism, promise: Promise, *counted: ExactCounts) ->
 class ReleasePart:
     """One draw of noise: one site, or one round.
 
-    Parameters
-    ----------
-    identifier : str
-        Random identifier, 32 hex digits, so that no part is added twice.
-    promise : Promise
-        Privacy parameters of the part.
-    noise : Noise
-        Noise of every number of the release.
-    loss : PrivacyLoss
-        Privacy cost for each person who contributed to it.
-    people : int or None
-        Number of rows. None when the neighbor relation or a unit keeps it secret.
-    standing : {"seeded"}, optional
-        That its noise came from a seed. Default: None, for secure noise.
+    identifier: Random identifier, 32 hex digits, so that no part is added twice.
+    promise: Privacy parameters of the part.
+    noise: Noise of every number of the release.
+    loss: Privacy cost for each person who contributed to it.
+    people: Number of rows. None when the neighbor relation or a unit keeps it secret.
+    standing: That its noise came from a seed. Default: None, for secure noise.
     """
 
     identifier: str

@@ -76,14 +76,7 @@ ATOM_LIMIT = 12
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of strings. The first column is a name.
-
-    Parameters
-    ----------
-    title : str
-    headers : list of str
-    rows : list of list of str
-    """
+    """A table of strings. The first column is a name."""
 
     title: str
     headers: list[str]

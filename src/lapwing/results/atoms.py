@@ -48,22 +48,16 @@ _PASSES = 3
 class Atom:
     """A value that many people hold exactly.
 
-    Parameters
-    ----------
-    left, right : float
-        Where it is: the same number for a declared atom and for whole numbers, the ends of its
-        bin for a found one.
-    share : float
-        Of the people, in [0, 1]. For a found atom: what its bin holds beyond what the bins
+    left, right: Where it is: the same number for a declared atom and for whole numbers, the ends of
+        its bin for a found one.
+    share: Of the people, in [0, 1]. For a found atom: what its bin holds beyond what the bins
         around it suggest, by the estimate that its interval is about, because a smoothed one
         spreads over the neighbors what a bin holds alone.
-    low, high : float or None
-        95 % interval of the share. None without an error distribution. The interval of a detected
-        one reaches from what stands out for certain to the whole bin, because nobody knows what
-        else is in its bin. The lower end allows its bin twice what the bins around it suggest. It
-        also allows for the luck that helps to find what just stands out.
-    declared : bool
-        By the domain. Otherwise found.
+    low, high: 95 % interval of the share. None without an error distribution. The interval of a
+        detected one reaches from what stands out for certain to the whole bin, because nobody knows
+        what else is in its bin. The lower end allows its bin twice what the bins around it suggest.
+        It also allows for the luck that helps to find what just stands out.
+    declared: By the domain. Otherwise found.
     """
 
     left: float
@@ -127,13 +121,9 @@ def find_atoms(
 class Excess:
     """What found atoms hold beyond what is around them, with the luck that it took to find them.
 
-    Parameters
-    ----------
-    share, deviation : numpy.ndarray
-        float64 [found]: estimates and their standard errors.
-    least : numpy.ndarray
-        float64 [found]: the smallest estimates with which they would have been found, whatever is
-        independent of them being as it is.
+    share, deviation: float64 [found]: estimates and their standard errors.
+    least: float64 [found]: the smallest estimates with which they would have been found, whatever
+        is independent of them being as it is.
     """
 
     share: Vector

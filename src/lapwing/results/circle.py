@@ -31,11 +31,7 @@ NEEDS_START = (
 class Circle:
     """Where a circle begins, and how long it is.
 
-    Parameters
-    ----------
-    low : float
-        The point at which it is cut, in the numbers of the unit.
-    length : float
+    low: The point at which it is cut, in the numbers of the unit.
 
     Examples
     --------

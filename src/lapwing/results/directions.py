@@ -41,16 +41,11 @@ _REFINEMENTS = 2
 class MeanDirection:
     """The mean direction and its interval, in radians, with the mean resultant length.
 
-    Parameters
-    ----------
-    angle : float
-        At the center of the error distribution.
-    before, after : float
-        How far the interval reaches to either side, in 0..pi.
-    inside_before, inside_after : float
-        What of that is because nobody knows where in their bins values lie.
-    length : (float, float)
-        The interval of R, in [0, 1].
+    angle: At the center of the error distribution.
+    before, after: How far the interval reaches to either side, in 0..pi.
+    inside_before, inside_after: What of that is because nobody knows where in their bins values
+        lie.
+    length: The interval of R, in [0, 1].
     """
 
     angle: float

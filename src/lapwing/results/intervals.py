@@ -37,16 +37,10 @@ from lapwing.results.uncertainty import (
 class Reading:
     """One number that is read from noisy masses.
 
-    Parameters
-    ----------
-    value : float
-    deviation : float
-        Its standard error.
-    tails : float
-        The part of its variance that one Laplace error would have with the same kurtosis, in 0..1:
-        0 for normal errors.
-    people : int
-        Number of people of which it is a share, where its errors are whole people. Default: 0.
+    deviation: Its standard error.
+    tails: The part of its variance that one Laplace error would have with the same kurtosis, in
+        0..1: 0 for normal errors.
+    people: Number of people of which it is a share, where its errors are whole people. Default: 0.
     """
 
     value: float
@@ -77,12 +71,8 @@ class Reading:
 class Ends:
     """The least and the most that a number can be, each an estimate with its standard error.
 
-    Parameters
-    ----------
-    low : Reading
-        With all values inside their bins where they make the number smallest.
-    high : Reading
-        The same for the largest.
+    low: With all values inside their bins where they make the number smallest.
+    high: The same for the largest.
     """
 
     low: Reading

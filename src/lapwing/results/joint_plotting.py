@@ -64,24 +64,14 @@ _SAID = "0.3"
 class _Shown:
     """An ordered axis as it is drawn: its ends, its bins between them, and its atoms.
 
-    Parameters
-    ----------
-    axis : Axis
-        With the ends of what is drawn.
-    symbols : numpy.ndarray
-        Bins, or whole numbers, between the ends.
-    edges : numpy.ndarray
-        Of these.
-    atoms : numpy.ndarray
-        Symbols of single values among bins.
-    places : numpy.ndarray
-        The bins that the atoms are drawn in, where they have no place of their own.
-    name : str
-        Of the axis.
-    outside : str, optional
-        Which shares are beyond the ends.
-    missing : str, optional
-        Which share has no value.
+    axis: With the ends of what is drawn.
+    symbols: Bins, or whole numbers, between the ends.
+    edges: Of these.
+    atoms: Symbols of single values among bins.
+    places: The bins that the atoms are drawn in, where they have no place of their own.
+    name: Of the axis.
+    outside: Which shares are beyond the ends.
+    missing: Which share has no value.
     """
 
     axis: Axis

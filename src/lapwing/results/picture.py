@@ -188,19 +188,11 @@ def _inside(domain: Domain, ends: Vector) -> Vector:
 class Axis:
     """The line on which the values of an ordered domain lie.
 
-    Parameters
-    ----------
-    low, high : float
-        Its ends, in the numbers of the unit.
-    unit : {"number", "date", "datetime", "time-of-day", "duration"}
-    log : bool
-        Whether equal ratios are equally far apart.
-    atom_at_end : bool
-        Whether one of the ends holds mass itself: a frame would hide it.
-    whole : bool
-        Whether only whole numbers have places on it.
-    measured_in : str, optional
-        Unit of measurement of plain numbers.
+    low, high: Its ends, in the numbers of the unit.
+    log: Whether equal ratios are equally far apart.
+    atom_at_end: Whether one of the ends holds mass itself: a frame would hide it.
+    whole: Whether only whole numbers have places on it.
+    measured_in: Unit of measurement of plain numbers.
     """
 
     _PER: ClassVar[dict[Unit, tuple[str, int]]] = {
@@ -290,25 +282,14 @@ class Line:
 class Curves:
     """CDFs, or the difference of two, in their bands.
 
-    Parameters
-    ----------
-    axis : Axis
-    lines : tuple of Line
-        The last on top.
-    label : str
-        What the heights are.
-    bands : tuple of Band or DifferenceBand
-        The last on top. :class:`Outline` is how they are filled.
-    stepped : bool
-        Whether bands step where the lines do: for whole numbers and lone atoms.
-    atoms : numpy.ndarray, optional
-        float64 [found atoms]: the middles of the bins in which atoms were found.
-    signed : bool
-        Whether heights may be negative, as those of a difference.
-    outside : bool
-        Whether the first and the last point of bands are those of values outside the range.
-    title : str, optional
-        How many people are behind it, and their privacy guarantee.
+    lines: The last on top.
+    label: What the heights are.
+    bands: The last on top. :class:`Outline` is how they are filled.
+    stepped: Whether bands step where the lines do: for whole numbers and lone atoms.
+    atoms: float64 [found atoms]: the middles of the bins in which atoms were found.
+    signed: Whether heights may be negative, as those of a difference.
+    outside: Whether the first and the last point of bands are those of values outside the range.
+    title: How many people are behind it, and their privacy guarantee.
     """
 
     size: ClassVar[tuple[float, float]] = (8, 3.5)
@@ -395,23 +376,14 @@ class Outline:
 class Shape:
     """One density: bins by their heights, single values by their shares.
 
-    Parameters
-    ----------
-    edges, heights : numpy.ndarray
-        float64 [bins + 1] and [bins]. Both empty where no bin has a width.
-    points, shares : numpy.ndarray
-        float64 [atoms] each: declared atoms, or whole numbers.
-    atoms, excess : numpy.ndarray
-        float64 [found atoms] each: the middles of their bins, and the shares that are reported of
-        them (of a truth, what their bins hold beyond what is around them). In `heights` such a bin
-        has what the bins around it suggest.
-    role : {"estimate", "truth"}
-    low, high : numpy.ndarray, optional
-        float64 [bins], or [atoms] where there are no bins: their band.
-    merged : int
-        Bins that are drawn as these steps. 0 where each is drawn.
-    name : str
-        Name in a legend.
+    edges, heights: float64 [bins + 1] and [bins]. Both empty where no bin has a width.
+    points, shares: float64 [atoms] each: declared atoms, or whole numbers.
+    atoms, excess: float64 [found atoms] each: the middles of their bins, and the shares that are
+        reported of them (of a truth, what their bins hold beyond what is around them). In `heights`
+        such a bin has what the bins around it suggest.
+    low, high: float64 [bins], or [atoms] where there are no bins: their band.
+    merged: Bins that are drawn as these steps. 0 where each is drawn.
+    name: Name in a legend.
     """
 
     edges: Vector
@@ -484,15 +456,9 @@ class Densities:
     people (:attr:`usual_length`). A scale of its own would draw the smallest atom as high as the
     mode.
 
-    Parameters
-    ----------
-    axis : Axis
-    shapes : tuple of Shape
-        The estimate first.
-    title : str, optional
-        How many people are behind it, and their privacy guarantee.
-    level : float
-        Of the bands, each of which holds at all steps at once.
+    shapes: The estimate first.
+    title: How many people are behind it, and their privacy guarantee.
+    level: Of the bands, each of which holds at all steps at once.
     """
 
     size: ClassVar[tuple[float, float]] = (8, 3.5)
@@ -556,26 +522,15 @@ class Densities:
 class Bars:
     """Shares of labels, or differences of shares, the largest first.
 
-    Parameters
-    ----------
-    values : list
-        Whose bars they are: labels, or numbers. None for those who have none.
-    heights : numpy.ndarray
-        float64 [bars].
-    intervals : (numpy.ndarray, numpy.ndarray), optional
-        float64 [bars] each: their lower and upper ends.
-    interval_name : str
-        What these are.
-    truth : numpy.ndarray, optional
-        float64 [bars]: true shares.
-    threshold : float, optional
-        From which a share is listed.
-    label : str
-        What the heights are.
-    title : str, optional
-        How many people are behind them, their privacy guarantee, and how many bars are left out.
-    signed : bool
-        Whether heights may be negative, as those of a difference.
+    values: Whose bars they are: labels, or numbers. None for those who have none.
+    heights: float64 [bars].
+    intervals: float64 [bars] each: their lower and upper ends.
+    interval_name: What these are.
+    truth: float64 [bars]: true shares.
+    threshold: From which a share is listed.
+    label: What the heights are.
+    title: How many people are behind them, their privacy guarantee, and how many bars are left out.
+    signed: Whether heights may be negative, as those of a difference.
     """
 
     values: list[Any]

@@ -71,14 +71,9 @@ Errors: TypeAlias = WalkErrors | LabelErrors
 class SeriesWeek:
     """One week: its name, and its distribution or why there is none.
 
-    Parameters
-    ----------
-    name : str
-        Name of the week.
-    distribution : Distribution or None
-        Distribution of the week. None where there is a gap.
-    gap : str or None
-        Reason for the gap, in words.
+    name: Name of the week.
+    distribution: Distribution of the week. None where there is a gap.
+    gap: Reason for the gap, in words.
     """
 
     name: str

@@ -70,12 +70,8 @@ def decoded(
 class Spread:
     """How the masses of cells are spread over their symbols.
 
-    Parameters
-    ----------
-    start : numpy.ndarray
-        int64 [cells], increasing from 0: the first symbol of each.
-    share : numpy.ndarray
-        float64 [symbols], part of its cell's mass.
+    start: int64 [cells], increasing from 0: the first symbol of each.
+    share: float64 [symbols], part of its cell's mass.
     """
 
     start: Whole
@@ -121,13 +117,8 @@ class Spread:
 class SpreadLaw:
     """Center, covariance of cells, and how the errors of cells are spread over the symbols.
 
-    Parameters
-    ----------
-    spread : Spread
-    center : numpy.ndarray
-        float64 [cells], to be spread as well, or [symbols].
-    factor : numpy.ndarray
-        float64 [cells, rank]: the covariance is ``factor factor'``.
+    center: float64 [cells], to be spread as well, or [symbols].
+    factor: float64 [cells, rank]: the covariance is ``factor factor'``.
     """
 
     spread: Spread

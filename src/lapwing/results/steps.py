@@ -145,16 +145,10 @@ def _totals(groups: NDArray[np.int64], numbers: Vector, count: int) -> Vector:
 class Steps:
     """Shares of the steps of a density, with their intervals.
 
-    Parameters
-    ----------
-    edges : numpy.ndarray
-        float64 [steps + 1]. Of whole numbers half a number beyond the last.
-    shares : numpy.ndarray
-        float64 [steps], without what detected atoms hold beyond what is around them.
-    low, high : numpy.ndarray or None
-        float64 [steps]: simultaneous intervals, each of which holds its share.
-    bins : int
-        Of the domain.
+    edges: float64 [steps + 1]. Of whole numbers half a number beyond the last.
+    shares: float64 [steps], without what detected atoms hold beyond what is around them.
+    low, high: float64 [steps]: simultaneous intervals, each of which holds its share.
+    bins: Of the domain.
     """
 
     edges: Vector

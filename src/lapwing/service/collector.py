@@ -44,17 +44,9 @@ TICK_SECONDS = 1.0
 class Collector:
     """All that the routes need, and what goes on alongside.
 
-    Parameters
-    ----------
-    store : Store
-        Open. The caller that opened it closes it, after :meth:`stop`.
-    settings : Settings
-    secrets : Secrets
-    log : Log
-    clock : callable
-        Returns seconds since 1970. Tests give their own.
-    monotonic : callable
-        Returns seconds of a clock that nobody sets. Tests give their own.
+    store: Open. The caller that opened it closes it, after :meth:`stop`.
+    clock: Returns seconds since 1970. Tests give their own.
+    monotonic: Returns seconds of a clock that nobody sets. Tests give their own.
     """
 
     def __init__(

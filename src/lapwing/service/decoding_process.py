@@ -43,10 +43,7 @@ class DecodingFailedError(Exception):
 class DecodingProcess:
     """The process, seen from the collector. One order at a time. Others wait.
 
-    Parameters
-    ----------
-    seconds : float
-        How long one order may take.
+    seconds: How long one order may take.
     """
 
     def __init__(self, *, seconds: float) -> None:

@@ -48,17 +48,10 @@ class ProblemDocument(TypedDict):
 class ProblemError(Exception):
     """An answer that says what is wrong.
 
-    Parameters
-    ----------
-    problem : Problem
-    detail : str
-        What must hold, what came, what to do. No value that was sent.
-    more : mapping, optional
-        Further members of the document, such as the positions of refused reports.
-    retry_after : int, optional
-        Seconds.
-    headers : tuple
-        Further headers.
+    detail: What must hold, what came, what to do. No value that was sent.
+    more: Further members of the document, such as the positions of refused reports.
+    retry_after: Seconds.
+    headers: Further headers.
     """
 
     def __init__(

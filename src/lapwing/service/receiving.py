@@ -45,10 +45,7 @@ class Begun:
     Most bodies come together with their headers. For them no timer is set, which would take as
     much time as reading the batch.
 
-    Parameters
-    ----------
-    waiting : awaitable of Message
-        What a server's `receive` returned.
+    waiting: What a server's `receive` returned.
 
     Attributes
     ----------
@@ -85,16 +82,10 @@ class Begun:
 class Receiving:
     """What bodies may take, of all requests together.
 
-    Parameters
-    ----------
-    largest : int
-        Bytes of one body.
-    seconds : float
-        From its first byte to its last.
-    together : int
-        Bytes of all bodies that are on their way or being read.
-    retry_seconds : int
-        What is told whom there is no room for.
+    largest: Bytes of one body.
+    seconds: From its first byte to its last.
+    together: Bytes of all bodies that are on their way or being read.
+    retry_seconds: What is told whom there is no room for.
     """
 
     def __init__(self, *, largest: int, seconds: float, together: int, retry_seconds: int) -> None:

@@ -44,14 +44,9 @@ def next_end(epoch: StoredEpoch, retention_days: int | None) -> float:
 class Retention:
     """Which epochs are at their end, and which have been kept long enough.
 
-    Parameters
-    ----------
-    store : Store
-        Keeps the first look, so that another collector of the database can object.
-    clock : callable
-        Returns seconds since 1970.
-    monotonic : callable
-        Returns seconds of a clock that nobody sets.
+    store: Keeps the first look, so that another collector of the database can object.
+    clock: Returns seconds since 1970.
+    monotonic: Returns seconds of a clock that nobody sets.
 
     Notes
     -----

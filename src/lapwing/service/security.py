@@ -71,12 +71,8 @@ def short_name(digest: bytes) -> str:
 class Roles:
     """Which hashes open which role, and when they were last shown.
 
-    Parameters
-    ----------
-    known : iterable of (bytes, Role)
-        Hashes of tokens, and what they open.
-    clock : callable
-        Returns seconds since 1970.
+    known: Hashes of tokens, and what they open.
+    clock: Returns seconds since 1970.
 
     Attributes
     ----------

@@ -332,18 +332,11 @@ _OTHER_FILES = 256
 class Ready:
     """Log line of a collector that listens.
 
-    Parameters
-    ----------
-    address : str
-        Where it listens, such as "http://127.0.0.1:8080".
-    admin_token : str, optional
-        The one that was made because there was none. It is told this once.
-    database : str
-        Absolute path, or address without a password.
-    surveys : int
-        Number of surveys in it.
-    new : bool
-        Whether it never had a survey.
+    address: Where it listens, such as "http://127.0.0.1:8080".
+    admin_token: The one that was made because there was none. It is told this once.
+    database: Absolute path, or address without a password.
+    surveys: Number of surveys in it.
+    new: Whether it never had a survey.
     """
 
     address: str

@@ -189,17 +189,9 @@ RETRY_SECONDS = 5
 class SurveyLife:
     """Changes of surveys and epochs, one at a time.
 
-    Parameters
-    ----------
-    store : Store
-    catalog : Catalog
-    log : Log
-    clock : callable
-        Returns seconds since 1970.
-    monotonic : callable
-        Returns seconds of a clock that nobody sets.
-    pool : Executor
-        Where the store is asked, so that uploads go on meanwhile.
+    clock: Returns seconds since 1970.
+    monotonic: Returns seconds of a clock that nobody sets.
+    pool: Where the store is asked, so that uploads go on meanwhile.
     """
 
     def __init__(

@@ -38,10 +38,7 @@ LOOKS_APART = 0.5
 class SecondLook:
     """Reads what the store holds, once for all who wait for it.
 
-    Parameters
-    ----------
-    load : callable
-        Reads it.
+    load: Reads it.
     """
 
     def __init__(self, load: Callable[[], Awaitable[None]]) -> None:
@@ -205,23 +202,11 @@ def _other_text(text: bytes) -> ProblemError:
 class UploadPath:
     """Takes batches of reports.
 
-    Parameters
-    ----------
-    catalog : Catalog
-    writer : Writer
-    receiving : Receiving
-    refusals : Refusals
-        Counts what is refused.
-    counters : Counters
-    log : Log
-    pool : Executor
-        Where large batches are read, so that small ones do not wait for them.
-    retry_seconds : int
-        What a busy collector tells a device to wait.
-    holds : callable
-        Returns whether the store has the batch of a survey, an epoch and an id.
-    look : SecondLook, optional
-        Where other collectors change the same database.
+    refusals: Counts what is refused.
+    pool: Where large batches are read, so that small ones do not wait for them.
+    retry_seconds: What a busy collector tells a device to wait.
+    holds: Returns whether the store has the batch of a survey, an epoch and an id.
+    look: Where other collectors change the same database.
     """
 
     def __init__(

@@ -22,11 +22,7 @@ from lapwing.survey.survey import Survey
 class Participation:
     """A survey that a person answers, and how often.
 
-    Parameters
-    ----------
-    survey : Survey
-    rounds : int
-        Reports of the person, in 1..10,000.
+    rounds: Reports of the person, in 1..10,000.
     """
 
     survey: Survey

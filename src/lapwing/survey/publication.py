@@ -369,14 +369,8 @@ class PlannedRelease:
 
     Made by :func:`planned_release`, before the values are looked at.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-    promise : Promise
-    loss : PrivacyLoss
-        What it will cost.
-    choice : Choice, optional
-        How the mechanism was chosen, where it was chosen from several.
+    loss: What it will cost.
+    choice: How the mechanism was chosen, where it was chosen from several.
     """
 
     mechanism: Mechanism

@@ -25,24 +25,14 @@ from lapwing.protocol.domains.text_values import Decimal, Texts, Thousands
 class ColumnValues:
     """The values of many people, in a file.
 
-    Parameters
-    ----------
-    table : Table
-    name : str
-        Of the column.
-    domain : Domain
-        What the values must fit.
-    by : str, optional
-        The column with the public label of each person's group.
-    texts : {"iso", "days", "seconds"}
-        How strings of dates and times are read.
-    curator : bool
-        Whether a table without rows is one, as in the central model, where what an error depends
-        on is told.
-    decimal : {".", ","}
-        What stands before the fraction of a number in a string.
-    thousands : {",", ".", "'", " "}, optional
-        Mark between its groups of digits.
+    name: Of the column.
+    domain: What the values must fit.
+    by: The column with the public label of each person's group.
+    texts: How strings of dates and times are read.
+    curator: Whether a table without rows is one, as in the central model, where what an error
+        depends on is told.
+    decimal: What stands before the fraction of a number in a string.
+    thousands: Mark between its groups of digits.
     """
 
     table: Table

@@ -68,10 +68,7 @@ def check_people(everybody: float, label: str) -> None:
 class WeightedRows(RowCounts):
     """The rows of a batch, of which each stands for a number of rows.
 
-    Parameters
-    ----------
-    weights : numpy.ndarray, optional
-        How many, int64 [n].
+    weights: How many, int64 [n].
     """
 
     weights: NDArray[np.int64] | None = None

@@ -472,13 +472,8 @@ def _query_errors() -> Iterator[None]:
 class _Scanned:
     """A data set of pyarrow, or a fragment of one: read by its own scanner.
 
-    Parameters
-    ----------
-    schema : pyarrow.Schema
-        Of the data set, with what the fragment itself says besides its columns.
-    scanned : pyarrow.dataset.Dataset or Fragment
-    stored : bool
-        Whether it is Parquet, whose pages are checked.
+    schema: Of the data set, with what the fragment itself says besides its columns.
+    stored: Whether it is Parquet, whose pages are checked.
     """
 
     schema: Any

@@ -367,20 +367,12 @@ def count_from_document(document: Mapping[str, Any]) -> ReportCount:
 class CountedRows:
     """Some rows, read and checked: their tally, or what a counter of groups adds.
 
-    Parameters
-    ----------
-    total : int
-        Reports.
-    refused : int
-        Rows without one.
-    tally : Tally, optional
-        Of all, where nobody asked for groups and each row is one report.
-    labels : sequence of str or None
-        Different labels.
-    numbers : numpy.ndarray
-        Whole numbers [n]: which label each row has.
-    records, cells, weights
-        As of :meth:`lapwing.protocol.messages.joint_tally.JointCounter.add`.
+    total: Reports.
+    refused: Rows without one.
+    tally: Of all, where nobody asked for groups and each row is one report.
+    labels: Different labels.
+    numbers: Whole numbers [n]: which label each row has.
+    records, cells, weights: As of :meth:`lapwing.protocol.messages.joint_tally.JointCounter.add`.
     """
 
     total: int
@@ -402,21 +394,13 @@ class CountedRows:
 class ReportCounter:
     """Counts the reports of batches of rows: any thread reads them, one adds them up.
 
-    Parameters
-    ----------
-    survey : Survey
-        Whose reports they are.
-    column : str
-        Where they stand. See :mod:`lapwing.engines.arrow.report_count` for its type.
-    by : sequence of str
-        Columns of public labels: a tally for each label. Of several columns the label is that of a
+    survey: Whose reports they are.
+    column: Where they stand. See :mod:`lapwing.engines.arrow.report_count` for its type.
+    by: Columns of public labels: a tally for each label. Of several columns the label is that of a
         partitioned folder: "country=PT/year=2026".
-    count_column : str, optional
-        A column that says how often each report was sent.
-    skip_bad : bool
-        Whether rows without a report that can have been sent are counted apart, not refused.
-    most_groups : int
-        Labels from which on it refuses.
+    count_column: A column that says how often each report was sent.
+    skip_bad: Whether rows without a report that can have been sent are counted apart, not refused.
+    most_groups: Labels from which on it refuses.
     """
 
     def __init__(

@@ -29,10 +29,7 @@ _ATTEMPTS = 1000
 class ReportFolder:
     """A folder that is to appear, and the closed one alongside it.
 
-    Parameters
-    ----------
-    output : Path
-        Absolute, without links.
+    output: Absolute, without links.
     """
 
     output: Path

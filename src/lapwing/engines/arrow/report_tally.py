@@ -66,17 +66,10 @@ _TOGETHER = 64
 class ReportSource:
     """Reports of one survey in one place.
 
-    Parameters
-    ----------
-    table : Table or Path
-        A table with a column of reports, or a compact report file.
-    survey : Survey
-    column : str
-        The column of reports. Of a compact file, nothing.
-    by : tuple of str
-        Columns of labels.
-    count_column : str, optional
-        A column that says how often each report was sent.
+    table: A table with a column of reports, or a compact report file.
+    column: The column of reports. Of a compact file, nothing.
+    by: Columns of labels.
+    count_column: A column that says how often each report was sent.
     """
 
     table: Table | Path
@@ -475,16 +468,10 @@ def _run(
 class _Step:
     """Some rows of a source that were read.
 
-    Parameters
-    ----------
-    number : int
-        Of the source.
-    rows : list of CountedRows
-        What they add. Of some small files together it stands with the first of them.
-    reports, refused : int
-        Of this source.
-    is_last : bool
-        Whether the source has no other rows.
+    number: Of the source.
+    rows: What they add. Of some small files together it stands with the first of them.
+    reports, refused: Of this source.
+    is_last: Whether the source has no other rows.
     """
 
     number: int

@@ -70,12 +70,8 @@ def read_head(path: Path) -> tuple[dict[str, Any], bytes]:
 class SavedProgress:
     """The progress of one job, in a file.
 
-    Parameters
-    ----------
-    path : Path or None
-        Beside the output. None for a job that keeps nothing: then no file is ever done.
-    job : mapping
-        What is asked, in JSON: another job does not go on from here.
+    path: Beside the output. None for a job that keeps nothing: then no file is ever done.
+    job: What is asked, in JSON: another job does not go on from here.
     """
 
     path: Path | None

@@ -89,43 +89,24 @@ class HeldRows(Protocol):
 class Table:
     """A file with named columns, or what holds such columns in memory.
 
-    Parameters
-    ----------
-    path : Path
-    names : tuple of str
-        Of its columns.
-    rows : int or None
-        How many. None when only reading to the end would tell (CSV).
-    typed : bool
-        Whether columns have types (Parquet) or are the bytes of strings (CSV).
-    delimiter : str
-        Between the fields of a CSV.
-    blank : int
-        Empty lines before the header of a CSV.
-    header : bool
-        Whether the first line names the columns, else they are named 1, 2, 3.
-    decimal : {".", ","} or None
-        What stands before the fraction of a number in a string. None where nobody said.
-    thousands : {",", ".", "'", " "}, optional
-        Mark between its groups of digits.
-    start : bytes or None
-        What was read of standard input, which gives its rows once. None of a file.
-    skip : int
-        Lines of a CSV before all others.
-    source : HeldRows, optional
-        Rows that are no Parquet and no CSV. Then the path only lends its name.
-    constant : mapping
-        Columns that are the same in every row: what the folders of a partitioned data set say.
-    metadata : mapping
-        What the schema of a typed file says besides its columns.
-    is_file : bool
-        Whether the path is that of a file that can be read again.
-    parquet : ParquetSource, optional
-        Of a Parquet file.
-    fault : str
-        The probable fault of the first line of a CSV, for messages. Empty for none.
-    encoding : str, optional
-        Of a CSV that is not UTF-8.
+    names: Of its columns.
+    rows: How many. None when only reading to the end would tell (CSV).
+    typed: Whether columns have types (Parquet) or are the bytes of strings (CSV).
+    delimiter: Between the fields of a CSV.
+    blank: Empty lines before the header of a CSV.
+    header: Whether the first line names the columns, else they are named 1, 2, 3.
+    decimal: What stands before the fraction of a number in a string. None where nobody said.
+    thousands: Mark between its groups of digits.
+    start: What was read of standard input, which gives its rows once. None of a file.
+    skip: Lines of a CSV before all others.
+    source: Rows that are no Parquet and no CSV. Then the path only lends its name.
+    constant: Columns that are the same in every row: what the folders of a partitioned data set
+        say.
+    metadata: What the schema of a typed file says besides its columns.
+    is_file: Whether the path is that of a file that can be read again.
+    parquet: Of a Parquet file.
+    fault: The probable fault of the first line of a CSV, for messages. Empty for none.
+    encoding: Of a CSV that is not UTF-8.
     """
 
     path: Path

@@ -16,12 +16,7 @@ from lapwing.engines.arrow.inputs import pyarrow_or_error
 class ArrowFile:
     """The rows of an Arrow file, read batch by batch as they were written.
 
-    Parameters
-    ----------
-    path : Path
-    schema : pyarrow.Schema
-    stream : bool
-        Whether it is a stream, without an index at its end.
+    stream: Whether it is a stream, without an index at its end.
     """
 
     path: Path
@@ -118,10 +113,7 @@ def check_footer(about: Any) -> None:
 class SmallFiles:
     """Small files that are read whole when they are first opened, as long as there is room.
 
-    Parameters
-    ----------
-    room : int
-        Bytes that all of them may take.
+    room: Bytes that all of them may take.
     """
 
     def __init__(self, room: int = 2**26) -> None:
@@ -147,13 +139,7 @@ _OF_A_FILE = 2**13
 class ParquetSource:
     """A Parquet file that was opened: what its footer says, and of a small one all it holds.
 
-    Parameters
-    ----------
-    path : Path
-    metadata : pyarrow.parquet.FileMetaData
-    schema : pyarrow.Schema
-    content : pyarrow.parquet.ParquetFile, optional
-        Whose content is in memory. Without it the file is opened again when it is read.
+    content: Whose content is in memory. Without it the file is opened again when it is read.
     """
 
     path: Path

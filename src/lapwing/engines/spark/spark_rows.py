@@ -28,15 +28,9 @@ from lapwing.errors import ArgumentError, EngineError, FormatError, kind_of
 class SparkRows:
     """A data frame, and what is known of its columns.
 
-    Parameters
-    ----------
-    df : pyspark.sql.DataFrame
-    table : Table
-        Its names and types. It holds no rows.
-    from_files : bool
-        Whether it is nothing but files, which must say whose reports they hold.
-    stored_rows : list of int or None
-        What the footers say that were read so far. None where one is encrypted.
+    table: Its names and types. It holds no rows.
+    from_files: Whether it is nothing but files, which must say whose reports they hold.
+    stored_rows: What the footers say that were read so far. None where one is encrypted.
     """
 
     df: Any
@@ -111,11 +105,7 @@ _CHECKED = "parquet.page.verify-checksum.enabled"
 class _Relation:
     """Files that a data frame reads.
 
-    Parameters
-    ----------
-    node : org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-        A leaf of its plan.
-    relation : org.apache.spark.sql.execution.datasources.HadoopFsRelation
+    node: A leaf of its plan.
     """
 
     node: Any
@@ -302,12 +292,8 @@ def file_name(uri: str) -> str:
 class ParquetFooter:
     """What the end of a file says.
 
-    Parameters
-    ----------
-    words : mapping
-        Next to its columns.
-    rows : int or None
-        In the file. None where the footer is encrypted.
+    words: Next to its columns.
+    rows: In the file. None where the footer is encrypted.
     """
 
     words: Mapping[str, str]

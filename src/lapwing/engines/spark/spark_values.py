@@ -556,12 +556,7 @@ def write_once(
 class _Place:
     """A name in a file system of Hadoop.
 
-    Parameters
-    ----------
-    jvm : py4j.java_gateway.JVMView
-    conf : org.apache.hadoop.conf.Configuration
-    path : org.apache.hadoop.fs.Path
-        Absolute, with its file system.
+    path: Absolute, with its file system.
     """
 
     def __init__(self, jvm: Any, conf: Any, path: Any) -> None:
@@ -645,10 +640,7 @@ _PATIENCE = 60.0
 class TaggedWork:
     """Jobs that carry a tag of their own.
 
-    Parameters
-    ----------
-    session : pyspark.sql.SparkSession
-        A classic one.
+    session: A classic one.
     """
 
     def __init__(self, session: Any) -> None:

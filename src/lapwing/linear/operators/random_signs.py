@@ -158,13 +158,8 @@ class SignColumns(Operator):
     columns) per product. A bit per entry of memory, and eight bytes for matrices of up to 2^24
     entries once they are multiplied.
 
-    Parameters
-    ----------
-    packed : numpy.ndarray
-        uint8 [columns, ceil(rows / 8)]. Bit ``j % 8`` of byte ``j // 8`` is row j.
-    rows : int
-    inside, outside : numpy.ndarray
-        float64 [columns].
+    packed: uint8 [columns, ceil(rows / 8)]. Bit ``j % 8`` of byte ``j // 8`` is row j.
+    inside, outside: float64 [columns].
     """
 
     def __init__(

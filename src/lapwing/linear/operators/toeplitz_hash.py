@@ -17,12 +17,8 @@ class ToeplitzHash:
     Bit r of the hash is the parity of ``(seed >> r) & v``. Row r of the matrix is the window of
     `key_bits` bits of the seed that starts at bit r.
 
-    Parameters
-    ----------
-    key_bits : int
-        Bits of a key v, at least 1.
-    hash_bits : int
-        Bits of its hash, in 1..8.
+    key_bits: Bits of a key v, at least 1.
+    hash_bits: Bits of its hash, in 1..8.
 
     Notes
     -----

@@ -47,10 +47,7 @@ class RandomSource(Protocol):
 class _Key:
     """The keystream under one key, from its first block to the last one that it may give.
 
-    Parameters
-    ----------
-    secret : bytes
-        48 bytes: the key and the first counter block.
+    secret: 48 bytes: the key and the first counter block.
     """
 
     def __init__(self, secret: bytes) -> None:
@@ -87,10 +84,7 @@ class Keystream:
 
     Not made directly: use :func:`secure` or :func:`seeded`.
 
-    Parameters
-    ----------
-    draw_key : callable returning bytes
-        48 bytes: the key and the first counter block. Called at the start, after 2^36 bytes,
+    draw_key: 48 bytes: the key and the first counter block. Called at the start, after 2^36 bytes,
         and in a forked child (a child that went on with its parent's stream would repeat it).
 
     Notes

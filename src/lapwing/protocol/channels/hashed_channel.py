@@ -87,18 +87,10 @@ def check_log(log: Observation, fingerprint: str) -> None:
 class LinearChannel:
     """Channel of linear hashing, which a decoder is given with the stored reports.
 
-    Parameters
-    ----------
-    domain : Domain
-        Values are keys: their numbers.
-    hash : ToeplitzHash
-    near : int
-        A report with point y supports the values whose hash h has ``h xor y < near``.
-    threshold : Fraction
-        Probability that a report supports the own value.
-    fingerprint : str
-        Of the randomizer.
-    guarantee : Guarantee
+    domain: Values are keys: their numbers.
+    near: A report with point y supports the values whose hash h has ``h xor y < near``.
+    threshold: Probability that a report supports the own value.
+    fingerprint: Of the randomizer.
     """
 
     domain: Domain
@@ -262,15 +254,9 @@ class LinearChannel:
 class PrefixChannel:
     """Groups of linear hashing, each on one length of prefix.
 
-    Parameters
-    ----------
-    domain : Domain
-        Of 2^L values.
-    parts : sequence of LinearChannel
-        One for each group, the shortest prefixes first. The last has all L bits.
-    fingerprint : str
-        Of the randomizer.
-    guarantee : Guarantee
+    domain: Of 2^L values.
+    parts: One for each group, the shortest prefixes first. The last has all L bits.
+    fingerprint: Of the randomizer.
     """
 
     domain: Domain

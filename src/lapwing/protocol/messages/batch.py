@@ -85,21 +85,13 @@ def check_epoch_name(name: object) -> None:
 class Batch:
     """Reports that are sent, stored and counted together, or not at all.
 
-    Parameters
-    ----------
-    survey : str
-        Fingerprint of the survey, 64 hex digits.
-    segment : int
-        0 without a segment or for all others, i for the i-th of the survey, counted from 1.
-    records : bytes
-        The reports, one behind the other.
-    reports : int
-        How many, 1..65536.
+    survey: Fingerprint of the survey, 64 hex digits.
+    segment: 0 without a segment or for all others, i for the i-th of the survey, counted from 1.
+    records: The reports, one behind the other.
+    reports: How many, 1..65536.
 
-    Raises
-    ------
-    BatchError
-        When the records cannot be divided into so many reports of one width, or are too many.
+    Raises BatchError when the records cannot be divided into so many reports of one width, or are
+    too many.
     """
 
     survey: str

@@ -59,18 +59,11 @@ class Tallier(Protocol):
 class TallyForm:
     """Fields that all tallies of one survey share.
 
-    Parameters
-    ----------
-    sizes : tuple of int
-        Number of counts of each block, none for stored reports.
-    width : int
-        Bytes of a stored report, 0 for counts.
-    fingerprint : str
-        Of the randomizer.
-    survey : str or None
-        Fingerprint of the survey.
-    standing : {"seeded", "simulated"}, optional
-        That of the least private reports. It takes no part in comparisons.
+    sizes: Number of counts of each block, none for stored reports.
+    width: Bytes of a stored report, 0 for counts.
+    fingerprint: Of the randomizer.
+    survey: Fingerprint of the survey.
+    standing: That of the least private reports. It takes no part in comparisons.
     """
 
     sizes: tuple[int, ...]
@@ -147,20 +140,12 @@ class _Part(NamedTuple):
 class JointTally(Mapping[Label, Tally]):
     """The tallies of groups: a mapping from each label to its tally, made when it is asked for.
 
-    Parameters
-    ----------
-    form : TallyForm
-    labels : sequence of str or None
-        Different ones.
-    people : numpy.ndarray
-        int64 [groups, blocks]: reports of each block.
-    starts : numpy.ndarray
-        int64 [groups + 1]: where the cells of each group begin.
-    cells : numpy.ndarray
-        Whole numbers, ascending in each group. For stored reports they are the sorted reports,
+    labels: Different ones.
+    people: int64 [groups, blocks]: reports of each block.
+    starts: int64 [groups + 1]: where the cells of each group begin.
+    cells: Whole numbers, ascending in each group. For stored reports they are the sorted reports,
         uint64.
-    counts : numpy.ndarray or None
-        Whole numbers, positive. None for stored reports.
+    counts: Whole numbers, positive. None for stored reports.
 
     Notes
     -----
@@ -419,11 +404,7 @@ def _joined(runs: Sequence[tuple[Whole, Whole]]) -> tuple[Whole, Whole]:
 class CellsOfReports:
     """Which count each report adds to, where it adds to one: learned from tallies.
 
-    Parameters
-    ----------
-    tallier : Survey or Randomizer
-    width : int
-        Bytes of a report.
+    width: Bytes of a report.
 
     Notes
     -----
@@ -496,13 +477,8 @@ def _tally_of(tallier: Tallier, records: Records) -> Tally:
 class JointCounter:
     """Counter of the reports of groups as they arrive. Its result is a :class:`JointTally`.
 
-    Parameters
-    ----------
-    tallier : Survey or Randomizer
-    width : int
-        Bytes of a report.
-    most : int
-        Groups from which on it refuses.
+    width: Bytes of a report.
+    most: Groups from which on it refuses.
     """
 
     def __init__(self, tallier: Tallier, width: int, *, most: int = MOST_GROUPS) -> None:

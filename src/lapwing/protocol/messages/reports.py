@@ -250,16 +250,10 @@ def unpack_codes(data: NDArray[np.uint8]) -> NDArray[np.int64]:
 class Header:
     """Header of a file of reports.
 
-    Parameters
-    ----------
-    width : int
-        Bytes of one report.
-    survey : str or None
-        Fingerprint of the survey, 64 hex digits. None for reports that no survey asked for.
-    randomizer : str
-        Fingerprint of the randomizer, 64 hex digits.
-    standing : {"seeded"}, optional
-        That the reports were drawn from a seed.
+    width: Bytes of one report.
+    survey: Fingerprint of the survey, 64 hex digits. None for reports that no survey asked for.
+    randomizer: Fingerprint of the randomizer, 64 hex digits.
+    standing: That the reports were drawn from a seed.
     """
 
     width: int
@@ -468,10 +462,7 @@ def _records(stream: IO[bytes] | Rereading, head: bytes, width: int) -> NDArray[
 class Rereading:
     """A pipe as a file whose position may go back, until :meth:`forget` is called.
 
-    Parameters
-    ----------
-    stream : binary file
-        Stream to read from its current position, which is position 0.
+    stream: Stream to read from its current position, which is position 0.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:

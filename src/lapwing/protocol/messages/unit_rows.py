@@ -158,11 +158,7 @@ def _ticks_text(cell: Any) -> str:
 class UnitRows:
     """Rows that come in batches, of which at most `most` of each unit are kept, at random.
 
-    Parameters
-    ----------
-    most : int
-    source : RandomSource
-        Secure, but in tests and simulation.
+    source: Secure, but in tests and simulation.
 
     Notes
     -----

@@ -52,19 +52,11 @@ MOST_SIGNS = 100
 class Wish:
     """What the form of a survey's page asks for.
 
-    Parameters
-    ----------
-    epoch : str
-    segment : str
-        "" is everybody.
-    level : str
-        One of the levels of the form.
-    against : str
-        "epoch:NAME", "segment:LABEL", or "" for no comparison.
-    low, high : str
-        Ends of a range. "" is open.
-    error : str
-        The error that is wanted, or "".
+    segment: "" is everybody.
+    level: One of the levels of the form.
+    against: "epoch:NAME", "segment:LABEL", or "" for no comparison.
+    low, high: Ends of a range. "" is open.
+    error: The error that is wanted, or "".
     """
 
     epoch: str

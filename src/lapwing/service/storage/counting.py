@@ -43,15 +43,9 @@ class Row(NamedTuple):
 class Counting:
     """A survey as its collector uses it.
 
-    Parameters
-    ----------
-    document : bytes
-        The JSON of the survey.
+    document: The JSON of the survey.
 
-    Raises
-    ------
-    FormatError
-        When it is no survey.
+    Raises FormatError when it is no survey.
     """
 
     def __init__(self, document: bytes) -> None:

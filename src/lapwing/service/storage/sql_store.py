@@ -133,10 +133,7 @@ _TOKEN = "SELECT used FROM upload_tokens WHERE survey = ?1 AND digest = ?2"
 class Store:
     """Surveys, epochs, tallies and batches, in the tables of a database.
 
-    Parameters
-    ----------
-    driver : Driver
-        An open database whose tables are of the newest version. It is closed where the store
+    driver: An open database whose tables are of the newest version. It is closed where the store
         cannot be made.
 
     Notes

@@ -43,12 +43,9 @@ class _Waiting(NamedTuple):
 class Writer:
     """The only one that calls `Store.store`.
 
-    Parameters
-    ----------
-    store : Store
-        Stays open when the writer stops.
-    most_waiting, most_waiting_bytes : int
-        Uploads, and bytes of reports, that may wait. More are refused at once.
+    store: Stays open when the writer stops.
+    most_waiting, most_waiting_bytes: Uploads, and bytes of reports, that may wait. More are refused
+        at once.
 
     Notes
     -----
